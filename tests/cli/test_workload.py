@@ -48,7 +48,7 @@ def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
     (tmp_path / "fill.cu").write_text(FILE.replace("fill<<<1,", "fill<<<blocks(),"))
     result = run("init", f"{tmp_path / 'fill.cu'}:fill")
     assert result.exit_code == ExitCode.NOT_JUDGED
-    assert "not found: the launch's grid `blocks()`: nothing tells blocks()" in result.stdout
+    assert "not found: the launch's grid: nothing tells `blocks()`" in result.stdout
     kept = (tmp_path / ".klineage" / "workloads" / "fill.toml").read_text()
     assert "# not found: grid = [...]" in kept
 

@@ -41,7 +41,7 @@ def without_host_functions(data: bytes) -> bytes:
 def without_members(
     text: Text, body: int, end: int, names: AbstractSet[bytes], on_device: AbstractSet[bytes]
 ) -> bytes:
-    """The bytes of a file with blanks for member functions that use one of these names and are not marked for the device.
+    """The bytes of a file with blanks for a class's member functions of the host that use one of these names.
 
     `body` is where the braces of the class open, `end` where the class ends; `on_device` are the words that mark.
     """

@@ -24,7 +24,7 @@ from kernel_lineage.workloads.state import State
 
 _DRAFTS = 128
 _SECONDS = 60.0
-"""Of one draft."""
+"""What one draft may take."""
 _STATE_SECONDS = 60.0
 """How long the files of a repository count as read."""
 

@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 SECONDS = 120.0
-"""Of drafting, mutants included."""
+"""What drafting may take, mutants included."""
 
 
 class NoWorkloadError(WorkloadError):
