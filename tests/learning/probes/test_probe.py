@@ -178,7 +178,7 @@ def test_a_bound_that_nothing_hints_at_is_closed_in_on(most):
 
 def test_a_bound_of_the_workloads_own_launch_gives_way_to_what_other_launches_show():
     def by_launch(request):
-        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 64
+        block = int(request.candidate.launch.block[0]) if request.candidate.launch else 64
         return verdict(request, lambda case, _: case["C"] <= block)
 
     step = replace(STEP, workload=parse_workload(WORKLOAD.replace("block = [32]", "block = [64]")))
@@ -213,7 +213,7 @@ def test_what_relates_two_dimensions_is_told_from_what_looks_like_it(right, expr
 
 def test_a_size_that_only_the_launch_asks_for_is_said_of_the_launch():
     def by_launch(request):
-        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 32
+        block = int(request.candidate.launch.block[0]) if request.candidate.launch else 32
         return verdict(request, lambda case, _: case["C"] % (2 * block) == 0)
 
     report = probe(STEP, by_launch, AMPLE, only=["sizes", "launch"])
@@ -256,7 +256,7 @@ def test_an_axis_with_many_boundaries_leaves_its_share_to_the_next():
 
 def test_an_axis_along_which_something_fails_gets_most_and_may_spend_what_is_left_on_it():
     def by_block(request):
-        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 32
+        block = int(request.candidate.launch.block[0]) if request.candidate.launch else 32
         return verdict(request, lambda *_: block <= 64)
 
     report = probe(STEP, by_block, Budget(runs=100), only=["sizes", "launch"])
@@ -284,7 +284,7 @@ def test_a_counterexample_keeps_the_steps_other_conditions():
 
 def test_a_condition_whose_breaking_cases_are_often_right_says_that_it_is_only_sufficient():
     def by_launch(request):
-        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 32
+        block = int(request.candidate.launch.block[0]) if request.candidate.launch else 32
         odd = block // (block & -block)
         return verdict(request, lambda case, _: odd == 1 or case["C"] < odd)
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kernel_gate.request import ProgramModel
 from kernel_gate.verdict import Speedup
 from kernel_lineage.learning.attribution.attribute import Attribution, Part, attribute
 from kernel_lineage.learning.probes.asking import Budget, OutOfBudget
@@ -119,8 +118,8 @@ def _with_compound(split: Attribution, parts: Sequence[StudiedPart]) -> list[Stu
 
 def _studied(part: Part, report: ProbeReport | None) -> StudiedPart:
     studied = StudiedPart(
-        before=ProgramModel.of(part.before),
-        after=ProgramModel.of(part.after),
+        before=part.before,
+        after=part.after,
         added=part.added_mechanisms,
         removed=part.removed_mechanisms,
         speedup=part.effect.speedup,
@@ -143,8 +142,8 @@ def _with_profit(part: StudiedPart, step: Step, judge: Judge, device: Device, un
 
 def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPart:
     whole = StudiedPart(
-        before=ProgramModel.of(step.before),
-        after=ProgramModel.of(step.after),
+        before=step.before,
+        after=step.after,
         added=step.mechanisms,
         speedup=effect,
     )
