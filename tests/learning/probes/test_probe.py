@@ -15,7 +15,6 @@ from kernel_lineage.learning.probes.setting import base_of
 from kernel_lineage.learning.probes.value_facts import told_of_values
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import Origin
-from kernel_lineage.skills.case import read_case
 
 KERNEL = """__global__ void scale(float* out, const float* x, int C) {
     for (int c = threadIdx.x; c < C; c += blockDim.x) {
@@ -89,7 +88,7 @@ def probed(right, budget=AMPLE, **options):
     return probe(STEP, lambda request: verdict(request, right), budget, only=["sizes"], **options)
 
 
-def test_a_condition_with_its_counterexample_and_its_refusing_case(tmp_path):
+def test_a_condition_with_its_counterexample():
     report = probed(lambda case, _: case["C"] % 4 == 0)
     (found,) = report.conditions
     assert found.condition.expr == "C % 4 == 0" and found.condition.origin is Origin.PROBE
@@ -98,11 +97,7 @@ def test_a_condition_with_its_counterexample_and_its_refusing_case(tmp_path):
     assert ": out[0, 0] = 1, expected 2" in found.condition.evidence
     assert found.risk.what.startswith("C = 1: out[0, 0] = 1, expected 2")
     assert found.confirmation.share == 1.0 and min(found.confirmation.kept, found.confirmation.broken) == 10
-    case = tmp_path / "01.cu"
-    case.write_text(found.refuses.text())
-    read = read_case(case)
-    assert read.kernel.name == "scale" and read.because == "C % 4 == 0"
-    assert read.facts.get("C").values == (1,)
+    assert found.counterexample.facts == {"C": 1}
 
 
 def test_what_the_earlier_state_does_not_pass_either_is_not_the_steps():

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kernel_lineage.learning.probes import probed_conditions, proved_conditions
+from kernel_lineage.learning.probes import probed_conditions
 from kernel_lineage.learning.probes.asking import Asking, Budget, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.findings import AxisFindings
@@ -112,25 +112,24 @@ def _from(
         with asking.whole():
             costs = repeated_stores(step, ground, asking, seed)
     on_progress(PROOFS, asking.runs)
-    said = proved(ground, seed) if not only or PROOFS in only else Proved()
+    said = proved(ground, seed, step.transition) if not only or PROOFS in only else Proved()
     conditions = [
-        probed_conditions.condition_of(step, axis, finding)
+        condition
         for axis, findings in found.items()
-        for finding in findings.findings
-        if not finding.why_dropped
+        for condition in probed_conditions.conditions_of(axis, step.transition, findings)
     ]
     if not only or PROOFS in only:
         spoken = proofs_of(ground, [c.condition.expr for c in conditions])
         conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
-    conditions += [proved_conditions.condition_of(step, base, c) for c in said.conditions]
+    conditions += said.conditions
     dropped = [d for axis, findings in found.items() for d in probed_conditions.dropped_of(axis, findings)]
     runs = [probed_conditions.run_of(axis, findings) for axis, findings in found.items()]
     cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]
     return empty.model_copy(
         update={
             "conditions": _distinct(conditions),
-            "dropped": (*dropped, *(proved_conditions.dropped_of(base, d) for d in said.dropped)),
-            "axes": (*runs, proved_conditions.run_of(said)),
+            "dropped": (*dropped, *said.dropped),
+            "axes": (*runs, said.run),
             "costs": costs,
             "not_reached": (*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
         }

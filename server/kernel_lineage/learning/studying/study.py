@@ -159,7 +159,8 @@ def _with_report(part: StudiedPart, report: ProbeReport) -> StudiedPart:
             ),
             "risk": tuple(found.risk for found in report.conditions),
             "refusing": tuple(
-                Refusing(expr=found.condition.expr, facts=found.refuses.facts) for found in report.conditions
+                Refusing(expr=found.condition.expr, facts=found.counterexample.facts)
+                for found in report.conditions
             ),
             "counts": (*part.counts, *(cost.said for cost in report.costs)),
             "not_reached": report.not_reached if report.passes else (report.reason,),
