@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 from kernel_gate.emulated.access import Located
 from kernel_gate.emulated.addresses import Segment
 from kernel_gate.emulated.ptx.model import Group, Operand, Register
+from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.flow import Flow
 from kernel_gate.emulated.tags.keys import UNTAGGED, Coding, Index, Keys, joined
+from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
 _AS_DECLARED = UNTAGGED - 1
@@ -220,3 +222,19 @@ class Shadows:
 
 def _items(operand: Operand) -> Sequence[Operand]:
     return operand.items if isinstance(operand, Group) else (operand,)
+
+
+def around(shadows: Shadows, watch: Callable[[Wave], Iterator[None]]) -> Wrap:
+    """What to put around a step: what `watch` does before it yields, and after."""
+
+    def wrap(step: Step) -> Step:
+        def watched(wave: Wave) -> None:
+            shadows.enter(wave)
+            watching = watch(wave)
+            next(watching)
+            step(wave)
+            next(watching, None)
+
+        return watched
+
+    return wrap
