@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, access
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.payloads.fields import LEVELS, Payload, add, by_level, modulo
 from kernel_gate.emulated.payloads.sources import FLOATS, Source, float_values, payload_of
 from kernel_gate.emulated.ptx.model import Operand

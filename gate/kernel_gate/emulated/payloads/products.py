@@ -9,7 +9,8 @@ import numpy as np
 from kernel_gate.emulated.instructions import wgmma
 from kernel_gate.emulated.matrices.elements import ELEMENTS, cells_of
 from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator
-from kernel_gate.emulated.matrices.registers import items, read_words, readers
+from kernel_gate.emulated.matrices.registers import read_words, readers
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.payloads.fields import LEVELS, Payload, multiply_add
 from kernel_gate.emulated.payloads.literals import lift
 from kernel_gate.emulated.payloads.sources import payload_of

@@ -15,7 +15,8 @@ from kernel_gate.emulated.instructions.wmma import tile_of
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator, left, right
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
-from kernel_gate.emulated.matrices.registers import items, width
+from kernel_gate.emulated.matrices.registers import width
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Operand
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys

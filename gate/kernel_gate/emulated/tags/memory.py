@@ -9,7 +9,7 @@ import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, access
 from kernel_gate.emulated.instructions.load_store import is_kernel_parameter
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Integer
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import registers

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Group, Operand
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.bit_rules import BIT_RULES, Result, Rule

@@ -11,7 +11,7 @@ from kernel_gate.emulated.access import access
 from kernel_gate.emulated.instructions.warp import warp_groups
 from kernel_gate.emulated.lanes import source_lanes
 from kernel_gate.emulated.matrices.fragments import WARP
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys
 from kernel_gate.emulated.tags.memory import read, write
