@@ -13,6 +13,8 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
 COMMAND = [sys.executable, "-m", "kernel_lineage", "serve", "--stdio"]
+QUIET = {"check": "off"}
+"""For tests that look at no check: it costs more than most answers."""
 LANGUAGES = {".cu": "cuda-cpp", ".py": "python"}
 
 
@@ -70,6 +72,12 @@ class Session:
         self.client.text_document_did_close(
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
         )
+
+    def close_all(self) -> None:
+        """Close what is open."""
+        for uri in list(self._texts):
+            self.close(uri)
+            del self._texts[uri]
 
     def position(self, uri: str, text: str) -> types.Position:
         """The position of the first occurrence of a text, in UTF-16 units."""
