@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_lineage.learning.probes import probed_conditions
@@ -42,7 +42,6 @@ def probe(
     *,
     seed: int = SEED,
     only: Sequence[str] = (),
-    on_progress: Callable[[str, int], None] = lambda _axis, _runs: None,
 ) -> ProbeReport:
     """What must hold for the later state of a step and need not for the earlier one.
 
@@ -66,7 +65,7 @@ def probe(
     for start in found:
         if start.axis and not _narrows(step, start, asking, seed):
             continue
-        report = _from(step, start, asking, report.model_copy(update={"passes": not why}), only, on_progress)
+        report = _from(step, start, asking, report.model_copy(update={"passes": not why}), only)
         break
     return report.model_copy(update={"runs": asking.runs})
 
@@ -86,7 +85,6 @@ def _from(
     asking: Asking,
     empty: ProbeReport,
     only: Sequence[str],
-    on_progress: Callable[[str, int], None],
 ) -> ProbeReport:
     """What probing from one setting finds, in the place of `empty`."""
     base, seed = start.base, empty.seed
@@ -96,7 +94,6 @@ def _from(
     found: dict[str, AxisFindings] = {}
     order = tuple(_in_order(only))
     for axis, part in zip(order, shares(order, ground, asking), strict=True):
-        on_progress(axis.id, asking.runs)
         asking.share(part)
         found[axis.id] = learn(axis, ground, asking, seed)
         drop_what_is_said_better(found, found[axis.id])
@@ -108,10 +105,8 @@ def _from(
     _try_the_other_side(order, found, ground, asking, seed)
     costs: tuple[Cost, ...] = ()
     if not only or STORES in only:
-        on_progress(STORES, asking.runs)
         with asking.whole():
             costs = repeated_stores(step, ground, asking, seed)
-    on_progress(PROOFS, asking.runs)
     said = proved(ground, seed, step.transition) if not only or PROOFS in only else Proved()
     conditions = [
         condition

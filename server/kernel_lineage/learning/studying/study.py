@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kernel_gate.verdict import Speedup
@@ -38,7 +38,6 @@ def study(
     probes: Budget = PROBES,
     seconds: float = SECONDS,
     effect: Speedup | None = None,
-    on_progress: Callable[[str], None] = lambda _said: None,
 ) -> Studied:
     """What a step teaches, on the sizes of the workload on which its two states agree.
 
@@ -59,7 +58,6 @@ def study(
         trials=trials,
         seconds=_SPLITTING * (until - time.monotonic()),
         whole=effect,
-        on_trial=on_progress,
     )
     to_probe = sum(bool(part.added_mechanisms) for part in split.parts) or 1
 
@@ -73,13 +71,11 @@ def study(
         report = None
         is_rest = bool(split.reason) and number == len(split.parts)
         if part.added_mechanisms and not (is_rest and len(part.added_mechanisms) > 1):
-            on_progress(f"probing part {number} of {len(split.parts)}")
             report = probe(_as_step(step, part), judge, share())
             to_probe -= 1
             cases += report.runs
         studied = _studied(part, report)
         if report is not None:
-            on_progress(f"timing part {number} of {len(split.parts)} over sizes")
             studied = _with_profit(studied, _as_step(step, part), judge, device, until)
         parts.append(studied)
     if not split.parts:
