@@ -39,6 +39,20 @@ async def _server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ses
         yield editor
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def _checking_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Session]:
+    options = {"checkSeconds": 60, "confirmsEdits": True}
+    async with session(tmp_path_factory.mktemp("workspace"), options) as editor:
+        yield editor
+
+
+@pytest.fixture
+def checking_editor(_checking_server: Session) -> Iterator[Session]:
+    """As `editor`, but it checks what is opened and edited: the processes that judge are started once."""
+    yield _checking_server
+    _checking_server.close_all()
+
+
 @pytest.fixture
 def editor(_server: Session) -> Iterator[Session]:
     """An editor that shares its server with other tests: trusted, with no settings, checking nothing by itself.

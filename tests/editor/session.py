@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ class Session:
         self.edits: list[types.ApplyWorkspaceEditParams] = []
         self.registered: list[types.Registration] = []
         self.statuses: list[Any] = []
+        self.hears_of_checks: Callable[[Any], None] = lambda params: None
         self.status_changed = asyncio.Event()
         self._versions: dict[str, int] = {}
         self._texts: dict[str, str] = {}
@@ -43,6 +44,10 @@ class Session:
         def status(params: Any) -> None:
             self.statuses.append(params)
             self.status_changed.set()
+
+        @client.feature("klineage/check")
+        def check(params: Any) -> None:
+            self.hears_of_checks(params)
 
     def open(self, path: Path, text: str | None = None) -> str:
         """Open a file, with another text than the disk's if one is given."""
@@ -74,10 +79,11 @@ class Session:
         )
 
     def close_all(self) -> None:
-        """Close what is open."""
+        """Close what is open, and forget what the editor was told."""
         for uri in list(self._texts):
             self.close(uri)
             del self._texts[uri]
+        self.edits.clear()
 
     def position(self, uri: str, text: str) -> types.Position:
         """The position of the first occurrence of a text, in UTF-16 units."""
