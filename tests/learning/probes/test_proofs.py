@@ -99,7 +99,9 @@ def test_an_earlier_state_with_the_same_grid_says_nothing():
 def test_a_sequence_of_launches_is_said_not_to_be_proved():
     asked = step(LONG_ROWS, "", None)
     sequence = asked.workload.model_copy(update={"launches": (object(),)})
-    said = proved(Ground(base_of(Step("t1", asked.before, asked.after, sequence), {"N": 3, "C": 40}, 91)), 91, "t1")
+    said = proved(
+        Ground(base_of(Step("t1", asked.before, asked.after, sequence), {"N": 3, "C": 40}, 91)), 91, "t1"
+    )
     assert said.conditions == () and "one launch" in said.why_not
 
 
