@@ -158,6 +158,7 @@ async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository, edi
     assert 'identifier "beta" is undefined' in found.message
 
 
+@pytest.mark.long
 async def test_switched_off_nothing_is_checked_but_on_request(repository):
     async with session(repository.parent, {**ON, "check": "off"}) as editor:
         uri = editor.open(repository)
@@ -183,6 +184,7 @@ async def test_opening_and_typing_are_enough(repository, editor):
     assert checked.diagnostics == []
 
 
+@pytest.mark.long
 async def test_where_only_saving_checks_typing_does_not(repository):
     async with session(repository.parent, {**ON, "check": "saving"}) as editor:
         uri = editor.open(repository)
@@ -331,6 +333,7 @@ async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository, ed
     assert "missing" in told.message
 
 
+@pytest.mark.long
 async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_on(tmp_path, editor):
     many, one = tmp_path / "many.cu", tmp_path / "one.cu"
     many.write_text(SUM)
