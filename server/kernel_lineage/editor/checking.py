@@ -31,7 +31,7 @@ class Task(BaseModel):
 
     path: Path
     text: bytes
-    """Of the file: it need not be UTF-8."""
+    """The file's; it need not be UTF-8."""
     kernel: str
     line: int
     passed: bytes | None = None

@@ -22,7 +22,7 @@ class Broken(BaseModel):
 
     path: Path
     text: bytes
-    """Of the file."""
+    """The file's."""
     kernel: str
     code: str
     lines: tuple[int, ...]

@@ -22,7 +22,7 @@ class Trial(BaseModel):
 
     path: Path
     text: bytes
-    """Of the file."""
+    """The file's."""
     kernel: str
     device: str
     generation: int
