@@ -48,8 +48,8 @@ def main() -> int:
             kept.more_follow = not request.last
             try:
                 verdict = judge(
-                    request.baseline.program(),
-                    request.candidate.program(),
+                    request.baseline,
+                    request.candidate,
                     request.workload.model_copy(update={"folder": request.folder}),
                     device=request.device,
                     options=request.options,

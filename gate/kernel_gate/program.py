@@ -13,10 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+_AS_JSON = {"extra": "forbid"}
+"""How pydantic reads a program that a request or a record holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
     """How a program's kernel is launched: expressions over the workload's dims, in the workload's small language."""
+
+    __pydantic_config__ = _AS_JSON
 
     grid: tuple[str, ...]
     block: tuple[str, ...] = ("128",)
@@ -102,6 +107,8 @@ class Scratch:
 @dataclass(frozen=True, slots=True)
 class Program:
     """Source, entry and launch."""
+
+    __pydantic_config__ = _AS_JSON
 
     language: Literal["cuda", "triton"]
     source: str

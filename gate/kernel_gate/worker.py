@@ -259,7 +259,7 @@ def without_answer(request: GateRequest, at: str, code: Reason, reason: str) -> 
         )
         before.append(lost)
     stage = Stage(name=at, status=StageStatus.UNAVAILABLE, code=code, reason=reason)
-    baseline, candidate = request.baseline.program(), request.candidate.program()
+    baseline, candidate = request.baseline, request.candidate
     workload = request.workload.model_copy(update={"folder": request.folder})
     companions = companion_files(workload)
     return conclude(

@@ -25,7 +25,7 @@ import numpy as np
 from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.image import Image
-from kernel_gate.devices.opening import EMULATED_ARCH, open_counting
+from kernel_gate.devices.opening import EMULATED_ARCH, open_quiet
 from kernel_gate.emulated.types import f32_to_bf16
 from kernel_gate.program import Program
 from kernel_gate.sanitizer.recording import RecordingDevice
@@ -100,7 +100,7 @@ def run_emulated(cases: Sequence[Counted]) -> dict[str, Any]:
     """Counts of the executed addresses, by kernel."""
     rows = []
     for case in cases:
-        device = open_counting(60.0)
+        device = open_quiet(60.0, counts=True)
         result = case.launch(device, case.image(want_cubin=False))
         device.close()
         row: dict[str, Any] = {"name": case.name, "counts": emulated_counts(result)}

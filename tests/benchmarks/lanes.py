@@ -103,7 +103,7 @@ def _programs(item: Item) -> tuple[Program, Program, Workload]:
         return pair.ground.program(), pair.ground.program(pair.text(item.which)), pair.ground.workload
     request = request_of(KERNELS[number], _mutants(number)[at].source if at >= 0 else None)
     workload = request.workload.model_copy(update={"folder": request.folder})
-    return request.baseline.program(), request.candidate.program(), workload
+    return request.baseline, request.candidate, workload
 
 
 def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Row:

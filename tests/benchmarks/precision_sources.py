@@ -113,10 +113,10 @@ def _parts(
             if c.origin is Origin.PROBE and c.kind is ConditionKind.VALIDITY
         }
         wanted = bool(part.added and not part.compound if anew else probed)
-        after = part.after.program()
+        after = part.after
         step = Step(
             f"{after.entry} {whole.transition} part {number}",
-            part.before.program(),
+            part.before,
             after,
             whole.workload,
             part.added,

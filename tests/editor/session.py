@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
 COMMAND = [sys.executable, "-m", "kernel_lineage", "serve", "--stdio"]
+QUIET = {"check": "off"}
+"""For tests that look at no check: it costs more than most answers."""
 LANGUAGES = {".cu": "cuda-cpp", ".py": "python"}
 
 
@@ -24,6 +26,7 @@ class Session:
         self.edits: list[types.ApplyWorkspaceEditParams] = []
         self.registered: list[types.Registration] = []
         self.statuses: list[Any] = []
+        self.hears_of_checks: Callable[[Any], None] = lambda params: None
         self.status_changed = asyncio.Event()
         self._versions: dict[str, int] = {}
         self._texts: dict[str, str] = {}
@@ -41,6 +44,10 @@ class Session:
         def status(params: Any) -> None:
             self.statuses.append(params)
             self.status_changed.set()
+
+        @client.feature("klineage/check")
+        def check(params: Any) -> None:
+            self.hears_of_checks(params)
 
     def open(self, path: Path, text: str | None = None) -> str:
         """Open a file, with another text than the disk's if one is given."""
@@ -70,6 +77,13 @@ class Session:
         self.client.text_document_did_close(
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
         )
+
+    def close_all(self) -> None:
+        """Close what is open, and forget what the editor was told."""
+        for uri in list(self._texts):
+            self.close(uri)
+            del self._texts[uri]
+        self.edits.clear()
 
     def position(self, uri: str, text: str) -> types.Position:
         """The position of the first occurrence of a text, in UTF-16 units."""

@@ -45,8 +45,8 @@ value = "C"
 grid = ["N"]
 block = [64]
 """
-EMULATED = {"device": "emulated", "confirmsEdits": True}
-SHOWN = {"device": "emulated"}
+EMULATED = {"device": "emulated", "confirmsEdits": True, "check": "off"}
+SHOWN = {"device": "emulated", "check": "off"}
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from editor.session import session
 from editor.test_apply import WORKLOAD
 from kernel_lineage.editor.checks import PAUSE
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 ON = {"checkSeconds": 60}
 RIGHT = "alpha * row[i]"
 WRONG = "alpha + row[i]"
@@ -37,12 +38,18 @@ def repository(scale):
     return scale
 
 
+@pytest.fixture
+def editor(checking_editor):
+    return checking_editor
+
+
 class Checked:
     """What a session is told of the checks."""
 
-    def __init__(self, editor, uri):
+    def __init__(self, editor, uri, *others):
         self.editor, self.uri, self.told = editor, uri, asyncio.Queue()
-        editor.client.feature("klineage/check")(lambda params: self.told.put_nowait(params))
+        hears = {uri, *others}
+        editor.hears_of_checks = lambda params: params.uri in hears and self.told.put_nowait(params)
 
     async def ended(self):
         """How the next check that is not ended by a newer text ends."""
@@ -61,49 +68,46 @@ class Checked:
         return await self.ended()
 
 
-@pytest.mark.long
-async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository):
-    async with session(repository.parent, ON) as editor:
-        uri = editor.open(repository)
-        checked = Checked(editor, uri)
-        editor.replace(uri, RIGHT, WRONG)
-        assert (await checked.save()).state == "wrong"
-        (found,) = checked.diagnostics
-        assert found.range.start.line == editor.position(uri, WRONG).line
-        assert found.severity is types.DiagnosticSeverity.Error
-        (seed,) = re.findall(r"N 3, C 256, seed (\d+)", found.message)
-        repeat = "klineage gate scale.cu scale.cu --kernel scale --device emulated --case N=3,C=256"
-        # The seed is drawn in the process that judges: which element is the first wrong one depends on it.
-        assert re.search(
-            r"scale: out\[0, \d+\] = .*, expected .*block \(0, 0, 0\), thread \(\d+, 0, 0\)", found.message
-        )
-        for part in (
-            "Expected by the workload's oracle (oracle.py:scale).",
-            f"Repeat: {repeat} --seed {seed}",
-        ):
-            assert part in found.message
-        editor.replace(uri, WRONG, RIGHT)
-        assert (await checked.save()).state == "right"
-        assert checked.diagnostics == []
+async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository, editor):
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    editor.replace(uri, RIGHT, WRONG)
+    assert (await checked.save()).state == "wrong"
+    (found,) = checked.diagnostics
+    assert found.range.start.line == editor.position(uri, WRONG).line
+    assert found.severity is types.DiagnosticSeverity.Error
+    (seed,) = re.findall(r"N 3, C 256, seed (\d+)", found.message)
+    repeat = "klineage gate scale.cu scale.cu --kernel scale --device emulated --case N=3,C=256"
+    # The seed is drawn in the process that judges: which element is the first wrong one depends on it.
+    assert re.search(
+        r"scale: out\[0, \d+\] = .*, expected .*block \(0, 0, 0\), thread \(\d+, 0, 0\)", found.message
+    )
+    for part in (
+        "Expected by the workload's oracle (oracle.py:scale).",
+        f"Repeat: {repeat} --seed {seed}",
+    ):
+        assert part in found.message
+    editor.replace(uri, WRONG, RIGHT)
+    assert (await checked.save()).state == "right"
+    assert checked.diagnostics == []
 
 
-async def test_a_race_is_shown_with_its_other_side_and_stays_at_its_line(repository):
+async def test_a_race_is_shown_with_its_other_side_and_stays_at_its_line(repository, editor):
     repository.write_text(RACE)
-    async with session(repository.parent, ON) as editor:
-        uri = editor.open(repository)
-        checked = Checked(editor, uri)
-        await checked.save()
-        (found,) = checked.diagnostics
-        (other,) = found.related_information
-        assert (found.range.start.line, other.location.range.start.line) == (4, 2)
-        assert other.message.startswith("the other access of the race: block (0, 0, 0), thread (")
-        editor.replace(uri, "__global__", "// A race.\n__global__")
-        await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        assert [d.range.start.line for d in checked.diagnostics] == [5]
-        editor.replace(uri, "last[threadIdx.x] = alpha;", "last[threadIdx.x] = alpha; __syncthreads();")
-        await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        assert checked.diagnostics == []
-        assert (await checked.save()).state == "right"
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    await checked.save()
+    (found,) = checked.diagnostics
+    (other,) = found.related_information
+    assert (found.range.start.line, other.location.range.start.line) == (4, 2)
+    assert other.message.startswith("the other access of the race: block (0, 0, 0), thread (")
+    editor.replace(uri, "__global__", "// A race.\n__global__")
+    await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert [d.range.start.line for d in checked.diagnostics] == [5]
+    editor.replace(uri, "last[threadIdx.x] = alpha;", "last[threadIdx.x] = alpha; __syncthreads();")
+    await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert checked.diagnostics == []
+    assert (await checked.save()).state == "right"
 
 
 STATED = """\
@@ -113,48 +117,45 @@ STATED = """\
 STORED = "out[blockIdx.x * C + i] = alpha * row[i]; // klineage: assert stored.col == at.col"
 
 
-@pytest.mark.long
-async def test_a_violated_invariant_is_shown_with_where_the_datum_came_from(repository):
+async def test_a_violated_invariant_is_shown_with_where_the_datum_came_from(repository, editor):
     text = repository.read_text("utf-8").replace("{\n", "{\n" + STATED, 1)
     repository.write_text(text.replace("out[blockIdx.x * C + i] = alpha * row[i];", STORED), "utf-8")
-    async with session(repository.parent, ON) as editor:
-        uri = editor.open(repository)
-        checked = Checked(editor, uri)
-        assert (await checked.save()).state == "right"
-        editor.replace(uri, "row[i];", "row[C - 1 - i];")
-        assert (await checked.save()).state == "wrong"
-        (found,) = checked.diagnostics
-        assert (found.code, found.range.start.line) == (
-            "invariant-violated",
-            editor.position(uri, "row[C").line,
-        )
-        assert "stored.col is 255, from x[0, 255]" in found.message
-        assert "at.col is 0, of out[0, 0]" in found.message
-        (other,) = found.related_information
-        assert other.message == "x[0, 255] was loaded here"
-        editor.replace(uri, "stored.col == at.col", "stored.column == at.col")
-        assert (await checked.save()).state == "wrong"
-        said = {d.code: d for d in checked.diagnostics}
-        unread = said["invariant-unreadable"]
-        assert unread.range.start.line == editor.position(uri, "stored.column").line
-        assert "no tag gives a coordinate `column`; they give row, col" in unread.message
-        editor.replace(uri, "stored.column == at.col", "tag(alpha).col == i")
-        editor.replace(uri, "row[C - 1 - i];", "row[i];")
-        await checked.save()
-        (found,) = checked.diagnostics
-        assert (found.code, found.severity) == ("invariant-undecided", types.DiagnosticSeverity.Warning)
-        assert "never by data with tags" in found.message
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    assert (await checked.save()).state == "right"
+    editor.replace(uri, "row[i];", "row[C - 1 - i];")
+    assert (await checked.save()).state == "wrong"
+    (found,) = checked.diagnostics
+    assert (found.code, found.range.start.line) == (
+        "invariant-violated",
+        editor.position(uri, "row[C").line,
+    )
+    assert "stored.col is 255, from x[0, 255]" in found.message
+    assert "at.col is 0, of out[0, 0]" in found.message
+    (other,) = found.related_information
+    assert other.message == "x[0, 255] was loaded here"
+    editor.replace(uri, "stored.col == at.col", "stored.column == at.col")
+    assert (await checked.save()).state == "wrong"
+    said = {d.code: d for d in checked.diagnostics}
+    unread = said["invariant-unreadable"]
+    assert unread.range.start.line == editor.position(uri, "stored.column").line
+    assert "no tag gives a coordinate `column`; they give row, col" in unread.message
+    editor.replace(uri, "stored.column == at.col", "tag(alpha).col == i")
+    editor.replace(uri, "row[C - 1 - i];", "row[i];")
+    await checked.save()
+    (found,) = checked.diagnostics
+    assert (found.code, found.severity) == ("invariant-undecided", types.DiagnosticSeverity.Warning)
+    assert "never by data with tags" in found.message
 
 
-async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository):
-    async with session(repository.parent, ON) as editor:
-        uri = editor.open(repository)
-        checked = Checked(editor, uri)
-        editor.replace(uri, RIGHT, "beta * row[i]")
-        await checked.save()
-        (found,) = checked.diagnostics
-        assert found.range.start.line == 4
-        assert 'identifier "beta" is undefined' in found.message
+async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository, editor):
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    editor.replace(uri, RIGHT, "beta * row[i]")
+    await checked.save()
+    (found,) = checked.diagnostics
+    assert found.range.start.line == 4
+    assert 'identifier "beta" is undefined' in found.message
 
 
 @pytest.mark.long
@@ -171,17 +172,16 @@ async def test_switched_off_nothing_is_checked_but_on_request(repository):
         assert (await editor.command("klineage.check", place))["state"] == "wrong"
 
 
-async def test_opening_and_typing_are_enough(repository):
-    async with session(repository.parent, ON) as editor:
-        uri = editor.open(repository)
-        checked = Checked(editor, uri)
-        assert (await checked.ended()).state == "right"
-        editor.replace(uri, RIGHT, WRONG)
-        assert (await checked.ended()).state == "wrong"
-        assert [d.range.start.line for d in checked.diagnostics] == [editor.position(uri, WRONG).line]
-        editor.replace(uri, WRONG, RIGHT)
-        assert (await checked.ended()).state == "right"
-        assert checked.diagnostics == []
+async def test_opening_and_typing_are_enough(repository, editor):
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    assert (await checked.ended()).state == "right"
+    editor.replace(uri, RIGHT, WRONG)
+    assert (await checked.ended()).state == "wrong"
+    assert [d.range.start.line for d in checked.diagnostics] == [editor.position(uri, WRONG).line]
+    editor.replace(uri, WRONG, RIGHT)
+    assert (await checked.ended()).state == "right"
+    assert checked.diagnostics == []
 
 
 @pytest.mark.long
@@ -221,33 +221,30 @@ void launch(float* out, const float* x, int n) {
 """
 
 
-@pytest.mark.long
-async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checked_again(tmp_path):
+async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checked_again(tmp_path, editor):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
-    async with session(tmp_path, ON) as editor:
-        uri = editor.open(path)
-        checked = Checked(editor, uri)
-        told = await checked.ended()
-        assert told.state == "right"
-        assert told.message.count("with a drafted workload") == 2
-        editor.replace(uri, "__syncthreads(); // of the step", "")
-        assert (await checked.told.get()).message == "checking block_sum"
-        assert (await checked.ended()).state == "wrong"
-        (found,) = checked.diagnostics
-        assert found.code == "race"
-        assert "race on shared buf[" in found.message
-        assert "`klineage workload init sum.cu:block_sum` writes it down" in found.message
-        assert found.related_information
-        assert not (tmp_path / ".klineage").exists()
-        block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
-        assert (block_sum["state"], block_sum["findings"][0]["line"]) == ("wrong", 7)
-        assert twice["state"] == "right"
-        assert "n 1, hidden shape" in "; ".join(twice["passed"])
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    told = await checked.ended()
+    assert told.state == "right"
+    assert told.message.count("with a drafted workload") == 2
+    editor.replace(uri, "__syncthreads(); // of the step", "")
+    assert (await checked.told.get()).message == "checking block_sum"
+    assert (await checked.ended()).state == "wrong"
+    (found,) = checked.diagnostics
+    assert found.code == "race"
+    assert "race on shared buf[" in found.message
+    assert "`klineage workload init sum.cu:block_sum` writes it down" in found.message
+    assert found.related_information
+    assert not (tmp_path / ".klineage").exists()
+    block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
+    assert (block_sum["state"], block_sum["findings"][0]["line"]) == ("wrong", 7)
+    assert twice["state"] == "right"
+    assert "n 1, hidden shape" in "; ".join(twice["passed"])
 
 
-@pytest.mark.long
-async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path):
+async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path, editor):
     path = tmp_path / "every_other.cu"
     path.write_text(
         "__global__ void every_other(float* out, const float* x, int n) {\n"
@@ -258,95 +255,94 @@ async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path):
         "    every_other<<<(n / 2 + 255) / 256, 256>>>(out, x, n);\n"
         "}\n"
     )
-    async with session(tmp_path, ON) as editor:
-        checked = Checked(editor, editor.open(path))
-        assert (await checked.ended()).state == "right"
-        assert checked.diagnostics == []
+    checked = Checked(editor, editor.open(path))
+    assert (await checked.ended()).state == "right"
+    assert checked.diagnostics == []
+
+
+async def says_quietly(editor, path, said):
+    checked = Checked(editor, editor.open(path))
+    told = await checked.save()
+    assert told.state == "unclear"
+    assert said in told.message
+    assert checked.diagnostics == []
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "said"),
     [
-        ("__global__ void scale(float* out, {{{", ON, "is not decided"),
-        ("__global__ void other(float* out) { out[0] = 1; }\n", ON, "has no kernel `scale`"),
-        (None, {**ON, "trusted": False}, "not trusted"),
+        ("__global__ void scale(float* out, {{{", "is not decided"),
+        ("__global__ void other(float* out) { out[0] = 1; }\n", "has no kernel `scale`"),
     ],
-    ids=["a text that is broken", "a kernel that has another name now", "a workspace that is not trusted"],
+    ids=["a text that is broken", "a kernel that has another name now"],
 )
-async def test_what_cannot_be_judged_is_said_quietly(repository, text, options, said):
-    if text is not None:
-        repository.write_text(text)
-    async with session(repository.parent, options) as editor:
-        checked = Checked(editor, editor.open(repository))
-        told = await checked.save()
-        assert told.state == "unclear"
-        assert said in told.message
-        assert checked.diagnostics == []
+async def test_what_cannot_be_judged_is_said_quietly(repository, editor, text, said):
+    repository.write_text(text)
+    await says_quietly(editor, repository, said)
 
 
-@pytest.mark.long
-async def test_a_newer_text_ends_the_check_of_the_older_one(repository):
-    async with session(repository.parent, ON) as editor:
-        uri = editor.open(repository)
-        checked = Checked(editor, uri)
-        editor.replace(uri, "i += blockDim.x", "i += 0")
-        editor.save(uri)
-        while (await checked.told.get()).state != "checking":
-            pass
-        editor.replace(uri, "i += 0", "i += blockDim.x")
-        assert (await checked.save()).state == "right"
-        assert checked.diagnostics == []
-        assert checked.told.empty()
+async def test_in_a_workspace_that_is_not_trusted_nothing_is_judged(repository):
+    async with session(repository.parent, {**ON, "trusted": False}) as editor:
+        await says_quietly(editor, repository, "not trusted")
 
 
-async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path):
+async def test_a_newer_text_ends_the_check_of_the_older_one(repository, editor):
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    editor.replace(uri, "i += blockDim.x", "i += 0")
+    editor.save(uri)
+    while (await checked.told.get()).state != "checking":
+        pass
+    editor.replace(uri, "i += 0", "i += blockDim.x")
+    assert (await checked.save()).state == "right"
+    assert checked.diagnostics == []
+    assert checked.told.empty()
+
+
+async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path, editor):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
-    async with session(tmp_path, {**ON, "confirmsEdits": True}) as editor:
-        uri = editor.open(path, SUM.replace("    __syncthreads();\n    for", "    for"))
-        checked = Checked(editor, uri)
-        assert (await checked.ended()).state == "wrong"
-        (found,) = checked.diagnostics
-        context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
-        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
-        (action,) = await editor.client.text_document_code_action_async(params)
-        assert action.title == "Repair block_sum: put the barrier back, and check it"
-        assert action.edit is None
-        answer = await editor.command(action.command.command, *action.command.arguments)
-        assert answer["outcome"] == "accepted"
-        assert "block_sum is right with a barrier at line 5" in answer["summary"]
-        assert editor.edits == []
-        made = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
-        assert made["applied"]
-        ((change,),) = [c.edits for c in editor.edits[0].edit.document_changes]
-        assert change.new_text == "__syncthreads();\n    "
+    uri = editor.open(path, SUM.replace("    __syncthreads();\n    for", "    for"))
+    checked = Checked(editor, uri)
+    assert (await checked.ended()).state == "wrong"
+    (found,) = checked.diagnostics
+    context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+    (action,) = await editor.client.text_document_code_action_async(params)
+    assert action.title == "Repair block_sum: put the barrier back, and check it"
+    assert action.edit is None
+    answer = await editor.command(action.command.command, *action.command.arguments)
+    assert answer["outcome"] == "accepted"
+    assert "block_sum is right with a barrier at line 5" in answer["summary"]
+    assert editor.edits == []
+    made = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert made["applied"]
+    ((change,),) = [c.edits for c in editor.edits[0].edit.document_changes]
+    assert change.new_text == "__syncthreads();\n    "
+
+
+async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository, editor):
+    checked = Checked(editor, editor.open(repository))
+    assert (await checked.ended()).state == "right"
+    oracle = repository.parent / ".klineage" / "workloads" / "scale.toml"
+    oracle.write_text(oracle.read_text().replace("oracle.py:scale", "oracle.py:missing"))
+    change = types.FileEvent(oracle.as_uri(), types.FileChangeType.Changed)
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    told = await checked.ended()
+    assert told.state == "unclear"
+    assert "missing" in told.message
 
 
 @pytest.mark.long
-async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository):
-    async with session(repository.parent, ON) as editor:
-        checked = Checked(editor, editor.open(repository))
-        assert (await checked.ended()).state == "right"
-        oracle = repository.parent / ".klineage" / "workloads" / "scale.toml"
-        oracle.write_text(oracle.read_text().replace("oracle.py:scale", "oracle.py:missing"))
-        change = types.FileEvent(oracle.as_uri(), types.FileChangeType.Changed)
-        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
-        told = await checked.ended()
-        assert told.state == "unclear"
-        assert "missing" in told.message
-
-
-@pytest.mark.long
-async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_on(tmp_path):
+async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_on(tmp_path, editor):
     many, one = tmp_path / "many.cu", tmp_path / "one.cu"
     many.write_text(SUM)
     one.write_text("// Another file.\n" + SUM)
-    async with session(tmp_path, ON) as editor:
-        first = editor.open(many)
-        checked = Checked(editor, first)
-        while (await checked.told.get()).state != "checking":
-            pass
-        second = editor.open(one)
-        ended = [await checked.ended(), await checked.ended()]
-        assert [told.uri for told in ended] == [second, first]
-        assert {told.state for told in ended} == {"right"}
+    first = editor.open(many)
+    checked = Checked(editor, first, one.as_uri())
+    while (await checked.told.get()).state != "checking":
+        pass
+    second = editor.open(one)
+    ended = [await checked.ended(), await checked.ended()]
+    assert [told.uri for told in ended] == [second, first]
+    assert {told.state for told in ended} == {"right"}

@@ -50,9 +50,7 @@ def _checked(folder: Path, code: str) -> CheckedDocument:
         checked_kernel(
             Asked(path, code.encode(), "add", 7),
             lambda: SpotWorkload(draft.workload(), None, draft.assumed),
-            lambda r: judge(
-                r.baseline.program(), r.candidate.program(), r.workload, device="emulated", options=r.options
-            ),
+            lambda r: judge(r.baseline, r.candidate, r.workload, device="emulated", options=r.options),
             GateOptions(check_seconds=60, build_seconds=60, callers_seconds=0, algebra_seconds=0),
         )
     )

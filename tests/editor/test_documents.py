@@ -2,69 +2,65 @@
 
 from __future__ import annotations
 
-from editor.session import session
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_an_edit_is_seen_by_the_next_answer(scale):
-    async with session(scale.parent) as editor:
-        uri = editor.open(scale)
-        editor.replace(uri, "void scale(", "void scale_by_α(")
-        editor.replace(uri, "scale_by_α(", "scaled(")
-        editor.replace(uri, "    scale<<<", "    scaled<<<")
-        assert (await editor.card(uri, "scaled(")).startswith(
-            "**scaled** · CUDA C++ kernel · launched on line 10"
-        )
+async def test_an_edit_is_seen_by_the_next_answer(editor, scale):
+    uri = editor.open(scale)
+    editor.replace(uri, "void scale(", "void scale_by_α(")
+    editor.replace(uri, "scale_by_α(", "scaled(")
+    editor.replace(uri, "    scale<<<", "    scaled<<<")
+    assert (await editor.card(uri, "scaled(")).startswith(
+        "**scaled** · CUDA C++ kernel · launched on line 10"
+    )
 
 
-async def test_an_edit_behind_a_form_feed_and_wide_characters_is_made_in_the_right_place(scale):
-    async with session(scale.parent) as editor:
-        uri = editor.open(scale, "// a\fb 😀\u2028c\n" + scale.read_text("utf-8"))
-        editor.replace(uri, "void scale(", "void twice(")
-        assert (await editor.card(uri, "twice(")).startswith("**twice**")
+async def test_an_edit_behind_a_form_feed_and_wide_characters_is_made_in_the_right_place(editor, scale):
+    uri = editor.open(scale, "// a\fb 😀\u2028c\n" + scale.read_text("utf-8"))
+    editor.replace(uri, "void scale(", "void twice(")
+    assert (await editor.card(uri, "twice(")).startswith("**twice**")
 
 
-async def test_the_editors_text_counts_and_not_the_disks(scale):
-    async with session(scale.parent) as editor:
-        uri = editor.open(scale, scale.read_text("utf-8").replace("scale", "unsaved"))
-        assert (await editor.card(uri, "unsaved(")).startswith("**unsaved**")
+async def test_the_editors_text_counts_and_not_the_disks(editor, scale):
+    uri = editor.open(scale, scale.read_text("utf-8").replace("scale", "unsaved"))
+    assert (await editor.card(uri, "unsaved(")).startswith("**unsaved**")
 
 
-async def test_a_closed_document_gets_an_empty_answer(scale):
-    async with session(scale.parent) as editor:
-        uri = editor.open(scale)
-        editor.close(uri)
-        assert await editor.hover(uri, "scale(") is None
-        assert await editor.actions(uri, "scale(") == []
-        editor.replace(uri, "alpha", "beta")
-        assert await editor.hover(uri, "scale(") is None
+async def test_a_closed_document_gets_an_empty_answer(editor, scale):
+    uri = editor.open(scale)
+    editor.close(uri)
+    assert await editor.hover(uri, "scale(") is None
+    assert await editor.actions(uri, "scale(") == []
+    editor.replace(uri, "alpha", "beta")
+    assert await editor.hover(uri, "scale(") is None
 
 
-async def test_broken_code_gets_an_answer(scale):
-    async with session(scale.parent) as editor:
-        for code in (
-            "__global__ void scale(float* out, const float* x, int n) { out[threadIdx.x] = x[",
-            "__global__ void scale(float* out",
-            "scale<<<",
-            "scale \x00 binary",
-            "}}}} scale ((((",
-        ):
-            uri = editor.open(scale, code)
-            await editor.hover(uri, "scale")
-            await editor.actions(uri, code[-1])
-            editor.replace(uri, code, scale.read_text("utf-8"))
-            assert (await editor.card(uri, "scale(")).startswith("**scale**"), code
+async def test_broken_code_gets_an_answer(editor, scale):
+    for code in (
+        "__global__ void scale(float* out, const float* x, int n) { out[threadIdx.x] = x[",
+        "__global__ void scale(float* out",
+        "scale<<<",
+        "scale \x00 binary",
+        "}}}} scale ((((",
+    ):
+        uri = editor.open(scale, code)
+        await editor.hover(uri, "scale")
+        await editor.actions(uri, code[-1])
+        editor.replace(uri, code, scale.read_text("utf-8"))
+        assert (await editor.card(uri, "scale(")).startswith("**scale**"), code
 
 
-async def test_python_without_triton_is_left_alone(tmp_path):
+async def test_python_without_triton_is_left_alone(editor, tmp_path):
     path = tmp_path / "plain.py"
     path.write_text("def scale(x):\n    return x\n")
-    async with session(tmp_path) as editor:
-        uri = editor.open(path)
-        assert await editor.hover(uri, "scale") is None
-        assert await editor.actions(uri, "return") == []
+    uri = editor.open(path)
+    assert await editor.hover(uri, "scale") is None
+    assert await editor.actions(uri, "return") == []
 
 
-async def test_a_triton_kernel_is_read(tmp_path):
+async def test_a_triton_kernel_is_read(editor, tmp_path):
     path = tmp_path / "scale.py"
     path.write_text(
         "import triton\nimport triton.language as tl\n\n\n"
@@ -72,6 +68,5 @@ async def test_a_triton_kernel_is_read(tmp_path):
         "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
         "    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)\n"
     )
-    async with session(tmp_path) as editor:
-        uri = editor.open(path)
-        assert (await editor.card(uri, "scale(")).startswith("**scale** · Triton kernel")
+    uri = editor.open(path)
+    assert (await editor.card(uri, "scale(")).startswith("**scale** · Triton kernel")

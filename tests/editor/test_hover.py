@@ -11,27 +11,27 @@ from click.testing import CliRunner
 from lsprotocol import types
 
 from editor.conftest import SCALE
-from editor.session import session
+from editor.session import QUIET, session
 from editor.test_code_lens import lenses
 from kernel_lineage.cli.main import main
 
-
-async def test_a_kernels_name_says_what_it_is_and_what_applies(scale):
-    async with session(scale.parent) as editor:
-        uri = editor.open(scale)
-        card = await editor.card(uri, "scale(float")
-        assert card.startswith("**scale** · CUDA C++ kernel · launched on line 10 by `launch_scale`")
-        assert "have a place here; which of them can be done is not known yet" in card
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_the_name_at_a_launch_shows_the_kernel(scale):
-    async with session(scale.parent) as editor:
-        uri = editor.open(scale)
-        assert (await editor.card(uri, "scale<<<")).startswith("**scale**")
+async def test_a_kernels_name_says_what_it_is_and_what_applies(editor, scale):
+    uri = editor.open(scale)
+    card = await editor.card(uri, "scale(float")
+    assert card.startswith("**scale** · CUDA C++ kernel · launched on line 10 by `launch_scale`")
+    assert "have a place here; which of them can be done is not known yet" in card
+
+
+async def test_the_name_at_a_launch_shows_the_kernel(editor, scale):
+    uri = editor.open(scale)
+    assert (await editor.card(uri, "scale<<<")).startswith("**scale**")
 
 
 async def test_an_anchor_shows_the_open_condition_and_what_can_be_done(scale):
-    async with session(scale.parent, {"commandLinks": True}) as editor:
+    async with session(scale.parent, {"check": "off", "commandLinks": True}) as editor:
         uri = editor.open(scale)
         await editor.actions(uri, "row[i]", only=["refactor"])
         while "**Can be done now**" not in (card := await editor.card(uri, "row[i]")):
@@ -76,7 +76,7 @@ async def test_ranges_are_in_the_negotiated_units(scale, encoding):
         "utf-16": len(before.encode("utf-16-le")) // 2,
         "utf-32": len(before),
     }
-    async with session(scale.parent, encodings=[encoding]) as editor:
+    async with session(scale.parent, QUIET, encodings=[encoding]) as editor:
         uri = editor.open(scale)
         params = types.HoverParams(
             types.TextDocumentIdentifier(uri), types.Position(4, width[encoding.value])

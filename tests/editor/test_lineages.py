@@ -6,7 +6,7 @@ import pytest
 from git import Actor, Repo
 
 from editor.conftest import SCALE
-from editor.session import session
+from editor.session import QUIET, session
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.mine import mine
 from kernel_lineage.learning.replay.record import Label, Record
@@ -33,7 +33,7 @@ async def card_with(editor, uri, words):
 async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
     with Repo.init(scale.parent) as repository:
         commit(repository, scale, SCALE, "Add scale")
-        async with session(scale.parent) as editor:
+        async with session(scale.parent, QUIET) as editor:
             uri = editor.open(scale)
             card = await card_with(editor, uri, "1 version, 0 transitions")
             faster = SCALE.replace("    for (", "    #pragma unroll 4\n    for (")
@@ -53,14 +53,14 @@ async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
 
 @pytest.mark.long
 async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
-    async with session(scale.parent) as editor:
+    async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
         assert await editor.command("klineage.lineage", {"uri": uri, "line": 0, "character": 0}) is None
 
 
 @pytest.mark.long
 async def test_outside_of_a_repository_there_is_none_and_it_is_said(scale):
-    async with session(scale.parent) as editor:
+    async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
         while "**Lineage** not in a git repository" not in await editor.card(uri, "scale("):
             pass
@@ -69,7 +69,7 @@ async def test_outside_of_a_repository_there_is_none_and_it_is_said(scale):
 async def test_mining_that_fails_is_told_and_does_no_harm(scale):
     (scale.parent / ".git").mkdir()
     (scale.parent / ".git" / "HEAD").write_text("nonsense")
-    async with session(scale.parent) as editor:
+    async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
         card = await editor.card(uri, "scale(")
         assert card.startswith("**scale**")
@@ -109,7 +109,7 @@ async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(sca
         )
         with replay_store(kept_in(scale.parent)) as store:
             store.keep(record, "emulated", "question")
-        async with session(scale.parent) as editor:
+        async with session(scale.parent, QUIET) as editor:
             uri = editor.open(scale)
             await card_with(editor, uri, "2 versions, 1 transition")
             assert "· reproduced on emulated" in await editor.card(uri, "scale(")

@@ -7,7 +7,7 @@ import asyncio
 from git import Repo
 
 from editor.conftest import SCALE
-from editor.session import session
+from editor.session import QUIET, session
 from editor.test_check import ON, SUM, Checked
 from editor.test_lineages import commit
 from kernel_lineage.editor.runs import Repeat, Runs, RunState
@@ -38,7 +38,7 @@ async def test_the_lineage_is_a_row_for_each_version_that_opens_its_difference(s
         commit(repository, scale, SCALE, "Add scale")
         commit(repository, scale, faster, "scale: unroll")
         heads = [c.hexsha for c in repository.iter_commits()]
-    async with session(scale.parent) as editor:
+    async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
         while (tree := await lineage_of(editor, uri))["state"] == "mining":
             await editor.status_changed.wait()
@@ -86,7 +86,7 @@ def test_steps_of_the_launcher_alone_are_folded(scale):
 
 
 async def test_a_view_says_why_it_is_empty(scale):
-    async with session(scale.parent) as editor:
+    async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
         assert (await lineage_of(editor, None))["state"] == "no-kernel"
         while (tree := await lineage_of(editor, uri))["state"] == "mining":

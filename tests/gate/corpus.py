@@ -61,7 +61,7 @@ class Entry:
     def judge(self, which: str) -> Verdict:
         asked = self.request(which)
         workload = asked.workload.model_copy(update={"folder": asked.folder})
-        programs = asked.baseline.program(), asked.candidate.program()
+        programs = asked.baseline, asked.candidate
         return judge(*programs, workload, device=asked.device, options=asked.options)
 
     def caught(self, verdict: Verdict) -> str:

@@ -35,7 +35,7 @@ def test_an_honest_twin_may_round_where_the_baseline_saturates():
     """With this seed rows of values below the code's constants leave of the baseline's `1 + tanh` its roundings."""
     (entry,) = (e for e in ENTRIES if e.name == "07_bfloat16_cut_off")
     asked = entry.request("honest")
-    programs = asked.baseline.program(), asked.candidate.program()
+    programs = asked.baseline, asked.candidate
     options = asked.options.model_copy(update={"seed": 3})
     verdict = judge(*programs, asked.workload, device="emulated", options=options)
     assert passes(verdict), verdict.reason

@@ -16,7 +16,7 @@ OPTIONS = GateOptions(hidden=False)
 def judged(seeded: SeededKernel, mutant: Mutant | None) -> Seeded:
     request = request_of(seeded, mutant.source if mutant else None)
     workload = request.workload.model_copy(update={"folder": request.folder})
-    programs = request.baseline.program(), request.candidate.program()
+    programs = request.baseline, request.candidate
     return result_of(seeded, mutant, judge(*programs, workload, device="emulated", options=OPTIONS))
 
 

@@ -6,7 +6,7 @@ from kernel_gate.gate import judge
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Pointer, Program, Scratch, Value
-from kernel_gate.request import GateRequest, ProgramModel
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError, parse_workload
 
@@ -221,6 +221,7 @@ def test_a_sequence_of_a_workload_is_held_to_its_args(text, said):
 
 def test_a_program_goes_through_json_unchanged():
     program = own_steps(MemsetStep("held", 0, "4 * N", "4 * N"))
-    assert ProgramModel.model_validate_json(ProgramModel.of(program).model_dump_json()).program() == program
     asked = GateRequest.of(program, one_kernel(), workload())
-    assert GateRequest.model_validate_json(asked.model_dump_json()).workload.steps == workload().steps
+    again = GateRequest.model_validate_json(asked.model_dump_json())
+    assert (again.baseline, again.candidate) == (program, one_kernel())
+    assert again.workload.steps == workload().steps

@@ -27,7 +27,7 @@ class InThisProcess(Worker):
     """Judges here: starting a process would take longer than the verdict."""
 
     def judge(self, request, **_):
-        programs = request.baseline.program(), request.candidate.program()
+        programs = request.baseline, request.candidate
         self.asked = request
         return judge(*programs, request.workload, device=request.device, options=request.options)
 

@@ -35,7 +35,7 @@ def test_a_program_survives_the_way_to_the_process():
         arguments=("y", "x", "n"),
     )
     again = GateRequest.model_validate_json(request(program).model_dump_json())
-    assert again.candidate.program() == program
+    assert again.candidate == program
 
 
 def test_the_verdict_is_that_of_the_gate_itself():

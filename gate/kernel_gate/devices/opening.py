@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_gate.devices.base import Device, DeviceError
 
 if TYPE_CHECKING:
     from kernel_gate.devices.emulated import EmulatedDevice
-    from kernel_gate.emulated.payloads.memory import PayloadMemory
-    from kernel_gate.emulated.terms import Terms
 
 DeviceKind = Literal["auto", "cuda", "emulated"]
 EMULATED_ARCH = "sm_90"
@@ -102,44 +100,6 @@ def open_device(
     return open_emulated(seconds_per_launch, emulated_arch), reason or "the emulated device was asked for"
 
 
-def open_counting(seconds_per_launch: float) -> Device:
-    """The emulated device as it counts what launches execute; of its detectors only those that are always on."""
-    from kernel_gate.devices.emulated import EmulatedDevice
-    from kernel_gate.emulated.launch import Checks, Limits
-
-    checks = Checks(races=False, uninitialised=False, overflow=False, counts=True)
-    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
-
-
-def open_counting_terms(seconds_per_launch: float) -> tuple[Device, Terms]:
-    """The emulated device as it counts of how many terms sums are made, and where it counts them."""
-    from kernel_gate.devices.emulated import EmulatedDevice
-    from kernel_gate.emulated.launch import Checks, Limits
-    from kernel_gate.emulated.terms import Terms
-
-    terms = Terms()
-    checks = Checks(races=False, uninitialised=False, overflow=False, terms=terms)
-    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch)), terms
-
-
-def open_watching_births(seconds_per_launch: float) -> Device:
-    """The emulated device as it watches for NaNs and infinities; of its detectors only those that are always on."""
-    from kernel_gate.devices.emulated import EmulatedDevice
-    from kernel_gate.emulated.launch import Checks, Limits
-
-    checks = Checks(races=False, uninitialised=False, overflow=False, births=True)
-    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
-
-
-def open_recording(seconds_per_launch: float) -> EmulatedDevice:
-    """The emulated device to look at what a right launch did; of its detectors only those that are always on."""
-    from kernel_gate.devices.emulated import EmulatedDevice
-    from kernel_gate.emulated.launch import Checks, Limits
-
-    checks = Checks(races=False, uninitialised=False, overflow=False)
-    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
-
-
 def open_emulated(seconds_per_launch: float, arch: str = EMULATED_ARCH) -> Device:
     """The emulated device with all its detectors."""
     from kernel_gate.devices.emulated import EmulatedDevice
@@ -148,19 +108,12 @@ def open_emulated(seconds_per_launch: float, arch: str = EMULATED_ARCH) -> Devic
     return EmulatedDevice(arch, Checks(), Limits(seconds=seconds_per_launch))
 
 
-def open_asserting(seconds_per_launch: float) -> EmulatedDevice:
-    """The emulated device as it follows the tags of data; of its detectors only those that are always on."""
+def open_quiet(seconds_per_launch: float, **looked_for: Any) -> EmulatedDevice:
+    """The emulated device to look at what a right launch does: of its detectors those that are always on, and those
+    that are asked for, as `Checks` names them.
+    """
     from kernel_gate.devices.emulated import EmulatedDevice
     from kernel_gate.emulated.launch import Checks, Limits
 
-    checks = Checks(races=False, uninitialised=False, overflow=False)
-    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
-
-
-def open_with_payloads(seconds_per_launch: float, memory: PayloadMemory) -> EmulatedDevice:
-    """The emulated device with exact payloads beside floats; of its detectors only those that are always on."""
-    from kernel_gate.devices.emulated import EmulatedDevice
-    from kernel_gate.emulated.launch import Checks, Limits
-
-    checks = Checks(races=False, uninitialised=False, overflow=False, payloads=memory)
+    checks = Checks(**{"races": False, "uninitialised": False, "overflow": False, **looked_for})
     return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))

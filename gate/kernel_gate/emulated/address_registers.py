@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernel_gate.emulated.ptx.model import Address, Group, Instruction, Operand, Register
+from kernel_gate.emulated.operands import bases, names
+from kernel_gate.emulated.ptx.model import Address, Group, Instruction
 
 _BITWISE = ("and", "xor", "not", "lop3", "popc", "clz", "brev", "bfe", "bfi", "prmt", "shf", "szext")
 _UNSIGNED = ("div", "rem", "shr", "mul", "mad", "min", "max")
@@ -57,21 +58,3 @@ def _used_as_bits(instruction: Instruction, reached: set[str]) -> Iterator[str]:
         unsigned = not reached.intersection(names(instruction.operands[:1]))
     if unsigned or name in _BITWISE:
         yield from names(instruction.operands[1:])
-
-
-def names(operands: Sequence[Operand]) -> Iterator[str]:
-    """Names of register operands, those in groups among them."""
-    for operand in operands:
-        if isinstance(operand, Register):
-            yield operand.name
-        elif isinstance(operand, Group):
-            yield from names(operand.items)
-
-
-def bases(operands: Sequence[Operand]) -> Iterator[str]:
-    """Names of the registers that memory operands are based on."""
-    for operand in operands:
-        if isinstance(operand, Address) and isinstance(operand.base, Register):
-            yield operand.base.name
-        elif isinstance(operand, Group):
-            yield from bases(operand.items)

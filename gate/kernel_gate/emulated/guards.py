@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.operands import bases, names, results
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.ptx.model import Address, FloatBits, Group, Instruction, Integer, Operand, Register
+from kernel_gate.emulated.ptx.model import FloatBits, Instruction, Integer, Register
 from kernel_gate.emulated.registry import Step, Unsupported
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _READS_OTHERS = frozenset(
     {"ldu", "atom", "red", "call", "shfl", "vote", "match", "activemask", "redux", "cp", "mma", "wgmma"}
 )
-_NO_RESULT = frozenset({"st", "bra", "brx", "bar", "barrier", "ret", "exit", "membar", "fence", "prefetch"})
 _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
@@ -54,7 +54,7 @@ class Guards:
         body = kernel.flat.body
         definitions: dict[str, list[int]] = {}
         for number, instruction in enumerate(body):
-            for name in _results(instruction):
+            for name in names(results(instruction)):
                 definitions.setdefault(name, []).append(number)
         needed: set[int] = set()
         seen: set[str] = set()
@@ -173,26 +173,11 @@ def _slice(
     if number in into:
         return into[number]
     uniform = True
-    for operand in instruction.operands[1:]:
-        for source in _registers(operand):
-            of_source = _slice(source, body, definitions, into)
-            if of_source is None:
-                return None
-            uniform &= of_source
+    given = instruction.operands[1:]
+    for source in (*names(given), *bases(given)):
+        of_source = _slice(source, body, definitions, into)
+        if of_source is None:
+            return None
+        uniform &= of_source
     into[number] = uniform
     return uniform
-
-
-def _results(instruction: Instruction) -> Iterator[str]:
-    if instruction.parts[0] not in _NO_RESULT and instruction.operands:
-        yield from _registers(instruction.operands[0])
-
-
-def _registers(operand: Operand) -> Iterator[str]:
-    if isinstance(operand, Register):
-        yield operand.name
-    elif isinstance(operand, Group):
-        for item in operand.items:
-            yield from _registers(item)
-    elif isinstance(operand, Address):
-        yield from _registers(operand.base)

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from kernel_gate.emulated.address_registers import bases, keeps_numbers, names
+from kernel_gate.emulated.address_registers import keeps_numbers
+from kernel_gate.emulated.operands import bases, names
 from kernel_gate.emulated.ptx.model import Register
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site

@@ -130,11 +130,6 @@ def locate(wave: Wave, where: Access, threads: Index, addresses: Array) -> Index
     return offsets
 
 
-def whole(where: Access) -> Access:
-    """The access of a piece."""
-    return replace(where, element=TYPES["b64"], vector=2)
-
-
 def partial(where: Access, nbytes: int) -> Access:
     """The access of a part of a piece, wherever it starts."""
     return replace(where, element=TYPES["b8"], vector=nbytes, aligned=False)

@@ -6,14 +6,14 @@ A 64-bit value loaded from memory may be any pointer, and then every buffer coun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
+from kernel_gate.emulated.operands import names, results
 from kernel_gate.emulated.ptx.model import Address, Group, Instruction, Integer, Operand, Register, Symbol
 
 ANY = "*"
 """Stands for a pointer of unknown origin."""
 _STORES = ("st", "atom", "red", "cp")
-_NO_RESULT = (*_STORES, "bra", "brx", "bar", "barrier", "call", "ret", "exit", "membar", "fence", "prefetch")
 
 
 def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> frozenset[str]:
@@ -25,7 +25,7 @@ def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> fro
         changed = False
         for instruction in body:
             found = _sources(instruction, origins, known)
-            for name in _results(instruction):
+            for name in names(results(instruction)):
                 before = origins.get(name, frozenset())
                 if not found <= before:
                     origins[name] = before | found
@@ -47,19 +47,6 @@ def _stores(instruction: Instruction) -> bool:
     if "prefetch" in instruction.parts or "mbarrier::complete_tx::bytes" in instruction.parts:
         return False
     return instruction.parts[0] in (*_STORES, "tensormap") or instruction.parts[:2] == ("wmma", "store")
-
-
-def _results(instruction: Instruction) -> Iterator[str]:
-    if instruction.parts[0] not in _NO_RESULT or instruction.parts[0] == "atom":
-        yield from _registers(instruction.operands[:1])
-
-
-def _registers(operands: Iterable[Operand]) -> Iterator[str]:
-    for operand in operands:
-        if isinstance(operand, Register):
-            yield operand.name
-        elif isinstance(operand, Group):
-            yield from _registers(operand.items)
 
 
 def _of(operand: Operand, origins: dict[str, frozenset[str]]) -> frozenset[str]:

@@ -1,12 +1,11 @@
 """Tensor maps: what TMA copies know of a tensor in global memory (PTX ISA).
 
 A map is 128 opaque bytes. A GPU's layout is not public; this is the emulated device's own, so that maps are made by
-`tensormap.replace`, as Triton does, or by `encode`, which stands for the driver's `cuTensorMapEncodeTiled`.
+`tensormap.replace`, as Triton does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,30 +83,3 @@ def decode(data: npt.NDArray[np.uint8]) -> TensorMap:
         int(fields["global_address"]), itemsize, ELEMTYPES[int(fields["elemtype"])],
         tuple(int(d) for d in fields["global_dim"][:rank]), strides, box, span, bool(fields["fill_mode"]),
     )  # fmt: skip
-
-
-def encode(
-    address: int,
-    elemtype: str,
-    extent: Sequence[int],
-    strides: Sequence[int],
-    box: Sequence[int],
-    swizzle: int = 0,
-    fill_nan: bool = False,
-) -> np.void:
-    """The map of a tensor, as an argument of a kernel: `cuTensorMapEncodeTiled` for this device.
-
-    Extents from the fastest dimension on; `strides`: bytes, from the second dimension on; `swizzle`: bytes, or 0.
-    """  # fmt: skip
-    fields = np.zeros(1, LAYOUT)
-    rank = len(extent)
-    fields["global_address"], fields["rank"], fields["elemtype"] = (
-        address,
-        rank - 1,
-        ELEMTYPES.index(elemtype),
-    )
-    fields["swizzle_mode"], fields["fill_mode"] = _SPANS.index(swizzle), fill_nan
-    fields["global_dim"][0, :rank], fields["box_dim"][0, :rank] = extent, box
-    fields["element_stride"][0, :rank] = 1
-    fields["global_stride"][0, : rank - 1] = strides
-    return np.void(fields.tobytes())

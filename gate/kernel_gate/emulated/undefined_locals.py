@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Place
 from kernel_gate.emulated.access import Located
-from kernel_gate.emulated.address_registers import bases
 from kernel_gate.emulated.layout import Layout
+from kernel_gate.emulated.operands import bases, items
 from kernel_gate.emulated.program import Block, DecodedKernel
-from kernel_gate.emulated.ptx.model import Group, Instruction, Operand, Register
+from kernel_gate.emulated.ptx.model import Instruction, Operand, Register
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.slicing.operands import effect_of
@@ -186,8 +186,7 @@ def reads_local_memory(kernel: DecodedKernel) -> bool:
 
 def _registers(operand: Operand, layout: Layout) -> list[int | None]:
     """The registers of a load, by the elements of its vector."""
-    items = operand.items if isinstance(operand, Group) else (operand,)
-    return [layout.registers.get(item.name) if isinstance(item, Register) else None for item in items]
+    return [layout.registers.get(i.name) if isinstance(i, Register) else None for i in items(operand)]
 
 
 def _numbers(operand: Operand, layout: Layout) -> list[int]:

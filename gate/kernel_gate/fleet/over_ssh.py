@@ -264,7 +264,7 @@ class SshPool:
 
 def _hash(request: GateRequest) -> str:
     workload = request.workload.model_copy(update={"folder": request.folder})
-    programs = (request.baseline.program(), request.candidate.program())
+    programs = (request.baseline, request.candidate)
     return hash_inputs(*programs, workload, request.options, companion_files(workload))
 
 

@@ -22,7 +22,7 @@ from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
-from kernel_gate.devices.opening import EMULATED_ARCH, open_with_payloads
+from kernel_gate.devices.opening import EMULATED_ARCH, open_quiet
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.emulated.payloads.fields import Payload
 from kernel_gate.emulated.payloads.memory import Escape, PayloadMemory
@@ -166,7 +166,7 @@ class Expressions:
         left = deadline - time.monotonic()
         if left <= 0:
             return _Ran({}, memory, _NO_TIME)
-        device = open_with_payloads(left, memory)
+        device = open_quiet(left, payloads=memory)
         try:
             return self._run_on(device, built, case, inputs, memory)
         except (LaunchError, DeviceError) as error:

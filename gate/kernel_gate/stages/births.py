@@ -9,7 +9,7 @@ from kernel_gate.built import LoadedProgram
 from kernel_gate.cases import Case, elements
 from kernel_gate.compare import Mismatch
 from kernel_gate.devices.base import Birth, DeviceError
-from kernel_gate.devices.opening import open_watching_births
+from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import Array
 from kernel_gate.launching import LaunchError
 from kernel_gate.stages.check_state import CheckState
@@ -28,7 +28,7 @@ def birth_of(run: CheckState, case: Case, mismatch: Mismatch, inputs: Mapping[st
     finite = mismatch.expected != "NaN" and mismatch.expected not in _INFINITE
     if what is None or not finite or elements(run.workload, case.dims) > _MOST_ELEMENTS:
         return None
-    device = open_watching_births(_SECONDS)
+    device = open_quiet(_SECONDS, births=True)
     try:
         loaded = LoadedProgram(device, run.candidate, run.workload)
         with loaded.execution(case.dims, memory=case.memory) as execution:

@@ -12,7 +12,7 @@ from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import Device, DeviceError
 from kernel_gate.devices.launch_counts import LaunchCounts
-from kernel_gate.devices.opening import open_counting
+from kernel_gate.devices.opening import open_quiet
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.workload import Workload
@@ -52,7 +52,7 @@ def _case(workload: Workload, passed: Sequence[Case]) -> Case | None:
 
 
 def _both(baseline: Built, candidate: Built, workload: Workload, case: Case) -> dict[str, Any]:
-    device = open_counting(_SECONDS)
+    device = open_quiet(_SECONDS, counts=True)
     try:
         before = _counted(device, baseline, workload, case)
         after = _counted(device, candidate, workload, case)

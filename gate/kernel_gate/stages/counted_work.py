@@ -19,7 +19,7 @@ from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, Variation, elements
 from kernel_gate.devices.base import Device, DeviceError
 from kernel_gate.devices.launch_counts import WorkDone
-from kernel_gate.devices.opening import open_counting
+from kernel_gate.devices.opening import open_quiet
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.workload import Workload
@@ -40,7 +40,7 @@ def counted_work(built: Built, workload: Workload, passed: Sequence[Case]) -> di
     `unavailable` says why there is no count at all.
     """
     counts: list[tuple[Mapping[str, int], WorkDone]] = []
-    device = open_counting(_SECONDS)
+    device = open_quiet(_SECONDS, counts=True)
     deadline = time.monotonic() + _SECONDS
     try:
         for case in _cases(workload, passed):

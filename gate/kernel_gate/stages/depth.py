@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case, elements, named_shapes
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.devices.opening import open_counting_terms
+from kernel_gate.devices.opening import open_quiet
+from kernel_gate.emulated.terms import Terms
 from kernel_gate.execution import SANITIZER_KINDS
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
@@ -82,7 +83,8 @@ def _measured(baseline: Built, workload: Workload, named: list[dict[str, int]]) 
     shapes = [named[0], named[-1]][: len(named)] if named else []
     measured: list[Measured] = []
     for dims in shapes[:_SHAPES]:
-        device, terms = open_counting_terms(_SECONDS)
+        terms = Terms()
+        device = open_quiet(_SECONDS, terms=terms)
         try:
             with LoadedProgram(device, baseline, workload).execution(dims) as execution:
                 done = execution.run(make_inputs(workload, Case(dims, 1)), 0)

@@ -12,7 +12,7 @@ import numpy as np
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError, Place
-from kernel_gate.devices.opening import open_recording
+from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.execution import Execution
 from kernel_gate.inputs import make_inputs
@@ -82,7 +82,7 @@ def feeding(built: Built, element: Element, otherwise: Storing | None = None) ->
     """
     from kernel_gate.emulated.slicing.walk import lines_of
 
-    device = open_recording(_SECONDS)
+    device = open_quiet(_SECONDS)
     try:
         loaded = LoadedProgram(device, built, element.workload)
         with loaded.execution(element.case.dims, memory=element.case.memory) as execution:
@@ -109,7 +109,7 @@ def feeding_of_fault(built: Built, workload: Workload, case: Case) -> tuple[str,
     from kernel_gate.devices.emulated import Recording
     from kernel_gate.emulated.slicing.walk import fed_last, lines_of
 
-    device = open_recording(_SECONDS)
+    device = open_quiet(_SECONDS)
     try:
         loaded = LoadedProgram(device, built, workload)
         with loaded.execution(case.dims, memory=case.memory) as execution:

@@ -16,7 +16,7 @@ from kernel_gate.building import build_program
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, elements
 from kernel_gate.devices.base import Asserted, DeviceError, Fault, Place
-from kernel_gate.devices.opening import EMULATED_ARCH, open_asserting
+from kernel_gate.devices.opening import EMULATED_ARCH, open_quiet
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.execution import added
 from kernel_gate.inputs import make_inputs
@@ -182,7 +182,7 @@ class _Run:
         deadline = time.monotonic() + seconds
         done, last = 0, (0.0, 1)
         violated: Case | None = None
-        device = open_asserting(seconds)
+        device = open_quiet(seconds)
         try:
             loaded = LoadedProgram(device, self.built, self.workload)
             for case in cases:

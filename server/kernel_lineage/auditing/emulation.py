@@ -12,10 +12,8 @@ from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.devices.base import DeviceError, Fault
-from kernel_gate.devices.emulated import EmulatedDevice
-from kernel_gate.devices.opening import EMULATED_ARCH
+from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
 from kernel_gate.dtypes import DTYPES
-from kernel_gate.emulated.launch import Checks, Limits
 from kernel_gate.launching import LaunchError, bind, units_for
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.workload import Workload
@@ -69,7 +67,7 @@ class Emulation:
     def _run(
         self, program: Program, workload: Workload, built: Built, arguments: Mapping[str, object]
     ) -> Mapping[str, np.ndarray]:
-        device = EmulatedDevice(EMULATED_ARCH, Checks(), Limits(seconds=self.seconds))
+        device = open_emulated(self.seconds)
         try:
             with LoadedProgram(device, built, workload).execution(_DIMS) as execution:
                 inputs = {n: _bytes(a) for n, a in arguments.items() if isinstance(a, Tensor)}

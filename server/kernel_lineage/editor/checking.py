@@ -27,23 +27,23 @@ _known: OrderedDict[str, Verdict] = OrderedDict()
 class Task(BaseModel):
     """A kernel to check."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     path: Path
-    text: str
-    """The file's bytes, one character each (Latin-1): it need not be UTF-8."""
+    text: bytes
+    """The file's; it need not be UTF-8."""
     kernel: str
     line: int
-    passed: str | None = None
+    passed: bytes | None = None
     seconds: float
 
 
 def work(task: str, ask: Ask) -> str:
     """A `Task` as JSON → a `CheckedDocument` as JSON."""
     wanted = Task.model_validate_json(task)
-    passed = None if wanted.passed is None else wanted.passed.encode("latin-1")
-    text = wanted.text.encode("latin-1")
-    checked = checked_text(wanted.path, text, wanted.kernel, wanted.line, passed, wanted.seconds, ask)
+    checked = checked_text(
+        wanted.path, wanted.text, wanted.kernel, wanted.line, wanted.passed, wanted.seconds, ask
+    )
     return checked.model_dump_json()
 
 

@@ -220,13 +220,12 @@ class Checks:
         self, snapshot: Snapshot, target: Target, seconds: float, stage: Callable[[str], None]
     ) -> CheckedDocument:
         """What is known of one kernel. Cancelling ends the process that judges."""
-        passed = self._passed.get((snapshot.uri, target.name))
         task = Task(
             path=snapshot.path,
-            text=snapshot.text.data.decode("latin-1"),
+            text=snapshot.text.data,
             kernel=target.name,
             line=target.line,
-            passed=None if passed is None else passed.decode("latin-1"),
+            passed=self._passed.get((snapshot.uri, target.name)),
             seconds=seconds,
         )
         try:
@@ -245,14 +244,13 @@ class Checks:
         found = [] if judged is None else [f for f in judged.document.findings if f.line == line]
         if not found:
             return Mended(reason="what was found at this line is not there any more")
-        passed = self._passed.get((snapshot.uri, kernel))
         broken = Broken(
             path=snapshot.path,
-            text=snapshot.text.data.decode("latin-1"),
+            text=snapshot.text.data,
             kernel=kernel,
             code=found[0].code or "",
             lines=(line, *(r.line for r in found[0].related)),
-            passed=None if passed is None else passed.decode("latin-1"),
+            passed=self._passed.get((snapshot.uri, kernel)),
             seconds=self._server.settings.check_seconds,
         )
         async with self._turn:

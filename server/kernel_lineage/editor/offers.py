@@ -80,7 +80,7 @@ class Offers:
     async def _try(self, key: bytes, snapshot: Snapshot, kernel: Kernel) -> None:
         trial = Trial(
             path=snapshot.path,
-            text=snapshot.text.data.decode("latin-1"),
+            text=snapshot.text.data,
             kernel=kernel.name,
             device=self.device,
             generation=self._generation,

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 class Broken(BaseModel):
     """A kernel with what is wrong of it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     path: Path
-    text: str
-    """The file's bytes, one character each (Latin-1)."""
+    text: bytes
+    """The file's."""
     kernel: str
     code: str
     lines: tuple[int, ...]
     """The finding's, then those of its other places."""
-    passed: str | None
+    passed: bytes | None
     seconds: float
 
 
@@ -51,11 +51,10 @@ def work(task: str, ask: Ask) -> str:
     from kernel_lineage.workloads.files import kernel_of
 
     broken = Broken.model_validate_json(task)
-    text = broken.text.encode("latin-1")
-    kernel = kernel_of(broken.path, broken.kernel, text)
+    kernel = kernel_of(broken.path, broken.kernel, broken.text)
     reasons: list[str] = []
-    for repair in repairs(kernel, broken.code, broken.lines, _earlier(broken, text)):
-        mended = edited(text, repair.edits)
+    for repair in repairs(kernel, broken.code, broken.lines, _earlier(broken)):
+        mended = edited(broken.text, repair.edits)
         document = checked_text(
             broken.path, mended, broken.kernel, kernel.span.first_line, None, broken.seconds, ask
         )
@@ -73,15 +72,14 @@ def work(task: str, ask: Ask) -> str:
     return Mended(reason=tried, tried=len(reasons)).model_dump_json()
 
 
-def _earlier(broken: Broken, text: bytes) -> Iterator[Kernel]:
+def _earlier(broken: Broken) -> Iterator[Kernel]:
     """The kernel in the text that passed last, and in the committed one."""
     from kernel_lineage.learning.saved_kernels import committed
     from kernel_lineage.workloads.files import kernel_of
     from kernel_lineage.workloads.programs import ProgramError
 
-    passed = None if broken.passed is None else broken.passed.encode("latin-1")
-    for earlier in (passed, committed(broken.path)):
-        if earlier is None or earlier == text:
+    for earlier in (broken.passed, committed(broken.path)):
+        if earlier is None or earlier == broken.text:
             continue
         try:
             yield kernel_of(broken.path, broken.kernel, earlier)

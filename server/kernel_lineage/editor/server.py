@@ -139,7 +139,7 @@ class EditorServer(LanguageServer):
             for listener in self.shown:
                 listener(uri)
 
-    def path_of(self, uri: str) -> Path | None:
+    def path_of(self, uri: str | None) -> Path | None:
         """Where a document lies; None for one that is not a file."""
-        path = to_fs_path(uri) if uri.startswith("file:") else None
+        path = to_fs_path(uri) if uri is not None and uri.startswith("file:") else None
         return None if path is None else Path(path)

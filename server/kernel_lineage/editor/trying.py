@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class Trial(BaseModel):
     """A kernel whose skills are tried."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     path: Path
-    text: str
-    """The file's bytes, one character each (Latin-1)."""
+    text: bytes
+    """The file's."""
     kernel: str
     device: str
     generation: int
@@ -39,7 +39,7 @@ def work(task: str, _ask: Ask) -> str:
 
     trial = Trial.model_validate_json(task)
     root = repository_of(trial.path.parent)
-    kernel = kernel_of(trial.path, trial.kernel, trial.text.encode("latin-1"))
+    kernel = kernel_of(trial.path, trial.kernel, trial.text)
     library, ranking = _knowledge()(root, trial.generation)
     facts = facts_for(kernel, trial.path, root, device=trial.device)
     return offers_of(kernel, applicable(kernel, library, facts, ranking.counts)).model_dump_json()

@@ -9,10 +9,9 @@ import sys
 import textwrap
 from typing import BinaryIO
 
-from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact, Task
+from kernel_lineage.history.facts import FACTS, Facts, GuardFact, OccurrenceFact, Task
 from kernel_lineage.history.launchable import launch_line
 from kernel_lineage.history.narrowings import narrowings
-from kernel_lineage.history.rows import facts_row
 from kernel_lineage.kernels.budget import MOST_LAUNCHES, beyond_budget
 from kernel_lineage.kernels.guards import guards_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of, occurrences
@@ -77,7 +76,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             Task(d, Language(language), symbol, tuple(parts), device_code)
             for d, language, symbol, parts, device_code in json.loads(line)
         ]
-        answers.write(json.dumps([facts_row(analyse(task)) for task in tasks]).encode() + b"\n")
+        answers.write(json.dumps([FACTS.row(analyse(task)) for task in tasks]).encode() + b"\n")
         answers.flush()
 
 

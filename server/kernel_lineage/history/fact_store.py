@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kernel_lineage.history.cache import Cache
-from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact, Task
+from kernel_lineage.history.facts import FACTS, Facts, GuardFact, OccurrenceFact, Task
 from kernel_lineage.history.outline import Role, digest
-from kernel_lineage.history.rows import facts_of_row, facts_row
 from kernel_lineage.history.seen import Part
 from kernel_lineage.history.walk import Node
 from kernel_lineage.history.workers import Workers
@@ -38,7 +37,7 @@ class FactStore:
         self._cache = cache
         self._workers = workers
         self._text_of = text_of
-        self._known = {key: facts_of_row(row) for key, row in cache.facts().items()}
+        self._known = {key: FACTS.value(row) for key, row in cache.facts().items()}
         self._asked: set[str] = set()
         self._shares: dict[tuple[str, ...], tuple[_Share, ...]] = {}
         self._joined: dict[tuple[str, ...], Facts] = {}
@@ -65,7 +64,7 @@ class FactStore:
         def keep(batch: Sequence[tuple[str, Facts]]) -> None:
             nonlocal done
             self._known.update(batch)
-            self._cache.put_facts({key: facts_row(facts) for key, facts in batch})
+            self._cache.put_facts({key: FACTS.row(facts) for key, facts in batch})
             done += len(batch)
             progress(done, total)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_lineage.history.rows import Rows
 from kernel_lineage.kernels.mechanisms.model import Parameters
 from kernel_lineage.kernels.source import Language
 
@@ -56,3 +57,6 @@ class Facts:
     def mechanisms(self) -> tuple[str, ...]:
         """The ids of the mechanisms that are seen for certain, sorted."""
         return tuple(sorted({o.mechanism for o in self.occurrences if o.certain}))
+
+
+FACTS: Rows[Facts] = Rows(Facts)

@@ -23,22 +23,19 @@ from kernel_lineage.history.model import Commit, Mined, Transition
 from kernel_lineage.history.objects import MAX_BLOB_BYTES, BlobReader
 from kernel_lineage.history.outline import Outline, Outliner, Piece, digest, language_of
 from kernel_lineage.history.rows import (
-    commit_of_row,
-    commit_row,
+    Rows,
     outline_of_row,
     outline_row,
     piece_key,
     piece_row,
     pieces_of_row,
-    transition_of_row,
-    transition_row,
 )
 from kernel_lineage.history.tips import Tips
 from kernel_lineage.history.transitions import Judge
 from kernel_lineage.history.triton_chunks import TRITON
 from kernel_lineage.history.units import Units
 from kernel_lineage.history.variants import step_notes
-from kernel_lineage.history.walk import Node, Walk, from_state, to_state
+from kernel_lineage.history.walk import Node, Walk
 from kernel_lineage.history.workers import Workers
 from kernel_lineage.kernels.source import Language
 
@@ -104,6 +101,9 @@ class _State:
     head: str | None = None
 
 
+_STATES: Rows[_State] = Rows(_State)
+
+
 class _Run:
     """One run of mining: what it reads from, and what it has read."""
 
@@ -138,7 +138,7 @@ class _Run:
         state = self._load(key)
         if state.head != self._repository.head:
             state = self._continue(state)
-            self._cache.put_walk(key, _state_row(state))
+            self._cache.put_walk(key, _STATES.row(state))
         changes = self._work_tree()
         if changes:
             parents = (self._repository.head,) if self._repository.head else ()
@@ -152,8 +152,8 @@ class _Run:
         if row is None or head is None:
             return _State()
         try:
-            state = _state_of_row(row)
-        except (KeyError, TypeError, ValueError) as error:
+            state = _STATES.value(row)
+        except DamagedRow as error:
             self._cache.messages.append(
                 f"What the cache kept of this history cannot be read ({error}); starting over."
             )
@@ -369,28 +369,6 @@ def _blob_id(data: bytes, length: int) -> str:
     """The id that git gives these contents (SHA-1, or SHA-256 where ids are that long)."""
     new = hashlib.sha256 if length == 64 else hashlib.sha1
     return new(b"blob %d\0" % len(data) + data).hexdigest()
-
-
-def _state_row(state: _State) -> Any:
-    return {
-        "walk": to_state(state.walk),
-        "transitions": [transition_row(t) for t in state.transitions],
-        "commits": [commit_row(c) for c in state.commits.values()],
-        "commits_read": state.commits_read,
-        "skipped": state.skipped,
-        "head": state.head,
-    }
-
-
-def _state_of_row(row: Any) -> _State:
-    return _State(
-        walk=from_state(row["walk"]),
-        transitions=[transition_of_row(r) for r in row["transitions"]],
-        commits={c.sha: c for c in map(commit_of_row, row["commits"])},
-        commits_read=int(row["commits_read"]),
-        skipped=dict(row["skipped"]),
-        head=row["head"],
-    )
 
 
 def _silent(stage: str, done: int, total: int) -> None:

@@ -1,42 +1,81 @@
-"""What is kept in the cache, as JSON rows and back. Reading anything else raises `DamagedRow`."""
+"""What is kept in the cache, as JSON rows and back. Reading anything else raises `DamagedRow`.
+
+A dataclass is the list of its fields, without those that are `NOT_KEPT`. A file's pieces are kept apart from its
+outline, since most of them stand in many files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from kernel_lineage.cache_file import DamagedRow
-from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact
-from kernel_lineage.history.model import (
-    ChangedPart,
-    Commit,
-    GuardSeen,
-    Intent,
-    Risk,
-    Transition,
-    TransitionKind,
-)
 from kernel_lineage.history.outline import Outline, Piece, Role, Wrapped
-from kernel_lineage.kernels.mechanisms.comparing import Change, How
-from kernel_lineage.kernels.mechanisms.model import Occurrence
 
-P = ParamSpec("P")
-R = TypeVar("R")
+T = TypeVar("T")
+NOT_KEPT: Mapping[str, bool] = {"kept": False}
+"""The metadata of a field that is worked out again."""
+_Turn = Callable[[Any], Any]
 
 
-def _reads(function: Callable[P, R]) -> Callable[P, R]:
-    """For what reads a row: one of another form is damaged."""
+class Rows(Generic[T]):
+    """Values of a type as rows and back."""
 
-    @wraps(function)
-    def read(*arguments: P.args, **named: P.kwargs) -> R:
+    def __init__(self, kind: Any) -> None:
+        self._to, self._from = _turns(kind)
+
+    def row(self, value: T) -> Any:
+        """JSON for a value."""
+        return self._to(value)
+
+    def value(self, row: Any) -> T:
+        """What `row` was given."""
         try:
-            return function(*arguments, **named)
+            value: T = self._from(row)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise DamagedRow(f"a row has another form ({error})") from error
+        return value
 
-    return read
+
+@cache
+def _turns(kind: Any) -> tuple[_Turn, _Turn]:
+    """From values of a type to rows, and from rows to values."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        return _of_fields(kind)
+    if type(None) in inner:
+        to, back = _turns(next(part for part in inner if part is not type(None)))
+        return lambda v: None if v is None else to(v), lambda r: None if r is None else back(r)
+    if origin is tuple and Ellipsis not in inner:
+        pairs = [_turns(part) for part in inner]
+        return (
+            lambda v: [to(part) for (to, _), part in zip(pairs, v, strict=True)],
+            lambda r: tuple(back(part) for (_, back), part in zip(pairs, r, strict=True)),
+        )
+    if origin is dict:
+        to, back = _turns(inner[1])
+        return lambda v: {k: to(p) for k, p in v.items()}, lambda r: {k: back(p) for k, p in r.items()}
+    if origin is not None:
+        to, back = _turns(inner[0])
+        unordered = origin in (set, frozenset)
+        return lambda v: [to(p) for p in (sorted(v) if unordered else v)], lambda r: origin(map(back, r))
+    return lambda v: v, kind if isinstance(kind, type) and kind is not object else lambda r: r
+
+
+def _of_fields(kind: Any) -> tuple[_Turn, _Turn]:
+    hints = get_type_hints(kind)
+    kept = [f.name for f in fields(kind) if f.metadata.get("kept", True)]
+    turns = [_turns(hints[name]) for name in kept]
+
+    def to(value: Any) -> Any:
+        return [turn(getattr(value, name)) for name, (turn, _) in zip(kept, turns, strict=True)]
+
+    def back(row: Any) -> Any:
+        return kind(**{name: turn(part) for name, (_, turn), part in zip(kept, turns, row, strict=True)})
+
+    return to, back
 
 
 def outline_row(outline: Outline) -> Any:
@@ -56,18 +95,20 @@ def piece_row(piece: Piece) -> Any:
     return [sorted(names) for names in (piece.names, piece.launches, piece.marks, piece.wraps)]
 
 
-@_reads
 def outline_of_row(row: Any, pieces: Mapping[str, Any]) -> Outline:
     """What `outline_row` was given, with the rows of its pieces by `piece_key`."""
     if row is None:
         return Outline()
-    kept, imports, wrapped, header = row
-    return Outline(
-        tuple(_piece(row, pieces) for row in kept),
-        tuple((here, module, there) for here, module, there in imports),
-        tuple(Wrapped(*w) for w in wrapped),
-        header,
-    )
+    try:
+        kept, imports, wrapped, header = row
+        return Outline(
+            tuple(_piece(row, pieces) for row in kept),
+            tuple((here, module, there) for here, module, there in imports),
+            tuple(Wrapped(*w) for w in wrapped),
+            header,
+        )
+    except (LookupError, TypeError, ValueError) as error:
+        raise DamagedRow(f"a file's row has another form ({error})") from error
 
 
 def piece_key(name: str, digest: str) -> str:
@@ -75,10 +116,12 @@ def piece_key(name: str, digest: str) -> str:
     return f"{digest}:{name}"
 
 
-@_reads
 def pieces_of_row(row: Any) -> list[str]:
     """The keys of the pieces that an outline's row needs."""
-    return [] if row is None else [piece_key(r[1], r[4]) for r in row[0]]
+    try:
+        return [] if row is None else [piece_key(r[1], r[4]) for r in row[0]]
+    except (LookupError, TypeError) as error:
+        raise DamagedRow(f"a file's row has another form ({error})") from error
 
 
 def _piece(row: Any, pieces: Mapping[str, Any]) -> Piece:
@@ -87,91 +130,3 @@ def _piece(row: Any, pieces: Mapping[str, Any]) -> Piece:
     return Piece(
         Role(role), name, first, last, digest, names, launches, comment, entry, marks, wraps, constant
     )
-
-
-def facts_row(facts: Facts) -> Any:
-    """Facts of a version."""
-    return [[astuple(o) for o in facts.occurrences], [astuple(g) for g in facts.guards], facts.cut]
-
-
-@_reads
-def facts_of_row(row: Any) -> Facts:
-    """What `facts_row` was given."""
-    occurrences, guards, cut = row
-    return Facts(
-        tuple(
-            OccurrenceFact(mechanism, root, _pairs(values), _pairs(places), certain)
-            for mechanism, root, values, places, certain in occurrences
-        ),
-        tuple(GuardFact(*g) for g in guards),
-        str(cut),
-    )
-
-
-def commit_row(commit: Commit) -> Any:
-    """A commit."""
-    return [commit.sha, commit.parents, commit.author, commit.date, commit.subject, commit.body]
-
-
-@_reads
-def commit_of_row(row: Any) -> Commit:
-    """What `commit_row` was given."""
-    sha, parents, author, date, subject, body = row
-    return Commit(sha, tuple(parents), author, date, subject, body)
-
-
-def transition_row(t: Transition) -> Any:
-    """A transition."""
-    return [
-        t.id, t.before, t.after, t.kind, t.intent, t.added, t.removed, t.commit, t.compound, t.because,
-        [[r.kind, r.message, r.commit, r.transition] for r in t.risk], t.answers,
-        _guards_row(t.guards_added), _guards_row(t.guards_removed), [_change_row(c) for c in t.occurrences],
-        t.mends, [[c.path, c.name, c.role] for c in t.changed],
-    ]  # fmt: skip
-
-
-@_reads
-def transition_of_row(row: Any) -> Transition:
-    """What `transition_row` was given."""
-    id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, *rest = row
-    more, less, occurrences, mends, changed = rest
-    return Transition(
-        id=id_,
-        before=before,
-        after=after,
-        kind=TransitionKind(kind),
-        intent=Intent(intent),
-        added=tuple(added),
-        removed=tuple(removed),
-        commit=commit,
-        compound=compound,
-        because=because,
-        risk=tuple(Risk(*r) for r in risk),
-        answers=answers,
-        guards_added=tuple(GuardSeen(*g) for g in more),
-        guards_removed=tuple(GuardSeen(*g) for g in less),
-        occurrences=tuple(
-            Change(How(how), _occurrence(one), _occurrence(other)) for how, one, other in occurrences
-        ),
-        mends=mends,
-        changed=tuple(ChangedPart(*c) for c in changed),
-    )
-
-
-def _guards_row(guards: Sequence[GuardSeen]) -> Any:
-    return [[g.expr, g.kind, g.where, g.line, g.leaves] for g in guards]
-
-
-def _change_row(change: Change) -> Any:
-    return [change.how, *(None if o is None else astuple(o) for o in (change.before, change.after))]
-
-
-def _occurrence(row: Any) -> Occurrence | None:
-    if row is None:
-        return None
-    mechanism, root, values, lines, certain = row
-    return Occurrence(mechanism, root, _pairs(values), tuple(lines), certain)
-
-
-def _pairs(rows: Any) -> tuple[Any, ...]:
-    return tuple((first, second) for first, second in rows)

@@ -6,13 +6,11 @@ decisions are in `matching` and what it asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from kernel_lineage.history.model import TransitionKind
-from kernel_lineage.history.outline import Role
 from kernel_lineage.history.reference_graph import ReferenceGraph
+from kernel_lineage.history.rows import NOT_KEPT
 from kernel_lineage.history.seen import KernelSeen, Part
 from kernel_lineage.kernels.source import Language
 
@@ -69,7 +67,7 @@ class Tip:
     """path → key → the version; the inner ones are replaced, not changed, so that branches can share them."""
     boundary: str | None = None
     """The commit that this is the state of, where it was not walked: its versions are made when they are asked for."""
-    graph: ReferenceGraph | None = None
+    graph: ReferenceGraph | None = field(default=None, metadata=NOT_KEPT)
 
     def copy(self) -> Tip:
         """The same state, to be changed apart."""
@@ -124,63 +122,3 @@ def node_of(kernel: KernelSeen, path: str, blob: str, commit: str | None, langua
         list(kernel.parts),
         kernel.comment,
     )
-
-
-def to_state(walk: Walk) -> dict[str, Any]:
-    """The walk as JSON."""
-    return {
-        "nodes": [
-            [
-                n.path,
-                n.key,
-                n.symbol,
-                n.commit,
-                n.blob,
-                n.language,
-                n.seen,
-                [_part_row(p) for p in n.parts],
-                n.comment,
-                {f: [_part_row(p) for p in ps] for f, ps in n.foreign.items()},
-            ]
-            for n in walk.nodes
-        ],
-        "edges": [[e.before, e.after, e.kind, e.note, e.commit] for e in walk.edges],
-        "last": walk.last,
-        "blobs": walk.tip.blobs,
-        "living": walk.tip.living,
-        "unread": walk.tip.boundary,
-        "boundary": sorted(walk.boundary),
-    }
-
-
-def from_state(state: Mapping[str, Any]) -> Walk:
-    """The walk that `to_state` gave. Raises `KeyError`, `TypeError` or `ValueError` when it is something else."""
-    return Walk(
-        nodes=[
-            Node(
-                path,
-                key,
-                symbol,
-                commit,
-                blob,
-                Language(language),
-                seen,
-                [_part(p) for p in parts],
-                comment,
-                {f: [_part(p) for p in ps] for f, ps in foreign.items()},
-            )
-            for path, key, symbol, commit, blob, language, seen, parts, comment, foreign in state["nodes"]
-        ],
-        edges=[Edge(b, a, TransitionKind(kind), note, commit) for b, a, kind, note, commit in state["edges"]],
-        last=state["last"],
-        tip=Tip(state["blobs"], state["living"], state["unread"]),
-        boundary=set(state["boundary"]),
-    )
-
-
-def _part_row(part: Part) -> list[Any]:
-    return [part.role, part.name, part.digest, part.first_line, part.last_line, part.path]
-
-
-def _part(row: list[Any]) -> Part:
-    return Part(Role(row[0]), *row[1:])

@@ -15,8 +15,7 @@ from types import TracebackType
 
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
-from kernel_lineage.history.facts import Facts, Task
-from kernel_lineage.history.rows import facts_of_row
+from kernel_lineage.history.facts import FACTS, Facts, Task
 
 _BATCH = 20
 _IN_PROCESS_AT_MOST = 40
@@ -105,7 +104,7 @@ class Workers:
         if line is None:
             process.kill()
             return None
-        return [facts_of_row(row) for row in json.loads(line)]
+        return [FACTS.value(row) for row in json.loads(line)]
 
     def _start(self) -> Child:
         process = Child("kernel_lineage.history.analysis")

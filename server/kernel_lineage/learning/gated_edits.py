@@ -98,7 +98,7 @@ class EditGate:
             return workload_on_the_spot(pair.before.file, pair.before.kernel.name, "emulated", on_draft)
 
         def with_proofs(request: GateRequest, candidate: Path, name: str) -> Verdict:
-            before, after = request.baseline.program(), request.candidate.program()
+            before, after = request.baseline, request.candidate
             return judged_with_proofs(
                 lambda: judge(request, candidate, name), before, after, candidate, request.workload
             )

@@ -40,12 +40,11 @@ def observed_steps(
     *,
     effects: Mapping[str, Effect] | None = None,
     prefix: str = "",
-    near: bool = True,
 ) -> Iterator[Observation]:
     """One observation for each transition that adds a strategy.
 
     Reverts are no steps (what they take back counts less by its risk). `effects` go by transition id; `prefix` is put
-    before ids, to tell repositories apart; `near` is whether it is the repository at hand.
+    before ids, to tell repositories apart.
     """
     for lineage in lineages:
         present = {v.id: v.mechanisms for v in lineage.versions}
@@ -60,6 +59,5 @@ def observed_steps(
                     added=added,
                     risks=tuple(sorted({risk.kind for risk in transition.risk})),
                     effect=(effects or {}).get(transition.id),
-                    near=near,
                     alike=prefix + (transition.commit or ""),
                 )

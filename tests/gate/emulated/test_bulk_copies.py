@@ -6,7 +6,7 @@ import pytest
 from gate.emulated.cuda_source import launch, line_of
 from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.devices.emulated import EmulatedDevice
-from kernel_gate.emulated.tensor_maps import encode
+from kernel_gate.emulated.tensor_maps import ELEMTYPES, LAYOUT
 from kernel_gate.program import Program
 
 RNG = np.random.default_rng(13)
@@ -199,6 +199,16 @@ __global__ void kernel(const __grid_constant__ Map from, const __grid_constant__
 """
 
 
+def tensor_map(address: int, extent: tuple[int, int], box: tuple[int, int], swizzle: int) -> np.void:
+    """What `cuTensorMapEncodeTiled` gives for a matrix of u16, in the emulated device's layout."""
+    fields = np.zeros(1, LAYOUT)
+    fields["global_address"], fields["rank"], fields["elemtype"] = address, 1, ELEMTYPES.index("u16")
+    fields["swizzle_mode"] = (0, 32, 64, 128).index(swizzle)
+    fields["global_dim"][0, :2], fields["box_dim"][0, :2], fields["element_stride"][0, :2] = extent, box, 1
+    fields["global_stride"][0, 0] = 2 * extent[0]
+    return np.void(fields.tobytes())
+
+
 @pytest.mark.parametrize("at", [(0, 0), (8, 3), (-5, -2), (40, 12)])
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 def test_a_box_is_copied_and_zeros_come_from_outside(swizzle, at):
@@ -215,8 +225,8 @@ def test_a_box_is_copied_and_zeros_come_from_outside(swizzle, at):
     result.write(np.full((rows, width), 9, np.uint16))
     base = [b.segment.base for b in (given, result)]
     maps = [
-        encode(base[0], "u16", (64, 16), (128,), (width, rows), swizzle),
-        encode(base[1], "u16", (width, rows), (2 * width,), (width, rows), swizzle),
+        tensor_map(base[0], (64, 16), (width, rows), swizzle),
+        tensor_map(base[1], (width, rows), (width, rows), swizzle),
     ]
     done = kernel.launch((1, 1, 1), (32, 1, 1), 0, [*maps, np.int32(at[0]), np.int32(at[1])])
     assert done.faults == ()

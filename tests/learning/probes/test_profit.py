@@ -65,7 +65,7 @@ def judge_by(law, asked=None):
     def judge(request):
         if asked is not None:
             asked.append([shape["N"] for shape in request.workload.profile_dims])
-        programs = request.baseline.program(), request.candidate.program()
+        programs = request.baseline, request.candidate
         options = request.options.model_dump() | {
             "profile_seconds": 20.0
         }  # a launch here takes a hundred times as long

@@ -32,7 +32,7 @@ def costs(times, atomics=0):
     def judge(request):
         if request.options.case is not None:
             return verdict(request, lambda *_: True)
-        program = request.candidate.program()
+        program = request.candidate
         block = int(program.launch.block[0]) if program.launch else 32
         document = {"classes": {"atomic": atomics}, "global_written_bytes": 100}
         counts = {

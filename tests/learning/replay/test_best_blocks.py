@@ -57,7 +57,7 @@ class Timed:
         self.pairs: list[tuple[str, str]] = []
 
     def __call__(self, request: GateRequest) -> Verdict:
-        programs = request.baseline.program(), request.candidate.program()
+        programs = request.baseline, request.candidate
         verdict = judge(*programs, request.workload, device="emulated", options=request.options)
         check = verdict.stage("check")
         if check is None or check.status is not StageStatus.PASS or "mutant" in programs[1].name:

@@ -61,7 +61,7 @@ def step_to(above: str) -> Step:
 
 
 def emulated(request: GateRequest) -> Verdict:
-    programs = request.baseline.program(), request.candidate.program()
+    programs = request.baseline, request.candidate
     return judge(*programs, request.workload, device="emulated", options=request.options)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from kernel_gate.emulated.access import Access, Change, Located, access
 from kernel_gate.emulated.formats import elementwise
 from kernel_gate.emulated.instructions.load_store import record_write
-from kernel_gate.emulated.ptx.model import Group, Operand
+from kernel_gate.emulated.operands import items
+from kernel_gate.emulated.ptx.model import Operand
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType, all_ones
@@ -99,12 +100,11 @@ def atomic(site: Site) -> Step:
 
 def _items(site: Site, position: int) -> tuple[Sequence[Operand], int]:
     """The registers of an operand and how many they are; as many as the opcode's vector has."""
-    operand = site.operand(position)
-    items = operand.items if isinstance(operand, Group) else (operand,)
+    given = items(site.operand(position))
     named = site.first("v2", "v4", "v8")
-    if len(items) != (int(named[1:]) if named else 1):
+    if len(given) != (int(named[1:]) if named else 1):
         raise site.unsupported()
-    return items, len(items)
+    return given, len(given)
 
 
 def _record(wave: Wave, where: Access, at: Located, index: Array) -> None:

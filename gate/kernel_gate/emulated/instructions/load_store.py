@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.emulated.access import Access, Change, Located, access
-from kernel_gate.emulated.ptx.model import Address, Group, Operand, Register, Symbol
+from kernel_gate.emulated.operands import items
+from kernel_gate.emulated.ptx.model import Address, Operand, Register, Symbol
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site, Write
 from kernel_gate.emulated.types import TYPES, PtxType, all_ones
@@ -17,13 +18,9 @@ from kernel_gate.emulated.wave import Wave
 _ORDERING = ("volatile", "relaxed", "acquire", "release", "mmio")
 
 
-def _items(operand: Operand) -> Sequence[Operand]:
-    return operand.items if isinstance(operand, Group) else (operand,)
-
-
 def _element(site: Site, operand: Operand) -> tuple[PtxType, int]:
     """Type and number of elements; Triton writes one element as a group of one."""
-    count = len(_items(operand))
+    count = len(items(operand))
     named = next((int(p[1:]) for p in site.parts if p in ("v2", "v4", "v8")), 1)
     if count != named or named * site.type.size > 32:
         raise site.unsupported()
@@ -35,7 +32,7 @@ def load(site: Site) -> Step:
     """`ld`: into one register or a vector of them."""
     target = site.operand(0)
     element, count = _element(site, target)
-    writes = [site.writer(item, element) for item in _items(target)]
+    writes = [site.writer(item, element) for item in items(target)]
     source = site.operand(1)
     if site.has("param") and is_kernel_parameter(site, source):
         return _load_parameter(site, source, element, writes)
@@ -130,7 +127,7 @@ def store(site: Site) -> Step:
         raise site.unsupported()
     source = site.operand(1)
     element, count = _element(site, source)
-    reads = [site.reader(item, element) for item in _items(source)]
+    reads = [site.reader(item, element) for item in items(source)]
     where = access(site, 0, "write", element, count)
     ordered, releases = site.has(*_ORDERING), site.has("release")
 

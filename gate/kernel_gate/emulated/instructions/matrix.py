@@ -14,13 +14,13 @@ from kernel_gate.emulated.access import Access, Located, Purpose, access
 from kernel_gate.emulated.instructions.load_store import check_initialised, put, record_read
 from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.matrices.registers import (
-    items,
     need_whole_warps,
     read_words,
     readers,
     write_cells,
     writers,
 )
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, Array

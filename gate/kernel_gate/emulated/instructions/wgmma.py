@@ -17,7 +17,8 @@ from kernel_gate.emulated.matrices import descriptor
 from kernel_gate.emulated.matrices.elements import ELEMENTS, Element, cells_of
 from kernel_gate.emulated.matrices.fragments import WARP, accumulator, left
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
-from kernel_gate.emulated.matrices.registers import items, read_words, readers, write_cells, writers
+from kernel_gate.emulated.matrices.registers import read_words, readers, write_cells, writers
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Group, Integer, Register
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site

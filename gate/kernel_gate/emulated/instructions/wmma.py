@@ -18,7 +18,6 @@ from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator, left, right
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
 from kernel_gate.emulated.matrices.registers import (
-    items,
     need_whole_warps,
     read_words,
     readers,
@@ -26,6 +25,7 @@ from kernel_gate.emulated.matrices.registers import (
     write_cells,
     writers,
 )
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, UNSIGNED, Array

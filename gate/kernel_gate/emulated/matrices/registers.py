@@ -7,15 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernel_gate.emulated.matrices.fragments import WARP
-from kernel_gate.emulated.ptx.model import Group, Operand
+from kernel_gate.emulated.operands import items
+from kernel_gate.emulated.ptx.model import Operand
 from kernel_gate.emulated.site import Read, Site, Write
 from kernel_gate.emulated.types import TYPES, UNSIGNED, Array, PtxType
 from kernel_gate.emulated.wave import Wave
-
-
-def items(operand: Operand) -> tuple[Operand, ...]:
-    """The registers of `{a, b}`, or the one that stands alone."""
-    return operand.items if isinstance(operand, Group) else (operand,)
 
 
 def width(site: Site, operand: Operand) -> PtxType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from kernel_gate.emulated.payloads.fields import LEVELS, Payload
 from kernel_gate.emulated.payloads.memory import Escape, PayloadMemory
 from kernel_gate.emulated.payloads.sources import FLOATS, Source
 from kernel_gate.emulated.ptx.model import FloatBits, Integer
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import registers
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys, in_lanes
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -89,26 +88,22 @@ def arithmetic(shadows: Shadows, memory: PayloadMemory, site: Site) -> Wrap:
     lanes = max(shadows.lanes(kind.size) // (2 if kind.kind == "packed" else 1), 1)
     clamps = site.has("sat")
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            values = [source.values(wave) for source in sources]
-            payloads = [source.payloads(wave, value) for source, value in zip(sources, values, strict=True)]
-            step(wave)
-            memory.roots |= name in _ROOTS
-            halves = []
-            for half, result in enumerate(target.values(wave)):
-                of_half = [value[half] for value in values]
-                payload = combine(name, of_half, [p[half] for p in payloads], result)
-                plain = _stands_for_itself(result, of_half, clamps)
-                if name in ("add", "fma", "sub") and kind.name == "f32":
-                    plain = plain | _rounds_to_integers(of_half[-1], payloads[-1][half])
-                halves.append(in_lanes(_keys(payload, plain, wave.active_count)[:, None], lanes))
-            shadows.put(wave, site, site.operand(0), _joined(halves))
+    def watch(wave: Wave) -> Iterator[None]:
+        values = [source.values(wave) for source in sources]
+        payloads = [source.payloads(wave, value) for source, value in zip(sources, values, strict=True)]
+        yield
+        memory.roots |= name in _ROOTS
+        halves = []
+        for half, result in enumerate(target.values(wave)):
+            of_half = [value[half] for value in values]
+            payload = combine(name, of_half, [p[half] for p in payloads], result)
+            plain = _stands_for_itself(result, of_half, clamps)
+            if name in ("add", "fma", "sub") and kind.name == "f32":
+                plain = plain | _rounds_to_integers(of_half[-1], payloads[-1][half])
+            halves.append(in_lanes(_keys(payload, plain, wave.active_count)[:, None], lanes))
+        shadows.put(wave, site, site.operand(0), _joined(halves))
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _stands_for_itself(result: Array, values: Sequence[Array], clamps: bool) -> Array:
@@ -160,41 +155,29 @@ def convert(shadows: Shadows, memory: PayloadMemory, site: Site) -> Wrap | None:
     sources = [Source.of(shadows, site, k, source) for k in range(1, site.operand_count)]
     lanes = max(shadows.lanes(target.size) // (2 if target.kind == "packed" else 1), 1)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            halves = []
-            # `cvt.f16x2.f32 d, a, b`: a becomes the upper half.
-            for operand in reversed(sources):
-                values = operand.values(wave)
-                for value, payload in zip(values, operand.payloads(wave, values), strict=True):
-                    keys = _keys(payload, ~np.isfinite(value), wave.active_count)
-                    halves.append(in_lanes(keys[:, None], lanes))
-            step(wave)
-            shadows.put(wave, site, site.operand(0), _joined(halves))
+    def watch(wave: Wave) -> Iterator[None]:
+        halves = []
+        # `cvt.f16x2.f32 d, a, b`: a becomes the upper half.
+        for operand in reversed(sources):
+            values = operand.values(wave)
+            for value, payload in zip(values, operand.payloads(wave, values), strict=True):
+                keys = _keys(payload, ~np.isfinite(value), wave.active_count)
+                halves.append(in_lanes(keys[:, None], lanes))
+        yield
+        shadows.put(wave, site, site.operand(0), _joined(halves))
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def dropped(shadows: Shadows, memory: PayloadMemory, site: Site, why: str) -> Wrap:
     """Around an instruction whose result is its value alone; noted when an operand had a payload."""
-    cleared = registers.clear(shadows, site)
     escape = Escape.at(site.instruction, why)
 
-    def wrap(step: Step) -> Step:
-        inner = cleared(step)
+    def note(wave: Wave) -> None:
+        if any(shadows.get(wave, operand) is not None for operand in site.instruction.operands[1:]):
+            memory.escapes.add(escape)
 
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            if any(shadows.get(wave, operand) is not None for operand in site.instruction.operands[1:]):
-                memory.escapes.add(escape)
-            inner(wave)
-
-        return watched
-
-    return wrap
+    return registers.clear(shadows, site, note)
 
 
 def literal_move(shadows: Shadows, site: Site, bits: FloatBits) -> Wrap:
@@ -203,16 +186,12 @@ def literal_move(shadows: Shadows, site: Site, bits: FloatBits) -> Wrap:
     finite = bool(np.isfinite(literals.literal_value(bits)))
     lanes = shadows.lanes(site.type.size)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            step(wave)
-            keys = in_lanes(np.broadcast_to(payload, (LEVELS, wave.active_count))[:, None], lanes)
-            shadows.put(wave, site, site.operand(0), keys if finite else None)
+    def watch(wave: Wave) -> Iterator[None]:
+        yield
+        keys = in_lanes(np.broadcast_to(payload, (LEVELS, wave.active_count))[:, None], lanes)
+        shadows.put(wave, site, site.operand(0), keys if finite else None)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 _SIGN_MASKS = {("and", 0x7FFFFFFF): "abs", ("xor", 0x80000000): "neg"}
@@ -226,17 +205,13 @@ def sign_mask(shadows: Shadows, site: Site) -> Wrap | None:
         return registers.watch(shadows, site)
     source = Source.of(shadows, site, 1, TYPES["f32"])
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            keys = None
-            if shadows.get(wave, source.operand) is not None:
-                values = source.values(wave)
-                payload = combine(name, values, source.payloads(wave, values), None)
-                keys = in_lanes(payload.astype(np.int64)[:, None], shadows.lanes(4))
-            step(wave)
-            shadows.put(wave, site, site.operand(0), keys)
+    def watch(wave: Wave) -> Iterator[None]:
+        keys = None
+        if shadows.get(wave, source.operand) is not None:
+            values = source.values(wave)
+            payload = combine(name, values, source.payloads(wave, values), None)
+            keys = in_lanes(payload.astype(np.int64)[:, None], shadows.lanes(4))
+        yield
+        shadows.put(wave, site, site.operand(0), keys)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)

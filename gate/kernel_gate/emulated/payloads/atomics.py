@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, access
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.payloads.fields import LEVELS, Payload, add, by_level, modulo
 from kernel_gate.emulated.payloads.sources import FLOATS, Source, float_values, payload_of
 from kernel_gate.emulated.ptx.model import Operand
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Index, Keys, in_lanes
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES, Array, PtxType
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -147,21 +147,17 @@ def atomic(shadows: Shadows, site: Site) -> Wrap:
     )
     follows = kind.size >= shadows.flow.granule
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            one = _begin(plan, wave)
-            if follows:
-                plan.where.perform(wave, one.sum_up if plan.sums else one.note_old)
-            step(wave)
-            if follows and not plan.sums:
-                plan.where.perform(wave, one.keep_what_is_left)
-            for number, item in enumerate(plan.results):
-                shadows.put(wave, site, item, one.old[:, number * plan.lanes : (number + 1) * plan.lanes])
+    def watch(wave: Wave) -> Iterator[None]:
+        one = _begin(plan, wave)
+        if follows:
+            plan.where.perform(wave, one.sum_up if plan.sums else one.note_old)
+        yield
+        if follows and not plan.sums:
+            plan.where.perform(wave, one.keep_what_is_left)
+        for number, item in enumerate(plan.results):
+            shadows.put(wave, site, item, one.old[:, number * plan.lanes : (number + 1) * plan.lanes])
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _begin(plan: _Plan, wave: Wave) -> _Atomic:

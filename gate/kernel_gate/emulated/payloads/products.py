@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from kernel_gate.emulated.instructions import wgmma
 from kernel_gate.emulated.matrices.elements import ELEMENTS, cells_of
 from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator
-from kernel_gate.emulated.matrices.registers import items, read_words, readers
+from kernel_gate.emulated.matrices.registers import read_words, readers
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.payloads.fields import LEVELS, Payload, multiply_add
 from kernel_gate.emulated.payloads.literals import lift
 from kernel_gate.emulated.payloads.sources import payload_of
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, registers
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -38,18 +40,14 @@ def product(shadows: Shadows, site: Site) -> Wrap | None:
     def gather(wave: Wave, which: str) -> Payload:
         return _matrix(shadows, wave, site, _POSITIONS[which], fragments[which], types[which])
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            a, b, total = (gather(wave, which) for which in "abc")
-            for k in range(a.shape[3]):
-                total = multiply_add(a[:, :, :, k, None], b[:, :, k, None, :], total)
-            step(wave)
-            matrices.scatter(shadows, wave, site, items(site.operand(0)), shape.d, total.astype(np.int64))
+    def watch(wave: Wave) -> Iterator[None]:
+        a, b, total = (gather(wave, which) for which in "abc")
+        for k in range(a.shape[3]):
+            total = multiply_add(a[:, :, :, k, None], b[:, :, k, None, :], total)
+        yield
+        matrices.scatter(shadows, wave, site, items(site.operand(0)), shape.d, total.astype(np.int64))
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _matrix(
@@ -87,24 +85,20 @@ def warpgroup(shadows: Shadows, site: Site) -> Wrap | None:
         return None
     adds = site.read(3, TYPES["pred"])
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            x, y = _tile(shadows, wave, a), _tile(shadows, wave, b)
-            total = _matrix(shadows, wave, site, 0, fragment, "f32")
-            # Four warps hold 16 rows each, one below the other.
-            total = total.reshape(LEVELS, len(x[0]), -1, factors.columns)
-            keep = wave.spread(adds(wave)).reshape(len(x[0]), -1)[:, 0]
-            total = np.where(keep[:, None, None], total, np.uint64(0))
-            for k in range(factors.k):
-                total = multiply_add(x[:, :, :, k, None], y[:, :, None, :, k], total)
-            step(wave)
-            rows = total.reshape(LEVELS, -1, 16, factors.columns).astype(np.int64)
-            matrices.scatter(shadows, wave, site, items(site.operand(0)), fragment, rows)
+    def watch(wave: Wave) -> Iterator[None]:
+        x, y = _tile(shadows, wave, a), _tile(shadows, wave, b)
+        total = _matrix(shadows, wave, site, 0, fragment, "f32")
+        # Four warps hold 16 rows each, one below the other.
+        total = total.reshape(LEVELS, len(x[0]), -1, factors.columns)
+        keep = wave.spread(adds(wave)).reshape(len(x[0]), -1)[:, 0]
+        total = np.where(keep[:, None, None], total, np.uint64(0))
+        for k in range(factors.k):
+            total = multiply_add(x[:, :, :, k, None], y[:, :, None, :, k], total)
+        yield
+        rows = total.reshape(LEVELS, -1, 16, factors.columns).astype(np.int64)
+        matrices.scatter(shadows, wave, site, items(site.operand(0)), fragment, rows)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _tile(shadows: Shadows, wave: Wave, tile: wgmma.Tile) -> Payload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_gate.devices.base import Asserted, Place
@@ -10,12 +11,11 @@ from kernel_gate.emulated.payloads.memory import Escape, Levels, PayloadMemory
 from kernel_gate.emulated.payloads.sources import FLOATS
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.ptx.model import FloatBits
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, memory, registers, warp
 from kernel_gate.emulated.tags.bit_rules import BIT_RULES
 from kernel_gate.emulated.tags.flow import Flow, flow_towards
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.tags.watch import MOVES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -97,27 +97,13 @@ class PayloadWatch:
     def _decision(self, site: Site) -> Wrap:
         decision = Escape.at(site.instruction, "decides by its value")
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                self.shadows.enter(wave)
-                if any(self.shadows.get(wave, o) is not None for o in site.instruction.operands[1:]):
-                    self.memory.decided.add(decision)
-                step(wave)
+        def watch(wave: Wave) -> Iterator[None]:
+            if any(self.shadows.get(wave, o) is not None for o in site.instruction.operands[1:]):
+                self.memory.decided.add(decision)
+            yield
 
-            return watched
-
-        return wrap
+        return around(self.shadows, watch)
 
     def _lose(self, site: Site) -> Wrap:
-        cleared, lost = registers.clear(self.shadows, site), Escape.at(site.instruction, "is not followed")
-
-        def wrap(step: Step) -> Step:
-            clear = cleared(step)
-
-            def watched(wave: Wave) -> None:
-                self.memory.lost.add(lost)
-                clear(wave)
-
-            return watched
-
-        return wrap
+        lost = Escape.at(site.instruction, "is not followed")
+        return registers.clear(self.shadows, site, lambda _wave: self.memory.lost.add(lost))

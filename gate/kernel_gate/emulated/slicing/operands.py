@@ -6,25 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernel_gate.emulated.layout import Layout
-from kernel_gate.emulated.ptx.model import Address, Group, Instruction, Operand, Register
+from kernel_gate.emulated.operands import bases, names, results
+from kernel_gate.emulated.ptx.model import Instruction, Operand
 
-_NO_RESULT = frozenset(
-    {
-        "st",
-        "stmatrix",
-        "red",
-        "bra",
-        "brx",
-        "bar",
-        "barrier",
-        "call",
-        "cp",
-        "stackrestore",
-        "prefetch",
-        "prefetchu",
-    }
-    | {"fence", "membar", "ret", "exit"}
-)
 _OF_A_WARP = frozenset(
     {"shfl", "vote", "match", "redux", "activemask", "elect", "mma", "wmma", "wgmma", "ldmatrix", "stmatrix"}
     | {"movmatrix"}
@@ -53,14 +37,12 @@ def effect_of(instruction: Instruction, layout: Layout) -> Effect:
     """What an instruction does to registers."""
     parts, operands = instruction.parts, instruction.operands
     name, modifiers = parts[0], parts[1:]
-    results: Sequence[Operand] = operands[:1]
-    if name in _NO_RESULT or (operands and isinstance(operands[0], Address)):
-        results = ()
+    written = results(instruction)
     accumulates = name == "wgmma"
-    given = operands if not results or accumulates else operands[1:]
+    given = operands if not written or accumulates else operands[1:]
     guard = [] if instruction.guard is None else [*_numbers([instruction.guard], layout)]
     reads = [*_numbers(given, layout), *guard]
-    writes = [*_numbers(results, layout)]
+    writes = [*_numbers(written, layout)]
     condition_code = len(layout.types)
     if "cc" in modifiers:
         writes.append(condition_code)
@@ -86,12 +68,11 @@ def stored_spaces(instruction: Instruction) -> tuple[str, ...]:
     return named or ("global", "shared")
 
 
-def _numbers(operands: Sequence[Operand], layout: Layout) -> Iterator[int]:
+def _numbers(operands: Sequence[Operand], layout: Layout) -> list[int]:
+    """Numbers of the registers that operands name or are based on."""
+    return [layout.registers[name] for name in _named(operands) if name in layout.registers]
+
+
+def _named(operands: Sequence[Operand]) -> Iterator[str]:
     for operand in operands:
-        match operand:
-            case Register(name) if name in layout.registers:
-                yield layout.registers[name]
-            case Address(Register(name)) if name in layout.registers:
-                yield layout.registers[name]
-            case Group(items):
-                yield from _numbers(items, layout)
+        yield from (*names((operand,)), *bases((operand,)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernel_gate.emulated.address_registers import names
 from kernel_gate.emulated.matrices.elements import ELEMENTS
+from kernel_gate.emulated.operands import names
 from kernel_gate.emulated.ptx.model import Address, Instruction, Symbol
 from kernel_gate.emulated.tags.marks import mark_of
 from kernel_gate.emulated.types import TYPES

@@ -5,7 +5,7 @@ An element of D has what went into its row of A, its column of B and its element
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,14 +15,14 @@ from kernel_gate.emulated.instructions.wmma import tile_of
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator, left, right
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
-from kernel_gate.emulated.matrices.registers import items, width
+from kernel_gate.emulated.matrices.registers import width
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Operand
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys
 from kernel_gate.emulated.tags.memory import Look as StoreLook
 from kernel_gate.emulated.tags.memory import read, write
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
@@ -65,22 +65,18 @@ def multiply(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
         return None
     operands = [items(site.operand(position)) for position in range(4)]
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            a = _gather(shadows, wave, operands[1], product.a)
-            b = _gather(shadows, wave, operands[2], product.b)
-            c = _gather(shadows, wave, operands[3], product.c)
-            step(wave)
-            if look is not None:
-                look(wave, a, b)
-            if shadows.follows(site.operand(0)):
-                d = np.minimum(np.minimum(a.min(axis=3)[..., None], b.min(axis=2)[:, :, None]), c)
-                scatter(shadows, wave, site, operands[0], product.d, d)
+    def watch(wave: Wave) -> Iterator[None]:
+        a = _gather(shadows, wave, operands[1], product.a)
+        b = _gather(shadows, wave, operands[2], product.b)
+        c = _gather(shadows, wave, operands[3], product.c)
+        yield
+        if look is not None:
+            look(wave, a, b)
+        if shadows.follows(site.operand(0)):
+            d = np.minimum(np.minimum(a.min(axis=3)[..., None], b.min(axis=2)[:, :, None]), c)
+            scatter(shadows, wave, site, operands[0], product.d, d)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _gather(shadows: Shadows, wave: Wave, registers: Sequence[Operand], fragment: Fragment) -> Keys:
@@ -128,32 +124,26 @@ def load_fragment(shadows: Shadows, site: Site) -> Wrap | None:
         return None
     runs = [(run, replace(tile.access(run), counted=False)) for run in tile.runs()]
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            found: dict[int, Keys] = {}
-            elements = tile.fragment.per_register
-            for run, where in runs:
-                tags = read(shadows, wave, where)
-                if tags is None:
-                    continue
-                full = found.setdefault(
-                    run.register,
-                    np.full(
-                        (len(tags), shadows.lanes(elements * tile.bits // 8), wave.active_count), UNTAGGED
-                    ),
-                )
-                lanes = full.shape[1] // elements * run.count or 1
-                first = full.shape[1] // elements * run.first
-                full[:, first : first + lanes] = tags if lanes == tags.shape[1] else tags[:, :1]
-            step(wave)
-            used = len({run.register for run, _ in runs})
-            for position, target in enumerate(targets):
-                shadows.put(wave, site, target, found.get(position % used))
+    def watch(wave: Wave) -> Iterator[None]:
+        found: dict[int, Keys] = {}
+        elements = tile.fragment.per_register
+        for run, where in runs:
+            tags = read(shadows, wave, where)
+            if tags is None:
+                continue
+            full = found.setdefault(
+                run.register,
+                np.full((len(tags), shadows.lanes(elements * tile.bits // 8), wave.active_count), UNTAGGED),
+            )
+            lanes = full.shape[1] // elements * run.count or 1
+            first = full.shape[1] // elements * run.first
+            full[:, first : first + lanes] = tags if lanes == tags.shape[1] else tags[:, :1]
+        yield
+        used = len({run.register for run, _ in runs})
+        for position, target in enumerate(targets):
+            shadows.put(wave, site, target, found.get(position % used))
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def store_fragment(shadows: Shadows, site: Site, look: StoreLook | None) -> Wrap | None:
@@ -165,15 +155,11 @@ def store_fragment(shadows: Shadows, site: Site, look: StoreLook | None) -> Wrap
     runs = [(run, replace(tile.access(run), counted=False)) for run in tile.runs()]
     lanes = shadows.lanes(tile.bits // 8)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            step(wave)
-            for run, where in runs:
-                tags = shadows.get(wave, sources[run.register])
-                part = None if tags is None else tags[:, run.first * lanes : (run.first + run.count) * lanes]
-                write(shadows, wave, where, part, look)
+    def watch(wave: Wave) -> Iterator[None]:
+        yield
+        for run, where in runs:
+            tags = shadows.get(wave, sources[run.register])
+            part = None if tags is None else tags[:, run.first * lanes : (run.first + run.count) * lanes]
+            write(shadows, wave, where, part, look)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, access
 from kernel_gate.emulated.instructions.load_store import is_kernel_parameter
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Integer
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import registers
 from kernel_gate.emulated.tags.keys import UNTAGGED, Index, Keys, joined
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -35,19 +34,15 @@ def load(shadows: Shadows, site: Site) -> Wrap | None:
     where = replace(access(site, 1, "read", site.type, len(written)), counted=False)
     lanes = shadows.lanes(site.type.size)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            # Before the step: it may overwrite the register that its address is in.
-            tags = read(shadows, wave, where)
-            step(wave)
-            for position, item in enumerate(written):
-                part = None if tags is None else tags[:, position * lanes : (position + 1) * lanes]
-                shadows.put(wave, site, item, part)
+    def watch(wave: Wave) -> Iterator[None]:
+        # Before the step: it may overwrite the register that its address is in.
+        tags = read(shadows, wave, where)
+        yield
+        for position, item in enumerate(written):
+            part = None if tags is None else tags[:, position * lanes : (position + 1) * lanes]
+            shadows.put(wave, site, item, part)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def read(shadows: Shadows, wave: Wave, where: Access) -> Keys | None:
@@ -74,15 +69,11 @@ def store(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
     source = site.operand(1)
     where = replace(access(site, 0, "read", site.type, len(items(source))), counted=False)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            step(wave)
-            write(shadows, wave, where, shadows.group(wave, source, site.type.size), look)
+    def watch(wave: Wave) -> Iterator[None]:
+        yield
+        write(shadows, wave, where, shadows.group(wave, source, site.type.size), look)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def write(shadows: Shadows, wave: Wave, where: Access, tags: Keys | None, look: Look | None = None) -> None:
@@ -109,34 +100,30 @@ def atomic(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
     replaces, lanes = site.has("exch"), shadows.lanes(site.type.size)
     extra = site.instruction.operands[returns + 2 :]
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            tags = shadows.group(wave, site.operand(returns + 1), site.type.size)
-            tags = joined([tags, *(shadows.get(wave, operand, site.type.size) for operand in extra)])
-            before = read(shadows, wave, where) if any(shadows.follows(item) for item in results) else None
+    def watch(wave: Wave) -> Iterator[None]:
+        tags = shadows.group(wave, site.operand(returns + 1), site.type.size)
+        tags = joined([tags, *(shadows.get(wave, operand, site.type.size) for operand in extra)])
+        before = read(shadows, wave, where) if any(shadows.follows(item) for item in results) else None
 
-            def do(inner: Wave, at: Located) -> None:
-                own = tags
-                if tags is not None and len(inner.index) != tags.shape[2]:
-                    own = tags[..., np.searchsorted(wave_index, inner.index)]
-                if replaces:
-                    shadows.store(inner, at, own, where.nbytes)
-                else:
-                    shadows.join(inner, at, own, where.nbytes, where.number)
-                if look is not None:
-                    look(inner, at, own, where.nbytes)
+        def do(inner: Wave, at: Located) -> None:
+            own = tags
+            if tags is not None and len(inner.index) != tags.shape[2]:
+                own = tags[..., np.searchsorted(wave_index, inner.index)]
+            if replaces:
+                shadows.store(inner, at, own, where.nbytes)
+            else:
+                shadows.join(inner, at, own, where.nbytes, where.number)
+            if look is not None:
+                look(inner, at, own, where.nbytes)
 
-            wave_index = wave.index
-            where.perform(wave, do)
-            step(wave)
-            for position, item in enumerate(results):
-                part = None if before is None else before[:, position * lanes : (position + 1) * lanes]
-                shadows.put(wave, site, item, part)
+        wave_index = wave.index
+        where.perform(wave, do)
+        yield
+        for position, item in enumerate(results):
+            part = None if before is None else before[:, position * lanes : (position + 1) * lanes]
+            shadows.put(wave, site, item, part)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def copy(shadows: Shadows, site: Site) -> Wrap | None:
@@ -150,30 +137,25 @@ def copy(shadows: Shadows, site: Site) -> Wrap | None:
     has_size = site.operand_count > 3 and not (site.has("L2::cache_hint") and site.operand_count == 4)
     given = site.read(3, TYPES["u32"]) if has_size else None
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            tags = _copied(wave)
-            step(wave)
-            write(shadows, wave, to, tags)
+    def copied(wave: Wave) -> Keys | None:
+        if given is None:
+            return read(shadows, wave, source)
+        lengths = np.minimum(wave.spread(given(wave)).astype(np.int64), size.value)
+        outer, everyone = wave.active, wave.index
+        shape = shadows.coding.width, shadows.lanes(size.value), len(everyone)
+        found = np.full(shape, UNTAGGED, np.int64)
+        for length in np.unique(lengths):
+            here = np.flatnonzero(lengths == length)
+            wave.active = everyone[here]
+            part = read(shadows, wave, replace(source, vector=int(length))) if length else None
+            if part is not None:
+                found[:, : part.shape[1], here] = part
+        wave.active = outer
+        return found
 
-        def _copied(wave: Wave) -> Keys | None:
-            if given is None:
-                return read(shadows, wave, source)
-            lengths = wave.spread(given(wave)).astype(np.int64)
-            outer, everyone = wave.active, wave.index
-            found = np.full(
-                (shadows.coding.width, shadows.lanes(size.value), len(everyone)), UNTAGGED, np.int64
-            )
-            for length in np.unique(np.minimum(lengths, size.value)):
-                here = np.flatnonzero(np.minimum(lengths, size.value) == length)
-                wave.active = everyone[here]
-                part = read(shadows, wave, replace(source, vector=int(length))) if length else None
-                if part is not None:
-                    found[:, : part.shape[1], here] = part
-            wave.active = outer
-            return found
+    def watch(wave: Wave) -> Iterator[None]:
+        tags = copied(wave)
+        yield
+        write(shadows, wave, to, tags)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)

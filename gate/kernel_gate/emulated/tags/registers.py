@@ -7,16 +7,17 @@ tags of what it chose.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
-from kernel_gate.emulated.matrices.registers import items
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Group, Operand
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.bit_rules import BIT_RULES, Result, Rule
 from kernel_gate.emulated.tags.flow import CARRIES_NONE
 from kernel_gate.emulated.tags.keys import Keys, in_lanes, joined, over_lanes
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES, PtxType
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -33,17 +34,13 @@ def watch(shadows: Shadows, site: Site) -> Wrap | None:
         return _unpack(shadows, site, target)
     result, written = _result(shadows, site), targets(site)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            tags = result(wave)
-            step(wave)
-            for item in written:
-                shadows.put(wave, site, item, tags)
+    def watch(wave: Wave) -> Iterator[None]:
+        tags = result(wave)
+        yield
+        for item in written:
+            shadows.put(wave, site, item, tags)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def targets(site: Site) -> tuple[Operand, ...]:
@@ -51,20 +48,17 @@ def targets(site: Site) -> tuple[Operand, ...]:
     return items(site.operand(0)) if site.operand_count else ()
 
 
-def clear(shadows: Shadows, site: Site) -> Wrap:
-    """Around an instruction whose results have no tags."""
+def clear(shadows: Shadows, site: Site, note: Callable[[Wave], None] = lambda _wave: None) -> Wrap:
+    """Around an instruction whose results have no tags; `note` is called before it runs."""
     written = targets(site)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            step(wave)
-            for target in written:
-                shadows.put(wave, site, target, None)
+    def watch(wave: Wave) -> Iterator[None]:
+        note(wave)
+        yield
+        for target in written:
+            shadows.put(wave, site, target, None)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _result(shadows: Shadows, site: Site) -> Result:
@@ -117,18 +111,14 @@ def _unpack(shadows: Shadows, site: Site, target: Group) -> Wrap:
     source = site.operand(1)
     lanes = shadows.lanes(site.type.size // len(target.items))
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            tags = shadows.get(wave, source)
-            step(wave)
-            for position, item in enumerate(target.items):
-                part = None if tags is None else tags[:, position * lanes : (position + 1) * lanes].copy()
-                shadows.put(wave, site, item, part if part is not None and part.shape[1] else None)
+    def watch(wave: Wave) -> Iterator[None]:
+        tags = shadows.get(wave, source)
+        yield
+        for position, item in enumerate(target.items):
+            part = None if tags is None else tags[:, position * lanes : (position + 1) * lanes].copy()
+            shadows.put(wave, site, item, part if part is not None and part.shape[1] else None)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _select(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +10,13 @@ import numpy as np
 
 from kernel_gate.emulated.access import Located
 from kernel_gate.emulated.addresses import Segment
-from kernel_gate.emulated.ptx.model import Group, Operand, Register
+from kernel_gate.emulated.operands import items, names
+from kernel_gate.emulated.ptx.model import Operand, Register
+from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.flow import Flow
 from kernel_gate.emulated.tags.keys import UNTAGGED, Coding, Index, Keys, joined
+from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
 _AS_DECLARED = UNTAGGED - 1
@@ -64,9 +67,7 @@ class Shadows:
 
     def follows(self, operand: Operand) -> bool:
         """Whether a register, or one of a group, is followed."""
-        if isinstance(operand, Group):
-            return any(self.follows(item) for item in operand.items)
-        return isinstance(operand, Register) and operand.name in self.flow.registers
+        return any(name in self.flow.registers for name in names((operand,)))
 
     def get(self, wave: Wave, operand: Operand, nbytes: int | None = None) -> Keys | None:
         """The tags of a register for the active threads, of its lowest bytes; None where it has none."""
@@ -194,8 +195,7 @@ class Shadows:
 
     def group(self, wave: Wave, operand: Operand, nbytes: int) -> Keys | None:
         """The tags of a vector's registers, lane after lane; `nbytes`: of each."""
-        items: Sequence[Operand] = operand.items if isinstance(operand, Group) else (operand,)
-        parts = [self.get(wave, item, nbytes) for item in items]
+        parts = [self.get(wave, item, nbytes) for item in items(operand)]
         if all(part is None for part in parts):
             return None
         return np.concatenate([self.filled(wave, part, self.lanes(nbytes)) for part in parts], axis=1)
@@ -211,12 +211,24 @@ class Shadows:
 
     def everything(self, wave: Wave, operands: Sequence[Operand]) -> Keys | None:
         """One lane with what went into any of these registers."""
-        return joined([self._one_lane(wave, item) for operand in operands for item in _items(operand)])
+        return joined([self._one_lane(wave, item) for operand in operands for item in items(operand)])
 
     def _one_lane(self, wave: Wave, operand: Operand) -> Keys | None:
         tags = self.get(wave, operand)
         return tags if tags is None else tags.min(axis=1, keepdims=True)
 
 
-def _items(operand: Operand) -> Sequence[Operand]:
-    return operand.items if isinstance(operand, Group) else (operand,)
+def around(shadows: Shadows, watch: Callable[[Wave], Iterator[None]]) -> Wrap:
+    """What to put around a step: what `watch` does before it yields, and after."""
+
+    def wrap(step: Step) -> Step:
+        def watched(wave: Wave) -> None:
+            shadows.enter(wave)
+            watching = watch(wave)
+            next(watching)
+            step(wave)
+            next(watching, None)
+
+        return watched
+
+    return wrap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,11 @@ from kernel_gate.emulated.access import access
 from kernel_gate.emulated.instructions.warp import warp_groups
 from kernel_gate.emulated.lanes import source_lanes
 from kernel_gate.emulated.matrices.fragments import WARP
-from kernel_gate.emulated.matrices.registers import items
-from kernel_gate.emulated.registry import Step
+from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys
 from kernel_gate.emulated.tags.memory import read, write
-from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -32,22 +32,18 @@ def shuffle(shadows: Shadows, site: Site) -> Wrap | None:
     if not shadows.follows(target):
         return None
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            threads, tags = wave.index, shadows.get(wave, site.operand(1))
-            if tags is not None:
-                lane = wave.lane[threads]
-                source, _ = source_lanes(mode, lane, by(wave), clamp(wave))
-                place = np.zeros(wave.threads + WARP, np.int64)
-                place[threads] = np.arange(len(threads))
-                tags = tags[..., place[threads - lane + source]]
-            step(wave)
-            shadows.put(wave, site, target, tags)
+    def watch(wave: Wave) -> Iterator[None]:
+        threads, tags = wave.index, shadows.get(wave, site.operand(1))
+        if tags is not None:
+            lane = wave.lane[threads]
+            source, _ = source_lanes(mode, lane, by(wave), clamp(wave))
+            place = np.zeros(wave.threads + WARP, np.int64)
+            place[threads] = np.arange(len(threads))
+            tags = tags[..., place[threads - lane + source]]
+        yield
+        shadows.put(wave, site, target, tags)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def reduce(shadows: Shadows, site: Site) -> Wrap | None:
@@ -56,22 +52,18 @@ def reduce(shadows: Shadows, site: Site) -> Wrap | None:
         return None
     mask = site.read(2, TYPES["b32"])
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            tags = shadows.get(wave, site.operand(1))
-            if tags is not None:
-                group, _ = warp_groups(wave, mask(wave))
-                together = np.full((*tags.shape[:2], int(group.max()) + 1), UNTAGGED, np.int64)
-                for number in range(together.shape[2]):
-                    together[..., number] = tags[..., group == number].min(axis=2)
-                tags = together[..., group]
-            step(wave)
-            shadows.put(wave, site, site.operand(0), tags)
+    def watch(wave: Wave) -> Iterator[None]:
+        tags = shadows.get(wave, site.operand(1))
+        if tags is not None:
+            group, _ = warp_groups(wave, mask(wave))
+            together = np.full((*tags.shape[:2], int(group.max()) + 1), UNTAGGED, np.int64)
+            for number in range(together.shape[2]):
+                together[..., number] = tags[..., group == number].min(axis=2)
+            tags = together[..., group]
+        yield
+        shadows.put(wave, site, site.operand(0), tags)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def load_matrices(shadows: Shadows, site: Site) -> Wrap | None:
@@ -82,21 +74,17 @@ def load_matrices(shadows: Shadows, site: Site) -> Wrap | None:
     count, transposed = len(targets), site.has("trans")
     where = replace(access(site, 1, "read", TYPES["b64"], 2), counted=False)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            outer, threads = wave.active, wave.index
-            wave.active = threads if count == 4 else threads[wave.lane[threads] < count * _ROWS]
-            tags = read(shadows, wave, where)
-            wave.active = outer
-            step(wave)
-            lanes = None if tags is None else _to_lanes(shadows, tags, count, transposed)
-            for position, target in enumerate(targets):
-                shadows.put(wave, site, target, None if lanes is None else lanes[position])
+    def watch(wave: Wave) -> Iterator[None]:
+        outer, threads = wave.active, wave.index
+        wave.active = threads if count == 4 else threads[wave.lane[threads] < count * _ROWS]
+        tags = read(shadows, wave, where)
+        wave.active = outer
+        yield
+        lanes = None if tags is None else _to_lanes(shadows, tags, count, transposed)
+        for position, target in enumerate(targets):
+            shadows.put(wave, site, target, None if lanes is None else lanes[position])
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _to_lanes(shadows: Shadows, tags: Keys, count: int, transposed: bool) -> list[Keys]:
@@ -122,23 +110,19 @@ def store_matrices(shadows: Shadows, site: Site) -> Wrap | None:
     count, transposed = len(sources), site.has("trans")
     where = replace(access(site, 0, "read", TYPES["b64"], 2), counted=False)
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            parts = [shadows.get(wave, source, 4) for source in sources]
-            step(wave)
-            tags = None
-            if any(part is not None for part in parts):
-                full = [shadows.filled(wave, part, shadows.lanes(4)) for part in parts]
-                tags = _to_rows(shadows, full, transposed)
-            outer, threads = wave.active, wave.index
-            wave.active = threads if count == 4 else threads[wave.lane[threads] < count * _ROWS]
-            write(shadows, wave, where, tags)
-            wave.active = outer
+    def watch(wave: Wave) -> Iterator[None]:
+        parts = [shadows.get(wave, source, 4) for source in sources]
+        yield
+        tags = None
+        if any(part is not None for part in parts):
+            full = [shadows.filled(wave, part, shadows.lanes(4)) for part in parts]
+            tags = _to_rows(shadows, full, transposed)
+        outer, threads = wave.active, wave.index
+        wave.active = threads if count == 4 else threads[wave.lane[threads] < count * _ROWS]
+        write(shadows, wave, where, tags)
+        wave.active = outer
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)
 
 
 def _to_rows(shadows: Shadows, parts: list[Keys], transposed: bool) -> Keys:
@@ -164,16 +148,12 @@ def transpose_matrix(shadows: Shadows, site: Site) -> Wrap | None:
     if not shadows.follows(site.operand(0)):
         return None
 
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            tags = shadows.get(wave, site.operand(1), 4)
-            step(wave)
-            if tags is not None:
-                rows = _to_rows(shadows, [tags], True)
-                tags = _to_lanes(shadows, rows, 1, False)[0]
-            shadows.put(wave, site, site.operand(0), tags)
+    def watch(wave: Wave) -> Iterator[None]:
+        tags = shadows.get(wave, site.operand(1), 4)
+        yield
+        if tags is not None:
+            rows = _to_rows(shadows, [tags], True)
+            tags = _to_lanes(shadows, rows, 1, False)[0]
+        shadows.put(wave, site, site.operand(0), tags)
 
-        return watched
-
-    return wrap
+    return around(shadows, watch)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from kernel_gate.devices.base import Asserted, Place
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, memory, registers, warp
 from kernel_gate.emulated.tags.assertions import Assertions
@@ -104,19 +103,13 @@ class Watch:
     def _lose(self, site: Site) -> Wrap:
         """An instruction through which tags are not followed: said, when it runs, and its results have none."""
         line, opcode = site.instruction.line, ".".join(site.parts[:3])
-        cleared, spaces = registers.clear(self.shadows, site), self.flow.effects[site.number].writes_memory
+        spaces = self.flow.effects[site.number].writes_memory
 
-        def wrap(step: Step) -> Step:
-            clear = cleared(step)
+        def note(_wave: Wave) -> None:
+            self.lost.setdefault((opcode, line), Place(opcode, line))
+            self.shadows.forget(spaces)
 
-            def watched(wave: Wave) -> None:
-                self.lost.setdefault((opcode, line), Place(opcode, line))
-                clear(wave)
-                self.shadows.forget(spaces)
-
-            return watched
-
-        return wrap
+        return registers.clear(self.shadows, site, note)
 
 
 MOVES: dict[str, Callable[[Shadows, Site], Wrap | None]] = {

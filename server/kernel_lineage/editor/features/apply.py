@@ -11,16 +11,15 @@ import hashlib
 import os
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from lsprotocol import types
-from pydantic import BaseModel, ValidationError
-from pygls.exceptions import JsonRpcInvalidParams
+from pydantic import ValidationError
 from pygls.uris import to_fs_path
 
 from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.accepted import ApplyAnswer, answered, edit, refused
-from kernel_lineage.editor.message import Message
+from kernel_lineage.editor.message import Message, argument
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
@@ -29,8 +28,6 @@ from kernel_lineage.editor.trust import Finished
 
 if TYPE_CHECKING:
     from kernel_lineage.rewrite.document import ApplyDocument
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class ApplyRequest(Message):
@@ -57,7 +54,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.apply")
     async def apply(params: types.ExecuteCommandParams) -> Any:
-        request = _argument(ApplyRequest, params)
+        request = argument(ApplyRequest, params)
         current = server.documents.current(request.uri)
         path = to_fs_path(request.uri)
         if (refusal := server.trust.refusal) is not None:
@@ -82,7 +79,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.applyAccepted")
     async def apply_accepted(params: types.ExecuteCommandParams) -> Any:
-        job = _argument(EditRequest, params).job
+        job = argument(EditRequest, params).job
         return (await edit(server, server.accepted.pop(job, None))).model_dump(by_alias=True)
 
 
@@ -149,11 +146,3 @@ def _answer(request: ApplyRequest, text: Text, document: ApplyDocument) -> Apply
 
 def _refused(request: ApplyRequest, reason: str) -> dict[str, Any]:
     return refused(request.uri, request.title, reason).model_dump(by_alias=True)
-
-
-def _argument(model: type[M], params: types.ExecuteCommandParams) -> M:
-    """The one argument of a command."""
-    try:
-        return model.model_validate((params.arguments or [None])[0])
-    except ValidationError as error:
-        raise JsonRpcInvalidParams.of(error) from error

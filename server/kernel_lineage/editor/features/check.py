@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pydantic import ValidationError
-from pygls.exceptions import JsonRpcInvalidParams
 
 from kernel_lineage.editor.features.lineage import Place
+from kernel_lineage.editor.message import argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 
@@ -47,19 +46,13 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.check")
     async def check(params: types.ExecuteCommandParams) -> Any:
-        try:
-            place = Place.model_validate((params.arguments or [None])[0])
-        except ValidationError as error:
-            raise JsonRpcInvalidParams.of(error) from error
+        place = argument(Place, params)
         return await checks().start(place.uri, types.Position(place.line, place.character))
 
     @server.command("klineage.kernels")
     async def kernels(params: types.ExecuteCommandParams) -> Any:
         """The kernels of a document, each with what its last check said; `state` is null where there was none."""
-        try:
-            place = Place.model_validate((params.arguments or [None])[0])
-        except ValidationError as error:
-            raise JsonRpcInvalidParams.of(error) from error
+        place = argument(Place, params)
         snapshot = await server.documents.snapshot(place.uri)
         if snapshot is None:
             return []

@@ -10,9 +10,8 @@ from typing import Any
 
 from lsprotocol import types
 from pydantic import ValidationError
-from pygls.exceptions import JsonRpcInvalidParams
 
-from kernel_lineage.editor.message import Message
+from kernel_lineage.editor.message import Message, argument
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
@@ -31,10 +30,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.draftWorkload")
     async def draft(params: types.ExecuteCommandParams) -> Any:
-        try:
-            request = DraftRequest.model_validate((params.arguments or [None])[0])
-        except ValidationError as error:
-            raise JsonRpcInvalidParams.of(error) from error
+        request = argument(DraftRequest, params)
         path = server.path_of(request.uri)
         if path is None or (refusal := server.trust.refusal) is not None:
             return _tell(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from lsprotocol.validators import UINTEGER_MAX_VALUE
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pygls.exceptions import JsonRpcInvalidParams
+from pydantic import BaseModel, ConfigDict, Field
 
 from kernel_gate.cleaning import without_links
 from kernel_gate.files.temporary import TemporaryFolder
@@ -16,6 +16,7 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.editor.applicability import skills_at
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.kernel_text import lineage_page
+from kernel_lineage.editor.message import argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.card_text import card_text
@@ -31,63 +32,56 @@ class Place(BaseModel):
     character: int = Field(ge=0, le=UINTEGER_MAX_VALUE)
 
 
+Answer = Callable[[EditorServer, Snapshot, Kernel, int], Awaitable[dict[str, Any]]]
+"""What a command answers about a kernel and an offset in it."""
+
+
 def register(server: EditorServer) -> None:
-    """Add the command to the server."""
+    """Add the commands to the server."""
 
-    async def at(params: types.ExecuteCommandParams) -> tuple[Snapshot, Kernel, int] | None:
-        try:
-            place = Place.model_validate((params.arguments or [None])[0])
-        except ValidationError as error:
-            raise JsonRpcInvalidParams.of(error) from error
-        snapshot = await server.documents.snapshot(place.uri)
-        if snapshot is None:
-            return None
-        offset = snapshot.text.offset(types.Position(place.line, place.character))
-        kernel = snapshot.kernel_at(offset)
-        return None if kernel is None else (snapshot, kernel, offset)
+    def add(name: str, answer: Answer) -> None:
+        @server.command(name)
+        async def about(params: types.ExecuteCommandParams) -> Any:
+            place = argument(Place, params)
+            snapshot = await server.documents.snapshot(place.uri)
+            if snapshot is None:
+                return None
+            offset = snapshot.text.offset(types.Position(place.line, place.character))
+            kernel = snapshot.kernel_at(offset)
+            return None if kernel is None else await answer(server, snapshot, kernel, offset)
 
-    @server.command("klineage.cards")
-    async def cards(params: types.ExecuteCommandParams) -> Any:
-        asked = await at(params)
-        if asked is None:
-            return None
-        snapshot, kernel, offset = asked
-        found = await server.applicability.at(snapshot, kernel)
-        here = skills_at(found, kernel, offset) or found
-        page = "\n---\n\n".join(card_text(one) for one in here) or "No skill has a place in this kernel.\n"
-        return {"title": f"Skills for {kernel.name}", "markdown": without_links(page)}
+    add("klineage.cards", _cards)
+    add("klineage.timeline", _timeline)
+    add("klineage.lineage", _lineage)
 
-    @server.command("klineage.timeline")
-    async def timeline(params: types.ExecuteCommandParams) -> Any:
-        asked = await at(params)
-        if asked is None:
-            return None
-        snapshot, kernel, _ = asked
-        title = f"Lineage of {kernel.name}"
-        if server.trust.refusal is not None or server.lineages.of(snapshot.path, kernel.name) is None:
-            state = server.lineages.state(snapshot.path) or "none: not in the mined history"
-            return {"title": title, "html": None, "reason": f"{kernel.name} has no lineage to draw: {state}"}
-        page = await _drawn(server, snapshot, kernel)
-        return {"title": title, **page}
 
-    @server.command("klineage.lineage")
-    async def lineage(params: types.ExecuteCommandParams) -> Any:
-        asked = await at(params)
-        if asked is None:
-            return None
-        snapshot, kernel, _ = asked
-        found = server.lineages.of(snapshot.path, kernel.name)
-        if found is None:
-            state = server.lineages.state(snapshot.path) or "none: not in the mined history"
-            return {
-                "title": f"Lineage of {kernel.name}",
-                "markdown": f"# {kernel.name}\n\nLineage {state}.\n",
-            }
-        replayed = server.lineages.replayed(snapshot.path)
-        return {
-            "title": f"Lineage of {kernel.name}",
-            "markdown": without_links(lineage_page(found, replayed)),
-        }
+async def _cards(server: EditorServer, snapshot: Snapshot, kernel: Kernel, offset: int) -> dict[str, Any]:
+    found = await server.applicability.at(snapshot, kernel)
+    here = skills_at(found, kernel, offset) or found
+    page = "\n---\n\n".join(card_text(one) for one in here) or "No skill has a place in this kernel.\n"
+    return {"title": f"Skills for {kernel.name}", "markdown": without_links(page)}
+
+
+async def _timeline(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
+    title = f"Lineage of {kernel.name}"
+    if server.trust.refusal is not None or server.lineages.of(snapshot.path, kernel.name) is None:
+        reason = f"{kernel.name} has no lineage to draw: {_state(server, snapshot)}"
+        return {"title": title, "html": None, "reason": reason}
+    return {"title": title, **await _drawn(server, snapshot, kernel)}
+
+
+async def _lineage(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
+    found = server.lineages.of(snapshot.path, kernel.name)
+    if found is None:
+        page = f"# {kernel.name}\n\nLineage {_state(server, snapshot)}.\n"
+    else:
+        page = without_links(lineage_page(found, server.lineages.replayed(snapshot.path)))
+    return {"title": f"Lineage of {kernel.name}", "markdown": page}
+
+
+def _state(server: EditorServer, snapshot: Snapshot) -> str:
+    """Why a kernel has no lineage."""
+    return server.lineages.state(snapshot.path) or "none: not in the mined history"
 
 
 async def _drawn(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> dict[str, str | None]:

@@ -10,12 +10,11 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pydantic import Field, ValidationError
-from pygls.exceptions import JsonRpcInvalidParams
+from pydantic import Field
 
 from kernel_lineage.editor.accepted import ApplyAnswer, answered, refused
 from kernel_lineage.editor.documents import Snapshot
-from kernel_lineage.editor.message import Message
+from kernel_lineage.editor.message import Message, argument
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
@@ -39,10 +38,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.repair")
     async def repair(params: types.ExecuteCommandParams) -> Any:
-        try:
-            request = RepairRequest.model_validate((params.arguments or [None])[0])
-        except ValidationError as error:
-            raise JsonRpcInvalidParams.of(error) from error
+        request = argument(RepairRequest, params)
         snapshot = await server.documents.snapshot(request.uri)
         if (refusal := server.trust.refusal) is not None:
             return refused(request.uri, request.title, refusal).model_dump(by_alias=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from lsprotocol.validators import UINTEGER_MAX_VALUE
-from pydantic import BaseModel, Field, ValidationError
-from pygls.exceptions import JsonRpcInvalidParams
-from pygls.uris import to_fs_path
+from pydantic import Field, ValidationError
 
 from kernel_gate.cleaning import without_links
-from kernel_lineage.editor.message import Message
+from kernel_lineage.editor.message import Message, argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.views.devices import device_nodes
 from kernel_lineage.editor.views.lineage import lineage_nodes
@@ -24,8 +22,6 @@ from kernel_lineage.skills.card_text import skill_text
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import VersionDocument
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class ViewRequest(Message):
@@ -73,12 +69,12 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.view")
     async def view(params: types.ExecuteCommandParams) -> Any:
-        request = _argument(ViewRequest, params)
+        request = argument(ViewRequest, params)
         match request.view:
             case View.LINEAGE:
                 tree = await _lineage(server, request)
             case View.SKILLS:
-                path = _path(request.uri) or _workspace(server)
+                path = server.path_of(request.uri) or _workspace(server)
                 found = await server.applicability.library(path and _folder(path))
                 uri = None if path is None else path.as_uri()
                 tree = Tree(about=str(len(found.skills)), nodes=skill_nodes(found, uri))
@@ -90,7 +86,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.lineages")
     async def lineages(params: types.ExecuteCommandParams) -> Any:
-        path = _path(_argument(MarksRequest, params).uri)
+        path = server.path_of(argument(MarksRequest, params).uri)
         root = None if path is None else server.lineages.root_of(path)
         if path is None or root is None:
             return []
@@ -106,7 +102,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.version")
     async def version(params: types.ExecuteCommandParams) -> Any:
-        request = _argument(VersionRequest, params)
+        request = argument(VersionRequest, params)
         found = _version(server, request)
         if found is None:
             return {"reason": f"{request.kernel} has no such version any more"}
@@ -131,7 +127,7 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.commit")
     async def commit(params: types.ExecuteCommandParams) -> Any:
-        request = _argument(VersionRequest, params)
+        request = argument(VersionRequest, params)
         found = _version(server, request)
         if found is None or found[1].commit is None:
             return {"reason": f"this version of {request.kernel} is in no commit"}
@@ -144,8 +140,8 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.card")
     async def card(params: types.ExecuteCommandParams) -> Any:
-        request = _argument(CardRequest, params)
-        path = _path(request.uri)
+        request = argument(CardRequest, params)
+        path = server.path_of(request.uri)
         found = await server.applicability.library(path and _folder(path))
         skill = found.get(request.skill)
         if skill is None:
@@ -154,14 +150,14 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.run")
     async def run(params: types.ExecuteCommandParams) -> Any:
-        found = server.runs.get(_argument(RunRequest, params).run)
+        found = server.runs.get(argument(RunRequest, params).run)
         if found is None:
             return None
         return {"title": found.title, "markdown": without_links(found.page), "html": found.drawn or None}
 
     @server.command("klineage.stopRun")
     async def stop_run(params: types.ExecuteCommandParams) -> Any:
-        found = server.runs.get(_argument(RunRequest, params).run)
+        found = server.runs.get(argument(RunRequest, params).run)
         stops = found is not None and found.stop is not None
         if found is not None and found.stop is not None:
             found.stop()
@@ -175,7 +171,7 @@ def register(server: EditorServer) -> None:
     @server.command("klineage.marks")
     async def marks(params: types.ExecuteCommandParams) -> Any:
         """Lines (1-based) at which a skill can be applied now, as far as it was tried."""
-        uri = _argument(MarksRequest, params).uri
+        uri = argument(MarksRequest, params).uri
         snapshot = await server.documents.snapshot(uri)
         if snapshot is None:
             return []
@@ -192,7 +188,7 @@ def register(server: EditorServer) -> None:
 
 
 async def _lineage(server: EditorServer, request: ViewRequest) -> Tree:
-    path = _path(request.uri)
+    path = server.path_of(request.uri)
     if request.uri is None or path is None:
         return Tree(state=State.NO_KERNEL)
     kernel = request.kernel or await _kernel_at(server, request.uri, request.line, request.character)
@@ -237,17 +233,12 @@ async def _devices(server: EditorServer) -> Tree:
 
 def _version(server: EditorServer, request: VersionRequest) -> tuple[Path, VersionDocument] | None:
     """A version by its id among those that mining gave: no other blob or commit is asked for."""
-    path = _path(request.uri)
+    path = server.path_of(request.uri)
     lineage = None if path is None else server.lineages.of(path, request.kernel)
     if path is None or lineage is None:
         return None
     asked = next((v for v in lineage.versions if v.id == request.version), None)
     return None if asked is None else (path, asked)
-
-
-def _path(uri: str | None) -> Path | None:
-    place = to_fs_path(uri) if uri is not None and uri.startswith("file:") else None
-    return None if place is None else Path(place)
 
 
 def _folder(path: Path) -> Path:
@@ -256,13 +247,5 @@ def _folder(path: Path) -> Path:
 
 def _workspace(server: EditorServer) -> Path | None:
     """The first folder of the window."""
-    folders: Iterator[Path | None] = (_path(uri) for uri in server.workspace.folders)
+    folders: Iterator[Path | None] = (server.path_of(uri) for uri in server.workspace.folders)
     return next((folder for folder in folders if folder is not None), None)
-
-
-def _argument(model: type[M], params: types.ExecuteCommandParams) -> M:
-    """The one argument of a command."""
-    try:
-        return model.model_validate((params.arguments or [None])[0])
-    except ValidationError as error:
-        raise JsonRpcInvalidParams.of(error) from error

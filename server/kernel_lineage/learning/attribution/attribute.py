@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -136,7 +136,6 @@ def attribute(
     trials: int = TRIALS,
     seconds: float = math.inf,
     whole: Speedup | None = None,
-    on_trial: Callable[[str], None] | None = None,
 ) -> Attribution:
     """Split a step whose two states agree on the workload as it is.
 
@@ -148,15 +147,7 @@ def attribute(
     except UnsplittableError as error:
         return Attribution(step.transition, (), str(error))
     tried = _Trials(step, edits, judge, device, trials, time.monotonic() + seconds, whole)
-
-    def works(chosen: frozenset[int]) -> bool:
-        if on_trial is not None:
-            on_trial(
-                f"{len(tried.known) + 1} of at most {trials} states: {len(chosen)} of {len(edits.edits)} edits"
-            )
-        return tried.works(chosen)
-
-    chosen = _with_their_users(list(parts(edits.all, edits.with_needs, works, edits.idle)), tried)
+    chosen = _with_their_users(list(parts(edits.all, edits.with_needs, tried.works, edits.idle)), tried)
     found = _with_launch_mechanisms(
         [_part(tried, frozenset().union(*chosen[:k]), addition) for k, addition in enumerate(chosen)], step
     )

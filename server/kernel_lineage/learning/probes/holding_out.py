@@ -28,6 +28,34 @@ ENOUGH = 0.95
 """The share of held-out cases that a condition must be right in."""
 
 
+class Sides:
+    """Held-out cases on both sides of a condition: at most so many on each, and in how many the condition is right."""
+
+    def __init__(self, most: int = _HELD_OUT) -> None:
+        self._most = most
+        self._seen = {True: 0, False: 0}
+        self._agree = {True: 0, False: 0}
+
+    def wants(self, keeps: bool) -> bool:
+        """Whether another one that keeps the condition, or breaks it, says anything new."""
+        return self._seen[keeps] < self._most
+
+    def add(self, keeps: bool, right: bool) -> None:
+        """One more, and whether the later state is right there."""
+        self._seen[keeps] += 1
+        self._agree[keeps] += right is keeps
+
+    @property
+    def confirmation(self) -> Confirmation:
+        """What they say of the condition."""
+        return Confirmation(
+            kept=self._seen[True],
+            kept_agree=self._agree[True],
+            broken=self._seen[False],
+            broken_agree=self._agree[False],
+        )
+
+
 def held_out(
     axis: Axis, ground: Ground, explained: Explained, chance: random.Random, more: int
 ) -> list[Setting]:
@@ -59,7 +87,7 @@ def confirmed(
     What is exact ends with the first case that contradicts it, as long as it can be learned anew.
     """
     others = [a for a in explained.parts if a is not atom]
-    counts = {True: [0, 0], False: [0, 0]}
+    sides = Sides()
     contradicted = False
     for setting in held:
         facts = facts_of(setting)
@@ -69,25 +97,19 @@ def confirmed(
                 continue
         except KeyError:
             continue
-        if counts[side][0] >= _HELD_OUT or asking.known(setting):
+        if not sides.wants(side) or asking.known(setting):
             continue
         answer = asking.ask(setting)
         found.answers.append(answer)
         if answer.saw is Saw.SILENT:
             continue
-        counts[side][0] += 1
-        agrees = (answer.saw is Saw.AGREES) is side
-        counts[side][1] += agrees
-        if not agrees and not (not side and _is_luck(setting, asking, found)):
+        right = answer.saw is Saw.AGREES
+        sides.add(side, right)
+        if right is not side and not (not side and _is_luck(setting, asking, found)):
             contradicted = True
             if atom.exact and not last:
                 break
-    confirmation = Confirmation(
-        kept=counts[True][0],
-        kept_agree=counts[True][1],
-        broken=counts[False][0],
-        broken_agree=counts[False][1],
-    )
+    confirmation = sides.confirmation
     broken = [
         a
         for a in found.answers

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kernel_lineage.learning.probes import probed_conditions, proved_conditions
+from kernel_lineage.learning.probes import probed_conditions
 from kernel_lineage.learning.probes.asking import Asking, Budget, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.findings import AxisFindings
@@ -42,7 +42,6 @@ def probe(
     *,
     seed: int = SEED,
     only: Sequence[str] = (),
-    on_progress: Callable[[str, int], None] = lambda _axis, _runs: None,
 ) -> ProbeReport:
     """What must hold for the later state of a step and need not for the earlier one.
 
@@ -66,7 +65,7 @@ def probe(
     for start in found:
         if start.axis and not _narrows(step, start, asking, seed):
             continue
-        report = _from(step, start, asking, report.model_copy(update={"passes": not why}), only, on_progress)
+        report = _from(step, start, asking, report.model_copy(update={"passes": not why}), only)
         break
     return report.model_copy(update={"runs": asking.runs})
 
@@ -86,7 +85,6 @@ def _from(
     asking: Asking,
     empty: ProbeReport,
     only: Sequence[str],
-    on_progress: Callable[[str, int], None],
 ) -> ProbeReport:
     """What probing from one setting finds, in the place of `empty`."""
     base, seed = start.base, empty.seed
@@ -96,7 +94,6 @@ def _from(
     found: dict[str, AxisFindings] = {}
     order = tuple(_in_order(only))
     for axis, part in zip(order, shares(order, ground, asking), strict=True):
-        on_progress(axis.id, asking.runs)
         asking.share(part)
         found[axis.id] = learn(axis, ground, asking, seed)
         drop_what_is_said_better(found, found[axis.id])
@@ -108,29 +105,26 @@ def _from(
     _try_the_other_side(order, found, ground, asking, seed)
     costs: tuple[Cost, ...] = ()
     if not only or STORES in only:
-        on_progress(STORES, asking.runs)
         with asking.whole():
             costs = repeated_stores(step, ground, asking, seed)
-    on_progress(PROOFS, asking.runs)
-    said = proved(ground, seed) if not only or PROOFS in only else Proved()
+    said = proved(ground, seed, step.transition) if not only or PROOFS in only else Proved()
     conditions = [
-        probed_conditions.condition_of(step, axis, finding)
+        condition
         for axis, findings in found.items()
-        for finding in findings.findings
-        if not finding.why_dropped
+        for condition in probed_conditions.conditions_of(axis, step.transition, findings)
     ]
     if not only or PROOFS in only:
         spoken = proofs_of(ground, [c.condition.expr for c in conditions])
         conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
-    conditions += [proved_conditions.condition_of(step, base, c) for c in said.conditions]
+    conditions += said.conditions
     dropped = [d for axis, findings in found.items() for d in probed_conditions.dropped_of(axis, findings)]
     runs = [probed_conditions.run_of(axis, findings) for axis, findings in found.items()]
     cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]
     return empty.model_copy(
         update={
             "conditions": _distinct(conditions),
-            "dropped": (*dropped, *(proved_conditions.dropped_of(base, d) for d in said.dropped)),
-            "axes": (*runs, proved_conditions.run_of(said)),
+            "dropped": (*dropped, *said.dropped),
+            "axes": (*runs, said.run),
             "costs": costs,
             "not_reached": (*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
         }

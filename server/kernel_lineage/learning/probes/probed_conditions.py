@@ -1,68 +1,33 @@
-"""What probes found in a step, in the words of a card and of the report."""
+"""What probes and proofs found in a step, in the words of a card and of the report."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.guard_conditions import category_of
 from kernel_lineage.learning.probes.asking import Answer, Saw
 from kernel_lineage.learning.probes.findings import AxisFindings, Finding
 from kernel_lineage.learning.probes.holding_out import ENOUGH
 from kernel_lineage.learning.probes.report import (
     AxisRun,
+    Confirmation,
     Counterexample,
     Dropped,
     ProbedCondition,
-    RefusingCase,
 )
-from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin, Risk
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import facts_in
 
 SUFFICIENT = "sufficient, not necessary"
 """What the evidence of a condition says whose breaking cases are often right."""
+OVERFLOW = "address-overflow"
+"""In the place of the gate's reason code, which knows nothing that has not run."""
 _ADVICE = re.compile(
     r"; if no caller [^;]*|; the baseline (?:is right when|takes any address)[^;]*|, hidden shape"
 )
 """What the gate's line tells the author of a rewrite, and says nothing of the step."""
-
-
-def condition_of(step: Step, axis: str, finding: Finding) -> ProbedCondition:
-    """A finding that stands as one condition of the report."""
-    expr = finding.atom.expr
-    example = _counterexample(finding.example, expr)
-    named = ", ".join(f"{name} = {value}" for name, value in example.facts.items())
-    dims = ", ".join(f"{name} {extent}" for name, extent in example.dims.items())
-    evidence = f"{dims}, seed {example.seed}: {example.said}"
-    return ProbedCondition(
-        axis=axis,
-        condition=Condition(
-            kind=ConditionKind.VALIDITY,
-            category=category_of(expr),
-            expr=expr,
-            reason=_reason(example),
-            origin=Origin.PROBE,
-            evidence=evidence + _only_sufficient(finding),
-        ),
-        risk=Risk(
-            what=f"{named}: {example.said}",
-            evidence=f"probe of {step.transition}, {dims}, seed {example.seed}",
-        ),
-        refuses=RefusingCase(
-            language=Language(step.before.language),
-            kernel=step.before.entry,
-            facts=example.facts,
-            because=expr,
-            source=step.before.source,
-        ),
-        counterexample=example,
-        confirmation=finding.confirmation,
-    )
-
-
 _SAID_OF = {
     "wrong-value": "elements come out wrong",
     "not-written": "elements are not written",
@@ -79,7 +44,69 @@ _SAID_OF = {
     "barrier": "threads wait at different barriers",
     "launch-impossible": "the launch asks for what no device takes",
     "candidate-does-not-compile": "it does not compile",
+    OVERFLOW: "a 32-bit integer that an address is computed by overflows",
 }
+_METHODS = {Origin.PROBE: "probe of", Origin.PROOF: "proof about"}
+
+
+def condition_of(
+    axis: str,
+    transition: str,
+    origin: Origin,
+    expr: str,
+    example: Counterexample,
+    confirmation: Confirmation,
+    *,
+    proof: str = "",
+    more: str = "",
+) -> ProbedCondition:
+    """A condition of the report. `more` is added to its evidence."""
+    named = ", ".join(f"{name} = {value}" for name, value in example.facts.items())
+    where = ", ".join(f"{name} {extent}" for name, extent in example.dims.items())
+    where += "" if example.seed is None else f", seed {example.seed}"
+    return ProbedCondition(
+        axis=axis,
+        condition=Condition(
+            kind=ConditionKind.VALIDITY,
+            category=category_of(expr),
+            expr=expr,
+            reason=f"Otherwise {_SAID_OF.get(example.code, example.code)}, as with {named}.",
+            origin=origin,
+            evidence=f"{where}: {example.said}{more}",
+        ),
+        risk=Risk(what=f"{named}: {example.said}", evidence=f"{_METHODS[origin]} {transition}, {where}"),
+        counterexample=example,
+        confirmation=confirmation,
+        proof=proof,
+    )
+
+
+def conditions_of(axis: str, transition: str, found: AxisFindings) -> Iterator[ProbedCondition]:
+    """What of an axis stands."""
+    for finding in found.findings:
+        if not finding.why_dropped:
+            expr = finding.atom.expr
+            example = _counterexample(finding.example, expr)
+            more = _only_sufficient(finding)
+            yield condition_of(axis, transition, Origin.PROBE, expr, example, finding.confirmation, more=more)
+
+
+def dropped_of(axis: str, found: AxisFindings) -> Iterator[Dropped]:
+    """What of an axis became no condition."""
+    for finding in found.findings:
+        if finding.why_dropped:
+            expr = finding.atom.expr
+            example = _counterexample(finding.example, expr)
+            yield Dropped(axis=axis, expr=expr, why=finding.why_dropped, counterexample=example)
+    if found.unexplained is not None:
+        why = "no predicate of the grammar parts the failing cases from the others"
+        yield Dropped(axis=axis, expr="", why=why, counterexample=_counterexample(found.unexplained, ""))
+
+
+def run_of(axis: str, found: AxisFindings) -> AxisRun:
+    """What an axis cost and saw."""
+    counts = {saw.value: sum(a.saw is saw for a in found.answers) for saw in Saw}
+    return AxisRun(axis=axis, **counts, note=found.cut)
 
 
 def _only_sufficient(finding: Finding) -> str:
@@ -92,54 +119,14 @@ def _only_sufficient(finding: Finding) -> str:
     return f"; {SUFFICIENT}: right in {right} of {tried} cases tried on the other side{again}"
 
 
-def _reason(example: Counterexample) -> str:
-    """One sentence for the card."""
-    named = ", ".join(f"{name} = {value}" for name, value in example.facts.items())
-    return f"Otherwise {_SAID_OF.get(example.code, example.code)}, as with {named}."
-
-
 def _counterexample(answer: Answer, expr: str) -> Counterexample:
     """A failing probe as evidence of a condition."""
     names = dict.fromkeys(ref.name for ref in facts_in(parse(expr))) if expr else answer.setting.dims
-    said = _ADVICE.sub("", answer.reason)
-    index = answer.details.get("index")
     return Counterexample(
         dims=dict(answer.setting.dims),
         seed=answer.setting.seed,
-        inputs=str(answer.setting.inputs),
-        memory=str(answer.setting.memory),
         code=answer.code,
-        said=said,
+        said=_ADVICE.sub("", answer.reason),
         facts={name: answer.facts[name] for name in names if name in answer.facts},
-        output=answer.details.get("output"),
-        index=tuple(index) if index is not None else None,
         line=answer.details.get("line"),
-    )
-
-
-def dropped_of(axis: str, found: AxisFindings) -> Iterator[Dropped]:
-    """What of an axis became no condition."""
-    for finding in found.findings:
-        if finding.why_dropped:
-            expr = finding.atom.expr
-            yield Dropped(
-                axis=axis,
-                expr=expr,
-                why=finding.why_dropped,
-                counterexample=_counterexample(finding.example, expr),
-            )
-    if found.unexplained is not None:
-        why = "no predicate of the grammar parts the failing cases from the others"
-        yield Dropped(axis=axis, expr="", why=why, counterexample=_counterexample(found.unexplained, ""))
-
-
-def run_of(axis: str, found: AxisFindings) -> AxisRun:
-    """What an axis cost and saw."""
-    counts = {saw: sum(a.saw is saw for a in found.answers) for saw in Saw}
-    return AxisRun(
-        axis=axis,
-        agrees=counts[Saw.AGREES],
-        fails=counts[Saw.FAILS],
-        silent=counts[Saw.SILENT],
-        note=found.cut,
     )

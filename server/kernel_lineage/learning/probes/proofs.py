@@ -20,71 +20,55 @@ from kernel_gate.expr.terms import Num, Term, at_most, variables
 from kernel_lineage.code.model import UnreadableError
 from kernel_lineage.code.setting import MAX_GRID
 from kernel_lineage.learning.probes.axis import Ground
-from kernel_lineage.learning.probes.holding_out import why_dropped
+from kernel_lineage.learning.probes.holding_out import Sides, why_dropped
 from kernel_lineage.learning.probes.huge_sizes import State, drawn, state_of
-from kernel_lineage.learning.probes.report import Confirmation
-from kernel_lineage.learning.probes.setting import launch_of
+from kernel_lineage.learning.probes.probed_conditions import OVERFLOW, condition_of
+from kernel_lineage.learning.probes.report import AxisRun, Counterexample, Dropped, ProbedCondition
+from kernel_lineage.learning.probes.setting import Setting, facts_of, launch_of
 from kernel_lineage.proofs.obligations.asking import evaluated
 from kernel_lineage.proofs.obligations.obligation import Status
 from kernel_lineage.proofs.obligations.overflow import Fitting
+from kernel_lineage.skills.card import Origin
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.tree import facts_in
 from kernel_lineage.workloads.programs import ProgramError
 
 ID = "proofs"
-OVERFLOW = "address-overflow"
-"""In the place of the gate's reason code, which knows nothing that has not run."""
 _SECONDS = 40.0
 """After so many no other question is begun, and that is said."""
-_HELD_OUT = 10
 _BOUNDS = (2**31 - 1, 2**31 - 2**10, 2**31 - 2**16)
 """The largest 32-bit integer; less of it where the last block reaches behind the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProvedCondition:
-    """One condition that holds for all sizes."""
-
-    expr: str
-    dims: Mapping[str, int]
-    """The smallest sizes that the solver found to break it."""
-    said: str
-    """What happens there."""
-    code: str
-    line: int | None
-    proof: str
-    """What was proved, and of how many accesses."""
-    confirmation: Confirmation
-
-
-@dataclass(frozen=True, slots=True)
-class Unproved:
-    """What fails in the later state and became no condition."""
-
-    expr: str
-    dims: Mapping[str, int]
-    said: str
-    code: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
     """All that proofs gave."""
 
-    conditions: tuple[ProvedCondition, ...] = ()
-    dropped: tuple[Unproved, ...] = ()
+    conditions: tuple[ProbedCondition, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
     undecided: int = 0
     """Accesses whose arithmetic no answer was found for."""
     why_not: str = ""
     """Why nothing could be asked, or not everything; "" when it could."""
 
+    @property
+    def run(self) -> AxisRun:
+        """Held-out sizes on both sides of what was proved; accesses that stayed open are silent."""
+        told = [c.confirmation for c in self.conditions]
+        agrees, fails = sum(c.kept for c in told), sum(c.broken for c in told)
+        return AxisRun(axis=ID, agrees=agrees, fails=fails, silent=self.undecided, note=self.why_not)
 
-def proved(ground: Ground, seed: int) -> Proved:
-    """What proofs find in a step, at sizes that its callers may bring."""
+
+_Found = ProbedCondition | Dropped
+
+
+def proved(ground: Ground, seed: int, transition: str) -> Proved:
+    """What proofs find in a step (its transition's id), at sizes that its callers may bring."""
     base = ground.base
     if any(launch_of(program, base.workload) is None for program in (base.before, base.after)):
         return Proved(why_not="proofs are about one launch of one kernel")
     until = time.monotonic() + _SECONDS
-    found: list[ProvedCondition | Unproved] = []
+    found: list[_Found] = []
     refuted: list[tuple[Fitting, Mapping[str, int]]] = []
     why_not, undecided = "", 0
     try:
@@ -96,8 +80,9 @@ def proved(ground: Ground, seed: int) -> Proved:
                 refuted.append((fitting, values))
             if time.monotonic() > until:
                 break
-        grids = _of_grids(ground, before, after, seed)
-        for one in itertools.chain(grids, _of_addresses(ground, before, after, refuted, seed)):
+        grids = _of_grids(ground, before, after, seed, transition)
+        addresses = _of_addresses(ground, before, after, refuted, seed, transition)
+        for one in itertools.chain(grids, addresses):
             found.append(one)
             if time.monotonic() > until:
                 break
@@ -105,14 +90,14 @@ def proved(ground: Ground, seed: int) -> Proved:
     except (ProgramError, UnreadableError, SolverMissingError) as error:
         why_not = str(error)
     return Proved(
-        tuple(f for f in found if isinstance(f, ProvedCondition)),
-        tuple(f for f in found if isinstance(f, Unproved)),
+        tuple(f for f in found if isinstance(f, ProbedCondition)),
+        tuple(f for f in found if isinstance(f, Dropped)),
         undecided,
         why_not,
     )
 
 
-def _of_grids(ground: Ground, before: State, after: State, seed: int) -> Iterator[ProvedCondition | Unproved]:
+def _of_grids(ground: Ground, before: State, after: State, seed: int, transition: str) -> Iterator[_Found]:
     """Limits of the grid's second and third axis."""
     free = after.of_any_launch()
     for position, axis in ((1, "y"), (2, "z")):
@@ -125,19 +110,25 @@ def _of_grids(ground: Ground, before: State, after: State, seed: int) -> Iterato
         said = f"a grid of {evaluated(extent, dims)} blocks along {axis}, of which a device takes {most}"
         if before.launches_at(dims) is not True:
             continue  # the earlier state fails there too
-        sides = _Sides()
+        sides = Sides()
         chance = random.Random(f"{seed} grid {axis}")
         for sizes in drawn(ground, _moved(ground, extent), dims, chance):
             along = evaluated(extent, sizes)
             if along is not None and before.launches_at(sizes) and sides.wants(along <= most):
                 sides.add(along <= most, after.launches_at(sizes) is True)
         proof = "the grid is what the launch says, for all sizes"
-        yield _concluded(ProvedCondition(expr, dims, said, code, None, proof, sides.confirmation))
+        example = _counterexample(ground.base, expr, dims, code, said)
+        yield _concluded(expr, example, sides, proof, transition)
 
 
 def _of_addresses(
-    ground: Ground, before: State, after: State, open_: list[tuple[Fitting, Mapping[str, int]]], seed: int
-) -> Iterator[ProvedCondition | Unproved]:
+    ground: Ground,
+    before: State,
+    after: State,
+    open_: list[tuple[Fitting, Mapping[str, int]]],
+    seed: int,
+    transition: str,
+) -> Iterator[_Found]:
     """Bounds on the sizes of buffers under which no address's arithmetic leaves its type."""
     while open_:
         fitting, values = open_.pop(0)
@@ -151,12 +142,13 @@ def _of_addresses(
             why = "no bound on a buffer's size was proved to be enough"
             if early is None:
                 why = "it is not known whether the earlier state overflows there too"
-            yield Unproved("", dims, said, OVERFLOW, why)
+            example = _counterexample(ground.base, "", dims, OVERFLOW, said)
+            yield Dropped(axis=ID, expr="", why=why, counterexample=example)
             continue
         expr, product, bound = bounds
         kept = after.supposing(expr)
         covered = [f for f, _ in [(fitting, values), *open_] if kept.overflowing(f)[0] is Status.PROVED]
-        sides = _Sides()
+        sides = Sides()
         chance = random.Random(f"{seed} {expr}")
         for sizes in drawn(ground, _moved(ground, product), dims, chance):
             size = evaluated(product, sizes)
@@ -167,9 +159,8 @@ def _of_addresses(
         proof = (
             f"with it no 32-bit integer overflows in the addresses of {len(covered)} accesses, for all sizes"
         )
-        yield _concluded(
-            ProvedCondition(expr, dims, said, OVERFLOW, fitting.access.line, proof, sides.confirmation)
-        )
+        example = _counterexample(ground.base, expr, dims, OVERFLOW, said, fitting.access.line)
+        yield _concluded(expr, example, sides, proof, transition)
         open_ = [(f, v) for f, v in open_ if f not in covered]
 
 
@@ -211,35 +202,19 @@ def _moved(ground: Ground, term: Term) -> list[str]:
     return [name for name in ground.base.dims if name in names or any(name in other for other in names)]
 
 
-class _Sides:
-    """Held-out sizes on both sides of a condition."""
-
-    def __init__(self) -> None:
-        self._seen = {True: 0, False: 0}
-        self._right = {True: 0, False: 0}
-
-    def wants(self, keeps: bool) -> bool:
-        """Whether another one on this side says anything new."""
-        return self._seen[keeps] < _HELD_OUT
-
-    def add(self, keeps: bool, right: bool) -> None:
-        """Sizes that keep the condition or break it, and whether the later state is right there."""
-        self._seen[keeps] += 1
-        self._right[keeps] += right is keeps
-
-    @property
-    def confirmation(self) -> Confirmation:
-        """In how many the condition says what happens."""
-        return Confirmation(
-            kept=self._seen[True],
-            kept_agree=self._right[True],
-            broken=self._seen[False],
-            broken_agree=self._right[False],
-        )
-
-
-def _concluded(found: ProvedCondition) -> ProvedCondition | Unproved:
+def _concluded(expr: str, example: Counterexample, sides: Sides, proof: str, transition: str) -> _Found:
     """A condition that held-out sizes agree with, on both sides."""
-    if why := why_dropped(found.confirmation):
-        return Unproved(found.expr, found.dims, found.said, found.code, why)
-    return found
+    confirmation = sides.confirmation
+    if why := why_dropped(confirmation):
+        return Dropped(axis=ID, expr=expr, why=why, counterexample=example)
+    return condition_of(ID, transition, Origin.PROOF, expr, example, confirmation, proof=proof)
+
+
+def _counterexample(
+    base: Setting, expr: str, dims: Mapping[str, int], code: str, said: str, line: int | None = None
+) -> Counterexample:
+    """Sizes that break a condition, with what its names are there; the sizes where there is no condition."""
+    facts = {**facts_of(base.at(**dims)), **dims}
+    values = {ref.name: facts.get(ref.name) for ref in facts_in(parse(expr))} if expr else dims
+    named = {name: value for name, value in values.items() if isinstance(value, int)}
+    return Counterexample(dims=dict(dims), seed=None, code=code, said=said, facts=named, line=line)

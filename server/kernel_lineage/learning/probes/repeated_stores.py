@@ -19,7 +19,7 @@ from kernel_gate.request import GateRequest
 from kernel_lineage.learning.guard_conditions import category_of
 from kernel_lineage.learning.probes.asking import Asking, OutOfBudget
 from kernel_lineage.learning.probes.axis import Ground
-from kernel_lineage.learning.probes.holding_out import why_dropped
+from kernel_lineage.learning.probes.holding_out import Sides, why_dropped
 from kernel_lineage.learning.probes.inference import explain
 from kernel_lineage.learning.probes.predicates import Atom
 from kernel_lineage.learning.probes.registry import axes
@@ -153,20 +153,17 @@ def _confirmed(
     atom: Atom, found: Sequence[Stores], ground: Ground, asking: Asking, chance: random.Random
 ) -> Confirmation:
     """What fresh cases on both sides of it show."""
-    cases, agree = {True: 0, False: 0}, {True: 0, False: 0}
+    sides = Sides(_HELD_OUT)
     known = {repr(facts_of(one.setting)) for one in found}
     for setting in itertools.chain(_drawn(ground, chance), _drawn(ground, chance)):
         facts = facts_of(setting)
-        side = not atom.broken_by(facts)
-        if repr(facts) in known or cases[side] == _HELD_OUT:
+        keeps = not atom.broken_by(facts)
+        if repr(facts) in known or not sides.wants(keeps):
             continue
         known.add(repr(facts))
         for one in _counted([setting], asking):
-            cases[side] += 1
-            agree[side] += one.repeats is not side
-    return Confirmation(
-        kept=cases[True], kept_agree=agree[True], broken=cases[False], broken_agree=agree[False]
-    )
+            sides.add(keeps, not one.repeats)
+    return sides.confirmation
 
 
 def _condition(step: Step, atom: Atom, worst: Stores, said: str) -> Condition:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from kernel_gate.verdict import SpeedState
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.card import Condition, Risk
 
 
@@ -19,17 +18,14 @@ class Counterexample(_Part):
     """The smallest case found in which the later state fails and the earlier one does not."""
 
     dims: dict[str, int]
-    seed: int
-    inputs: str
-    memory: str
+    seed: int | None
+    """None where it was derived, not run."""
     code: str
     """The gate's reason code."""
     said: str
     """The gate's own line: element, got, expected, place."""
     facts: dict[str, Any]
     """The values of the condition's names."""
-    output: str | None = None
-    index: tuple[int, ...] | None = None
     line: int | None = None
 
 
@@ -60,30 +56,12 @@ class Confirmation(_Part):
         return (self.kept_agree + self.broken_agree) / total if total else 0.0
 
 
-class RefusingCase(_Part):
-    """The earlier state with facts that break the condition: a skill of this step must refuse it."""
-
-    language: Language
-    kernel: str
-    facts: dict[str, Any]
-    because: str
-    source: str
-
-    def text(self) -> str:
-        """As a skill's `cases/refuses/NN` holds it."""
-        mark = "#" if self.language is Language.TRITON else "//"
-        facts = ", ".join(f"{name} = {value}" for name, value in self.facts.items())
-        heads = (f"facts: {facts}", f"because: {self.because}", f"kernel: {self.kernel}")
-        return "".join(f"{mark} {head}\n" for head in heads) + self.source
-
-
 class ProbedCondition(_Part):
-    """One validity condition that probes found."""
+    """One validity condition that probes or proofs found."""
 
     axis: str
     condition: Condition
     risk: Risk
-    refuses: RefusingCase
     counterexample: Counterexample
     confirmation: Confirmation
     proof: str = ""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kernel_gate.request import ProgramModel
+from kernel_gate.program import Program
 from kernel_gate.verdict import Speedup
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.steps import Step
@@ -55,8 +55,8 @@ class Effect(Speedup):
 class KeptStep(_Kept):
     """A step as the gate got it."""
 
-    before: ProgramModel
-    after: ProgramModel
+    before: Program
+    after: Program
     workload: Workload
     folder: Path | None = None
     """The workload's, where its oracle and data files are."""
@@ -65,14 +65,14 @@ class KeptStep(_Kept):
     def step(self, transition: str) -> Step:
         """The step, ready to run."""
         workload = self.workload.model_copy(update={"folder": self.folder})
-        return Step(transition, self.before.program(), self.after.program(), workload, self.mechanisms)
+        return Step(transition, self.before, self.after, workload, self.mechanisms)
 
     @classmethod
     def of(cls, step: Step) -> KeptStep:
         """The document of a step."""
         return cls(
-            before=ProgramModel.of(step.before),
-            after=ProgramModel.of(step.after),
+            before=step.before,
+            after=step.after,
             workload=step.workload,
             folder=step.workload.folder,
             mechanisms=step.mechanisms,

@@ -39,7 +39,7 @@ def _known(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]
     if step is None:
         return facts, ()
     facts = workload_facts(step.workload, f"the workload {replayed.record.workload}").merged(facts)
-    kernel = kernel_of(step.after.program())
+    kernel = kernel_of(step.after)
     if kernel is None:
         return facts, ()
     # Without a place in the kernel, only what holds in all of it counts.

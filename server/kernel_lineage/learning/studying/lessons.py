@@ -51,7 +51,7 @@ def lessons_of(
         if part.compound:
             continue
         name = one.item.transition.id + (f" part {n + 1}" if len(studied.parts) > 1 else "")
-        step = Step(name, part.before.program(), part.after.program(), replayed.workload, part.added)
+        step = Step(name, part.before, part.after, replayed.workload, part.added)
         before, after = kernel_of(step.before), kernel_of(step.after)
         if before is None or after is None:
             continue

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kernel_gate.request import ProgramModel
+from kernel_gate.program import Program
 from kernel_gate.verdict import Speedup
 from kernel_lineage.skills.card import Condition, Risk
 
@@ -25,8 +25,8 @@ class Refusing(_Kept):
 class StudiedPart(_Kept):
     """One part of a step: where it stands, what it changes and when it is right."""
 
-    before: ProgramModel
-    after: ProgramModel
+    before: Program
+    after: Program
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     """Mechanisms."""

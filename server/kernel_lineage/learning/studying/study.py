@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from kernel_gate.request import ProgramModel
 from kernel_gate.verdict import Speedup
 from kernel_lineage.learning.attribution.attribute import Attribution, Part, attribute
 from kernel_lineage.learning.probes.asking import Budget, OutOfBudget
@@ -39,7 +38,6 @@ def study(
     probes: Budget = PROBES,
     seconds: float = SECONDS,
     effect: Speedup | None = None,
-    on_progress: Callable[[str], None] = lambda _said: None,
 ) -> Studied:
     """What a step teaches, on the sizes of the workload on which its two states agree.
 
@@ -60,7 +58,6 @@ def study(
         trials=trials,
         seconds=_SPLITTING * (until - time.monotonic()),
         whole=effect,
-        on_trial=on_progress,
     )
     to_probe = sum(bool(part.added_mechanisms) for part in split.parts) or 1
 
@@ -74,13 +71,11 @@ def study(
         report = None
         is_rest = bool(split.reason) and number == len(split.parts)
         if part.added_mechanisms and not (is_rest and len(part.added_mechanisms) > 1):
-            on_progress(f"probing part {number} of {len(split.parts)}")
             report = probe(_as_step(step, part), judge, share())
             to_probe -= 1
             cases += report.runs
         studied = _studied(part, report)
         if report is not None:
-            on_progress(f"timing part {number} of {len(split.parts)} over sizes")
             studied = _with_profit(studied, _as_step(step, part), judge, device, until)
         parts.append(studied)
     if not split.parts:
@@ -119,8 +114,8 @@ def _with_compound(split: Attribution, parts: Sequence[StudiedPart]) -> list[Stu
 
 def _studied(part: Part, report: ProbeReport | None) -> StudiedPart:
     studied = StudiedPart(
-        before=ProgramModel.of(part.before),
-        after=ProgramModel.of(part.after),
+        before=part.before,
+        after=part.after,
         added=part.added_mechanisms,
         removed=part.removed_mechanisms,
         speedup=part.effect.speedup,
@@ -143,8 +138,8 @@ def _with_profit(part: StudiedPart, step: Step, judge: Judge, device: Device, un
 
 def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPart:
     whole = StudiedPart(
-        before=ProgramModel.of(step.before),
-        after=ProgramModel.of(step.after),
+        before=step.before,
+        after=step.after,
         added=step.mechanisms,
         speedup=effect,
     )
@@ -160,7 +155,8 @@ def _with_report(part: StudiedPart, report: ProbeReport) -> StudiedPart:
             ),
             "risk": tuple(found.risk for found in report.conditions),
             "refusing": tuple(
-                Refusing(expr=found.condition.expr, facts=found.refuses.facts) for found in report.conditions
+                Refusing(expr=found.condition.expr, facts=found.counterexample.facts)
+                for found in report.conditions
             ),
             "counts": (*part.counts, *(cost.said for cost in report.costs)),
             "not_reached": report.not_reached if report.passes else (report.reason,),

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from kernel_gate.standing import ExitCode
-from kernel_lineage.proofs.obligations.obligation import Counterexample, Obligation
+from kernel_lineage.proofs.obligations.obligation import Obligation
 
 _MARKS = {"proved": "✓", "refuted": "✗", "undecided": "?"}
 _SAID = {
@@ -26,6 +26,8 @@ _SAID = {
 class CounterexampleModel(BaseModel):
     """Where an obligation fails."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     dims: dict[str, int]
     block: tuple[int, int, int] | None = None
     thread: tuple[int, int, int] | None = None
@@ -37,6 +39,8 @@ class CounterexampleModel(BaseModel):
 
 class ObligationModel(BaseModel):
     """One obligation at one place."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     kind: str
     line: int
@@ -64,30 +68,10 @@ def document_of(path: str, kernel: str, obligations: Sequence[Obligation]) -> Pr
 
 
 def _obligation(obligation: Obligation) -> ObligationModel:
-    shown = obligation.counterexample if obligation.status == "refuted" else None
-    return ObligationModel.model_validate(
-        {
-            "kind": obligation.kind.value,
-            "line": obligation.line,
-            "expression": obligation.expression,
-            "status": obligation.status.value,
-            "reason": obligation.reason,
-            "counterexample": _counterexample(shown) if shown is not None else None,
-            "confirmed": obligation.confirmed if shown is not None else None,
-            "seconds": obligation.seconds,
-        }
-    )
-
-
-def _counterexample(example: Counterexample) -> dict[str, object]:
-    return {
-        "dims": dict(example.dims),
-        "block": example.block,
-        "thread": example.thread,
-        "buffer": example.buffer,
-        "element": example.element,
-        "note": example.note,
-    }
+    shown = ObligationModel.model_validate(obligation)
+    if obligation.status == "refuted":
+        return shown
+    return shown.model_copy(update={"counterexample": None, "confirmed": None})
 
 
 def exit_code(document: ProofDocument) -> ExitCode:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.simplifications.matches import edits_of
+from kernel_lineage.rewrite.simplifications.functions import functions_rewritten, pattern_replaced
 from kernel_lineage.rewrite.simplifications.model import Simplification
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
-    return edits_of(
-        kernel, r",\s*(?:eviction_policy|cache_modifier)\s*=\s*(?:\"[^\"]*\"|'[^']*')", lambda _match: ""
-    )
+    hint = r",\s*(?:eviction_policy|cache_modifier)\s*=\s*(?:\"[^\"]*\"|'[^']*')"
+    return functions_rewritten(kernel, lambda text: pattern_replaced(text, hint, "", in_literals=True))
 
 
 SIMPLIFICATION = Simplification(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.simplifications.matches import edits_of
+from kernel_lineage.rewrite.simplifications.functions import functions_rewritten, pattern_replaced
 from kernel_lineage.rewrite.simplifications.model import Simplification
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
-    return edits_of(kernel, r"[ \t]*\b__restrict(?:__)?\b", lambda _match: "")
+    return functions_rewritten(
+        kernel, lambda text: pattern_replaced(text, r"[ \t]*\b__restrict(?:__)?\b", "")
+    )
 
 
 SIMPLIFICATION = Simplification(

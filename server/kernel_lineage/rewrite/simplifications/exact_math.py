@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.simplifications.matches import calls_of
+from kernel_lineage.rewrite.simplifications.functions import calls_replaced, functions_rewritten
 from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _RENAMED = {
@@ -22,7 +22,7 @@ _NAMES = "|".join([*_RENAMED, "rsqrtf", "__frsqrt_rn", "__fdividef"])
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
-    return calls_of(kernel, _NAMES, _exact)
+    return functions_rewritten(kernel, lambda text: calls_replaced(text, _NAMES, _exact))
 
 
 def _exact(name: str, arguments: list[str]) -> str | None:

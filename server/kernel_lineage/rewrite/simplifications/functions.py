@@ -17,6 +17,8 @@ Transform = Callable[[str], str | None]
 """A function's text → its new text; None where it cannot be rewritten, and then nothing is."""
 Call = Callable[[str, list[str]], str | None]
 """Name and arguments of a call → the text in its place; None leaves it as it is."""
+Rewrite = Callable[["re.Match[str]"], str | None]
+"""A match → the text in its place; None leaves it as it is."""
 
 
 def functions_rewritten(kernel: Kernel, transform: Transform, needs: str = "") -> tuple[Edit, ...]:
@@ -67,20 +69,26 @@ def calls_replaced(text: str, names: str, rewrite: Call) -> str:
     return "".join([*parts, data[done:].decode()])
 
 
-def pattern_replaced(text: str, pattern: str, new: str | Callable[[re.Match[str]], str]) -> str:
-    """Every match outside of comments and literals; `new` is a template of `re`, or gives the text of a match."""
-    masked = blank_literals(text.encode()).decode("latin-1")
-    if len(masked) != len(text):
-        return text
+def pattern_replaced(
+    text: str, pattern: str, new: str | Rewrite, group: str | int = 0, *, in_literals: bool = False
+) -> str:
+    """Every match, or the group of it that is named, replaced; comments and literals do not match, unless they may.
+
+    `new` is a template of `re`, or gives the text for a match, None to leave it.
+    """
+    data = text.encode()
+    raw = data.decode("latin-1")  # one character a byte
     parts: list[str] = []
     done = 0
-    for match in re.finditer(pattern, masked):
-        whole = re.compile(pattern).match(text, match.start())
+    for match in re.finditer(pattern, raw if in_literals else blank_literals(data).decode("latin-1")):
+        whole = re.compile(pattern).match(raw, match.start())
         if whole is None or whole.end() != match.end():
             continue
-        parts += [text[done : match.start()], whole.expand(new) if isinstance(new, str) else new(whole)]
-        done = match.end()
-    return "".join([*parts, text[done:]])
+        made = whole.expand(new) if isinstance(new, str) else new(whole)
+        if made is not None:
+            parts += [raw[done : whole.start(group)], made]
+            done = whole.end(group)
+    return "".join([*parts, raw[done:]]).encode("latin-1").decode()
 
 
 def seen_in(text: str, pattern: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.simplifications.matches import calls_of
+from kernel_lineage.rewrite.simplifications.functions import calls_replaced, functions_rewritten
 from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldlu", "__ldcv")
@@ -12,7 +12,9 @@ _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
-    return calls_of(kernel, "|".join((*_LOADS, *_STORES)), _plain)
+    return functions_rewritten(
+        kernel, lambda text: calls_replaced(text, "|".join((*_LOADS, *_STORES)), _plain)
+    )
 
 
 def _plain(name: str, arguments: list[str]) -> str | None:

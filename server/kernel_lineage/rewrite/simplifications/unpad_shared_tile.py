@@ -6,7 +6,7 @@ import re
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.simplifications.matches import edits_of
+from kernel_lineage.rewrite.simplifications.functions import functions_rewritten, pattern_replaced
 from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _TILE = r"\b__shared__\s+[^;=\[\]]*(?:\[[^\[\]]*\])+\[(?P<row>[^\[\]]*)\]\s*;"
@@ -14,7 +14,7 @@ _ADDED = re.compile(r"(.+?)\s*\+\s*(?:\d+|[A-Z_]*PAD[A-Z_]*)\s*")
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
-    return edits_of(kernel, _TILE, _unpadded, "row")
+    return functions_rewritten(kernel, lambda text: pattern_replaced(text, _TILE, _unpadded, "row"))
 
 
 def _unpadded(match: re.Match[str]) -> str | None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import assert_never
 
 from kernel_lineage.skills.conditions.names import declared, is_plain, rename_fact
 from kernel_lineage.skills.conditions.parse import ConditionError, parse_number
-from kernel_lineage.skills.conditions.tree import (
-    Arithmetic, Call, Comparison, Connective, Expr, FactRef, Items, Literal, Negative, Not, plain_names,
-)
+from kernel_lineage.skills.conditions.tree import Expr, FactRef, mapped, plain_names
 
 _BUILTINS = {"blockDim": "launch.block", "gridDim": "launch.grid"}
 _BUILTIN = re.compile(r"\b(blockDim|gridDim)(?=\.[xyz]\b)")
@@ -38,7 +35,7 @@ def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
             return FactRef(rename_fact(ref.name, tensors), ref.type, column=ref.column)
         return FactRef(ref.name, ref.type, bound=False, column=ref.column)
 
-    return _map_facts(tree, replace)
+    return mapped(tree, replace)
 
 
 def _tensor(text: str) -> str:
@@ -55,30 +52,3 @@ def _value(text: str) -> Expr | None:
         return parse_number(_DIVISION.sub("//", text.replace("warpSize", "32")))
     except ConditionError:
         return None
-
-
-def _map_facts(tree: Expr, change: Callable[[FactRef], Expr]) -> Expr:
-    def walk(part: Expr) -> Expr:
-        match part:
-            case Literal():
-                return part
-            case FactRef():
-                return change(part)
-            case Items(items=items):
-                return Items(tuple(map(walk, items)), part.type, part.column)
-            case Negative(operand=operand):
-                return Negative(walk(operand), column=part.column)
-            case Not(operand=operand):
-                return Not(walk(operand), column=part.column)
-            case Arithmetic(op=op, left=left, right=right):
-                return Arithmetic(op, walk(left), walk(right), column=part.column)
-            case Call(function=function, arguments=arguments):
-                return Call(function, tuple(map(walk, arguments)), part.type, part.column)
-            case Comparison(op=op, left=left, right=right):
-                return Comparison(op, walk(left), walk(right), column=part.column)
-            case Connective(op=op, operands=operands):
-                return Connective(op, tuple(map(walk, operands)), column=part.column)
-            case _:
-                assert_never(part)
-
-    return walk(tree)

@@ -6,9 +6,9 @@ translate it. Invariants: nodes are immutable, and equal when they mean the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from kernel_lineage.skills.conditions.fact_name import Argument, Type
 from kernel_lineage.skills.conditions.names import declared
@@ -104,6 +104,16 @@ class Connective:
 
 
 Expr: TypeAlias = Literal | Items | FactRef | Negative | Not | Arithmetic | Call | Comparison | Connective
+_PARTS: Mapping[type, tuple[str, ...]] = {
+    Items: ("items",),
+    Negative: ("operand",),
+    Not: ("operand",),
+    Arithmetic: ("left", "right"),
+    Call: ("arguments",),
+    Comparison: ("left", "right"),
+    Connective: ("operands",),
+}
+"""Which fields of a node are its parts, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +135,23 @@ FUNCTIONS: Mapping[str, Function] = {
     "itemsize": Function((Type.DTYPE,), Type.NUMBER, "The size of a data type in bytes: `itemsize(dtype(x))`."),
 }
 
+
+
 def children(tree: Expr) -> tuple[Expr, ...]:
     """The direct parts of a node."""
-    match tree:
-        case Literal() | FactRef():
-            return ()
-        case Items(items=items):
-            return items
-        case Negative(operand=operand) | Not(operand=operand):
-            return (operand,)
-        case Arithmetic(left=left, right=right) | Comparison(left=left, right=right):
-            return (left, right)
-        case Call(arguments=arguments):
-            return arguments
-        case Connective(operands=operands):
-            return operands
-        case _:
-            assert_never(tree)
+    parts = (getattr(tree, field) for field in _PARTS.get(type(tree), ()))
+    return tuple(one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
+
+
+def mapped(tree: Expr, change: Callable[[FactRef], Expr]) -> Expr:
+    """The tree with each mention of a fact changed."""
+    if isinstance(tree, FactRef):
+        return change(tree)
+    new: dict[str, Any] = {}
+    for name in _PARTS.get(type(tree), ()):
+        part = getattr(tree, name)
+        new[name] = tuple(mapped(p, change) for p in part) if isinstance(part, tuple) else mapped(part, change)
+    return replace(tree, **new) if new else tree
 
 
 def facts_in(tree: Expr) -> Iterator[FactRef]:

@@ -97,10 +97,10 @@ def rules() -> tuple[Rule, ...]:
     return tuple(Rule.model_validate(row) for row in tomllib.loads(_RULES.read_text(encoding="utf-8"))["rule"])
 
 
-def limits_of(facts: Facts, among: Iterable[Rule] | None = None) -> Limits:
+def limits_of(facts: Facts) -> Limits:
     """The rules that the facts of a kernel make fire."""
     fired = []
-    for rule in rules() if among is None else among:
+    for rule in rules():
         judged = judge(rule.when, facts)
         if judged.truth is Truth.HOLDS:
             evidence = "; ".join(dict.fromkeys(fact.evidence for fact in judged.evidence))
