@@ -1,0 +1,415 @@
+"""What the lanes of a Triton kernel's tiles do together, and which sizes that leaves free.
+
+A tile that programs share out may be of any size where no lane sees another one's value. A tile that a loop goes
+through may be where its lanes only meet in sums, maxima, minima and products of matrices over all of the loop, to which
+the lanes behind the end of the last tile add nothing: they are loaded as 0, or as what a maximum begins with.
+
+`narrow` takes the sizes back for which that is not seen; whatever it does not follow counts as not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_forms import dotted, elements
+from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
+from kernel_lineage.rewrite.assists.triton_tiles import Tiles
+
+_IDENTITY = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+_OPERATORS: Mapping[type[ast.operator], Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_CHOOSING = {"maximum": "max", "minimum": "min"}
+_OF_LANES: Mapping[str, Callable[..., float] | None] = {
+    "exp": math.exp,
+    "exp2": lambda x: 2.0**x,
+    "log": math.log,
+    "log2": math.log2,
+    "sqrt": math.sqrt,
+    "abs": abs,
+    "maximum": max,
+    "minimum": min,
+    "cast": lambda x, *_: x,
+    **dict.fromkeys(("rsqrt", "sigmoid", "fma", "cos", "sin", "tanh", "erf", "floor", "ceil", "pow")),
+    **dict.fromkeys(("cdiv", "min", "max", "div_rn", "sqrt_rn")),
+}
+"""Functions that give each lane something of its own, and what they make of numbers where that matters."""
+_CHECKS = ("static_assert", "static_print", "device_print", "device_assert")
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    size: str = ""
+    """The parameter that is its extent; "" for an extent of 1."""
+    by: str = ""
+    """`grid` or `rounds`; "" where the expression alone does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    axes: tuple[_Axis, ...] = ()
+    is_data: bool = False
+    """Made of what was loaded; else of sizes, places and arguments."""
+    beyond: float | None = None
+    """What lanes behind the end of a loop's last tile have; None where that is not known."""
+    sizes: frozenset[str] = frozenset()
+    """The sizes that a number which is no data depends on."""
+    by: str = ""
+    """`grid` or `rounds` of a number that counts programs or rounds."""
+    open: Mapping[str, str] = field(default_factory=dict)
+    """Size of a loop's tile → by what its lanes or its rounds are still to be combined; "" for the last tile's."""
+
+
+class _Unfollowed(Exception):  # noqa: N818
+    """The line and what stands there."""
+
+    def __init__(self, node: ast.AST) -> None:
+        text = " ".join(ast.unparse(node).split())
+        super().__init__(
+            f"what line {getattr(node, 'lineno', 0)} does with tiles is not followed: `{text[:60]}`"
+        )
+
+
+def narrow(kernel: Kernel, tiles: Tiles) -> None:
+    """Take the sizes back whose tiles' lanes may see each other."""
+    function = function_of(kernel)
+    walk = _Walk(tiles, function)
+    for name in tiles.sizes:
+        walk.values[name] = _Value(sizes=frozenset({name}))
+    try:
+        walk.block(function.body)
+    except _Unfollowed as what:
+        for size in tiles.sizes:
+            tiles.fixed.setdefault(size, str(what))
+
+
+class _Walk:
+    """A function's statements in their order, with what each name stands for."""
+
+    def __init__(self, tiles: Tiles, function: ast.FunctionDef) -> None:
+        self.tiles = tiles
+        self.values: dict[str, _Value] = {}
+        self.going: list[frozenset[str]] = []
+        """The sizes by which each loop around goes on."""
+        self.added: dict[int, tuple[str, str, ast.expr, _Value]] = {}
+        """Statement → the name that it combines something with, how, with what, and what the name was before."""
+        stored = stored_names(function)
+        self.masks = {
+            ast.unparse(keyword.value)
+            for call in ast.walk(function)
+            if isinstance(call, ast.Call) and called(call) in ("load", "store")
+            for keyword in call.keywords
+            if keyword.arg == "mask" and stored.count(ast.unparse(keyword.value)) <= 1
+        }
+        """Masks of accesses; each of them ends all tiles of its access (`triton_tiles`)."""
+
+    def take_back(self, sizes: Iterable[str], node: ast.AST, why: str) -> None:
+        """Sizes that are not free after all."""
+        for size in sizes:
+            self.tiles.fixed.setdefault(size, f"line {getattr(node, 'lineno', 0)} {why}")
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        """Statements that follow each other."""
+        for statement in statements:
+            match statement:
+                case _ if id(statement) in self.added:
+                    self._combine(statement)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self.values[name] = self.of(value)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    self.values[name] = self.of(value)
+                case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                    operands = [self.values.get(name, _Value()), self.of(value)]
+                    self.values[name] = self._by_lane(statement, operands, _OPERATORS.get(type(op)))
+                case ast.Expr(value=ast.Call() as call) if called(call) not in _CHECKS:
+                    self._effect(call)
+                case ast.For(target=ast.Name(), iter=ast.Call(), orelse=[]):
+                    self._loop(statement)
+                case ast.Expr(value=ast.Constant() | ast.Call()) | ast.Pass():
+                    pass
+                case _:
+                    raise _Unfollowed(statement)
+
+    def _effect(self, call: ast.Call) -> None:
+        name = called(call)
+        if name != "store" and not name.startswith("atomic_"):
+            raise _Unfollowed(call)
+        pointer, value = self.of(call.args[0]), self.of(call.args[1])
+        self.take_back({**value.open, **pointer.open}, call, "stores what one tile of a loop leaves behind")
+        if not value.is_data:
+            self.take_back(value.sizes, call, "stores a number that depends on the tile")
+        if name != "store":
+            there = {axis.size for axis in pointer.axes}
+            self.take_back(set(self.tiles.sizes) - there, call, "is done once for each tile")
+
+    def _loop(self, loop: ast.For) -> None:
+        assert isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
+        bounds = [self.of(argument) for argument in loop.iter.args]
+        steps = frozenset(s for bound in bounds for s in bound.sizes)
+        changed = set(stored_names(loop)) - {loop.target.id}
+        known = {n: self.values[n] for n in changed if n in self.values and _is_carried(loop.body, n)}
+        data = {n for n, v in known.items() if v.is_data or v.beyond is not None}
+        if steps:
+            for name in sorted(data):
+                step = _combined(loop.body, name)
+                if step is None:
+                    self.take_back(steps, loop, f"begins a loop that does more with `{name}` than add up")
+                else:
+                    self.added[id(step[0])] = (name, *step[1:], self.values[name])
+        for name in data:
+            self.values[name] = replace(self.values[name], beyond=None)
+        self.values[loop.target.id] = _Value(sizes=steps, by="rounds")
+        self.going.append(steps)
+        self.block(loop.body)
+        self.going.pop()
+        for name in changed - data if steps else ():
+            left = self.values.get(name, _Value())
+            self.values[name] = replace(left, open={**left.open, **dict.fromkeys(steps, "")})
+
+    def _combine(self, statement: ast.stmt) -> None:
+        """Note what a name holds that a loop combines with something in each round."""
+        name, how, what, start = self.added[id(statement)]
+        value, steps = self.of(what), self.going[-1]
+        lanes = {a.size for a in value.axes if self._by(a) == "rounds"} & steps
+        rounds = {s for s, combined in value.open.items() if combined == how}
+        self.take_back(set(value.open) - rounds, statement, "uses what one tile of a loop leaves behind")
+        self.take_back(steps - lanes - rounds, statement, "is done once for each tile")
+        if value.beyond != _IDENTITY[how] or start.beyond != _IDENTITY[how]:
+            self.take_back(lanes, statement, f"may take what lies behind the end of a tile into its {how}")
+        axes = self._joined(statement, [start, value])
+        left = {**start.open, **dict.fromkeys(lanes, how)}
+        self.values[name] = _Value(axes, True, _IDENTITY[how] if lanes else None, open=left)
+
+    def _by(self, axis: _Axis) -> str:
+        """Whether programs or rounds share an axis out; "" where both do with tiles of its size."""
+        kinds = {"grid" if p.of_grid else "rounds" for p in self.tiles.places(axis.size)}
+        return axis.by or (kinds.pop() if len(kinds) == 1 else "")
+
+    def of(self, node: ast.expr) -> _Value:
+        """What an expression stands for."""
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return _Value(beyond=float(number))
+            case ast.Constant() | ast.Attribute():
+                return _Value()
+            case ast.Name(id=name):
+                return self.values.get(name, _Value())
+            case ast.UnaryOp(op=op, operand=inner):
+                negative = operator.neg if isinstance(op, ast.USub) else None
+                return self._by_lane(node, [self.of(inner)], negative)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._by_lane(node, [self.of(left), self.of(right)], _OPERATORS.get(type(op)))
+            case ast.Compare(left=left, comparators=others):
+                return self._by_lane(node, [self.of(part) for part in (left, *others)])
+            case ast.BoolOp(values=parts):
+                return self._by_lane(node, [self.of(part) for part in parts])
+            case ast.Subscript(value=inner, slice=index):
+                return self._spread(node, self.of(inner), index)
+            case ast.Call(func=ast.Attribute(value=inner, attr="to")) if not called(node):
+                return self.of(inner)
+            case ast.Call(func=ast.Name(id="float")):
+                return _Value(beyond=_number(node))
+            case ast.Call():
+                return self._call(node, called(node) or dotted(node.func).rpartition(".")[2])
+        raise _Unfollowed(node)
+
+    def _call(self, call: ast.Call, name: str) -> _Value:
+        given = {k.arg: k.value for k in call.keywords if k.arg}
+        match name:
+            case "program_id":
+                cut = {p.size for p in self.tiles.bounds if p.of_grid}
+                return _Value(sizes=frozenset(cut), by="grid")
+            case "arange":
+                extent = _extent(call.args[1]) if len(call.args) == 2 else ""
+                return _Value((_Axis(extent),), sizes=frozenset({extent} & set(self.tiles.sizes)))
+            case "zeros" | "full":
+                shape = elements(given.get("shape", call.args[0] if call.args else None))
+                filled = _number(call.args[1]) if name == "full" and len(call.args) > 1 else None
+                filled = 0.0 if name == "zeros" else filled
+                return _Value(tuple(_Axis(_extent(e)) for e in shape), True, filled)
+            case "load":
+                parts = [self.of(call.args[0]), *(self.of(given[k]) for k in ("mask",) if k in given)]
+                self.take_back(
+                    {s for p in parts for s in p.open}, call, "reads by what one tile leaves behind"
+                )
+                other = given.get("other", call.args[2] if len(call.args) > 2 else None)
+                return _Value(self._joined(call, parts), True, _number(other))
+            case "sum" | "max" | "min" if called(call):
+                axis = given.get("axis", call.args[1] if len(call.args) > 1 else None)
+                return self._reduced(call, self.of(call.args[0]), name, axis, set(given) - {"axis"})
+            case "dot":
+                added = [self.of(a) for a in (*call.args[2:3], *(given[k] for k in ("acc",) if k in given))]
+                return self._product(call, [self.of(a) for a in call.args[:2]], added)
+            case "where" if len(call.args) == 3:
+                test, *sides = (self.of(a) for a in call.args)
+                ends = ast.unparse(call.args[0]) in self.masks
+                made = self._by_lane(call, sides if ends else [test, *sides])
+                return replace(
+                    made, axes=self._joined(call, [test, *sides]), beyond=sides[1].beyond if ends else None
+                )
+            case _ if name in _OF_LANES:
+                return self._by_lane(call, [self.of(a) for a in call.args], _OF_LANES[name])
+        raise _Unfollowed(call)
+
+    def _by_lane(
+        self, node: ast.AST, parts: list[_Value], fold: Callable[..., float] | None = None
+    ) -> _Value:
+        """What is worked out for each lane by itself."""
+        self.take_back({s for p in parts for s in p.open}, node, "uses what one tile of a loop leaves behind")
+        numbers = [p for p in parts if not p.is_data]
+        sizes = frozenset(s for p in numbers for s in p.sizes)
+        axes = self._joined(node, parts)
+        if len(numbers) < len(parts):
+            self.take_back(sizes, node, "computes with a number that depends on the tile")
+            return _Value(axes, True, self._folded(parts, fold))
+        counts = {p.by for p in parts if p.by and not p.axes}
+        if len(counts) == 1:
+            axes = tuple(replace(a, by=a.by or min(counts)) if a.size else a for a in axes)
+        return _Value(axes, False, self._folded(parts, fold), sizes, min(counts) if len(counts) == 1 else "")
+
+    def _folded(self, parts: list[_Value], fold: Callable[..., float] | None) -> float | None:
+        """What a function of values gives behind the end of a tile; a product of 0 and a number of the row is 0."""
+        ends = [p.beyond for p in parts]
+        rest = [p for p in parts if p.beyond is None]
+        along = any(self._by(a) != "grid" for p in rest for a in p.axes if a.size)
+        if fold is None or along:
+            return None
+        if rest:
+            kept = [e for e in ends if e is not None]
+            if fold is operator.mul and 0.0 in kept:
+                return 0.0
+            far = fold in (operator.add, operator.sub) and ends[0] is not None and math.isinf(ends[0])
+            return ends[0] if far else None
+        try:
+            return float(fold(*ends))
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+
+    def _reduced(
+        self, call: ast.Call, value: _Value, how: str, axis: ast.expr | None, others: set[str]
+    ) -> _Value:
+        """What a sum, maximum or minimum leaves of a block."""
+        number = _number(axis)
+        if others or not (axis is None or (number is not None and int(number) in range(len(value.axes)))):
+            raise _Unfollowed(call)
+        at = range(len(value.axes)) if number is None else [int(number)]
+        left = dict(value.open)
+        for one in (value.axes[n] for n in at):
+            if one.size not in self.tiles.sizes:
+                continue
+            if self._by(one) != "rounds":
+                self.take_back({one.size}, call, f"combines the lanes of a tile of {one.size} in one program")
+            if value.beyond != _IDENTITY[how] or left.pop(one.size, how) != how:
+                self.take_back(
+                    {one.size}, call, f"may take what lies behind the end of a tile into its {how}"
+                )
+            if any(one.size in steps for steps in self.going):
+                left[one.size] = how
+        axes = [a for n, a in enumerate(value.axes) if n not in at]
+        kept = value.beyond if value.beyond == _IDENTITY[how] else None
+        return _Value(tuple(axes), True, kept, open=left)
+
+    def _product(self, call: ast.Call, parts: list[_Value], added: list[_Value]) -> _Value:
+        """What `tl.dot` leaves of two blocks, and of what it is added to."""
+        if [len(p.axes) for p in parts] != [2, 2]:
+            raise _Unfollowed(call)
+        first, second = parts
+        opened = {s for p in (*parts, *added) for s in p.open}
+        self.take_back(opened, call, "uses what one tile of a loop leaves behind")
+        inner = first.axes[1] if first.axes[1].by else second.axes[0]
+        left = {}
+        if inner.size in self.tiles.sizes:
+            if self._by(inner) != "rounds" or first.beyond != 0 or second.beyond != 0:
+                self.take_back({inner.size}, call, "may multiply what lies behind the end of a tile")
+            if any(inner.size in steps for steps in self.going):
+                left[inner.size] = "sum"
+        return _Value((first.axes[0], second.axes[1]), True, None, open=left)
+
+    def _joined(self, node: ast.AST, parts: list[_Value]) -> tuple[_Axis, ...]:
+        """The axes of what is made of several blocks."""
+        rank = max((len(p.axes) for p in parts), default=0)
+        found: list[_Axis] = []
+        for position in range(-rank, 0):
+            here = [p.axes[position] for p in parts if len(p.axes) >= -position]
+            sizes, counts = {a.size for a in here} - {""}, {a.by for a in here} - {""}
+            if len(sizes) > 1 or len(counts) > 1:
+                raise _Unfollowed(node)
+            found.append(_Axis(min(sizes, default=""), min(counts, default="")))
+        return tuple(found)
+
+    def _spread(self, node: ast.AST, value: _Value, index: ast.expr) -> _Value:
+        """`rows[:, None]`."""
+        rest, axes = list(value.axes), list[_Axis]()
+        for part in index.elts if isinstance(index, ast.Tuple) else [index]:
+            match part:
+                case ast.Constant(value=None):
+                    axes.append(_Axis())
+                case ast.Slice(lower=None, upper=None, step=None) if rest:
+                    axes.append(rest.pop(0))
+                case _:
+                    raise _Unfollowed(node)
+        return replace(value, axes=(*axes, *rest))
+
+
+def _extent(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return "" if text == "1" else text
+
+
+def _number(node: ast.expr | None) -> float | None:
+    """The number that an expression is, with `float("-inf")` and its like."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            number = _number(inner)
+            return -number if number is not None else None
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as text)]):
+            return {"inf": math.inf, "-inf": -math.inf}.get(text.strip().lower())
+    return None
+
+
+def _is_carried(body: list[ast.stmt], name: str) -> bool:
+    """Whether a round may read what the round before has left in a name."""
+    for statement in body:
+        value = statement.value if isinstance(statement, ast.Assign) else statement
+        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value)):
+            return True
+        if isinstance(statement, ast.Assign) and name in stored_names(statement):
+            return False
+    return False
+
+
+def _combined(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.expr] | None:
+    """The one statement of a loop's body that uses a name, where that combines it with something: how, and what."""
+    users = [s for s in body if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(s))]
+    if len(users) != 1:
+        return None
+    match users[0]:
+        case ast.AugAssign(op=ast.Add(), value=value):
+            how, other = "sum", value
+        case ast.Assign(targets=[_], value=ast.BinOp(left=left, op=ast.Add(), right=right)):
+            rest = [p for p in (left, right) if not (isinstance(p, ast.Name) and p.id == name)]
+            if len(rest) != 1:
+                return None
+            how, other = "sum", rest[0]
+        case ast.Assign(targets=[_], value=ast.Call() as call) if called(call) in ("dot", *_CHOOSING):
+            how = _CHOOSING.get(called(call), "sum")
+            parts = [*call.args, *(k.value for k in call.keywords if k.arg == "acc")]
+            rest = [p for p in parts if not (isinstance(p, ast.Name) and p.id == name)]
+            if len(parts) - len(rest) != 1 or (how != "sum" and len(rest) != 1):
+                return None
+            kept = [k for k in call.keywords if k.arg != "acc"]
+            other = rest[0] if how != "sum" else ast.copy_location(ast.Call(call.func, rest, kept), call)
+        case _:
+            return None
+    inside = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(other))
+    return None if inside else (users[0], how, other)
