@@ -155,6 +155,16 @@ WORKLOADS = {
         workload("fill_planes", "P = [1, 3]\nN = [1, 300]", 'grid = ["ceil_div(N, 128)", "P"]\nblock = [128]',
                  "out: output float32 [P, N]", "value: float32 = 0.5", "n: uint64 = N"),
     ),
+    "best_of_rows": (
+        workload("best_of_rows", "N = [1, 20]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "where: output int32 [N]", "best: output float32 [N]", "least: output float32 [N]",
+                 "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "smallest_of_columns": (
+        workload("smallest_of_columns", "N = [1, 37, 70]\nC = [5, 33, 128]",
+                 'grid = ["ceil_div(C, 128)"]\nblock = [128]', "where: output uint32 [C]", "x: input int32 [N, C]",
+                 "rows: uint32 = N", "columns: uint32 = C"),
+    ),
     "row_scores": tuple(
         workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
                  "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",

@@ -30,7 +30,8 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
+from kernel_lineage.rewrite.assists.reductions import Reduction
+from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
@@ -150,7 +151,7 @@ def _combined(
     steps = [
         line
         for one in reductions
-        for line in _step(one, f"__shfl_xor_sync(0xffffffffu, {one.name}, {offset})", taken)
+        for line in one.combined("__shfl_xor_sync(0xffffffffu, {}, %s)".__mod__(offset).format, taken)
     ]
     in_warp = [
         f"for (int {offset} = 16; {offset} > 0; {offset} /= 2) {{",
@@ -165,34 +166,22 @@ def _over_warps(
     reductions: tuple[Reduction, ...], taken: set[str], unit: str, wait: str, again: bool
 ) -> list[str]:
     """What combines the results of a block's warps in shared memory, each thread for itself in the same order."""
-    parts = {one.name: fresh_name(f"{one.name}_of_warps", taken) for one in reductions}
+    kinds = {name: kind for one in reductions for name, kind in one.variables}
+    parts = {name: fresh_name(f"{name}_of_warps", taken) for name in kinds}
     taken |= set(parts.values())
     warp = fresh_name("warp", taken)
-    kept = " ".join(f"{parts[one.name]}[threadIdx.x / 32] = {one.name};" for one in reductions)
-    steps = [line for one in reductions for line in _step(one, f"{parts[one.name]}[{warp}]", taken)]
+    kept = " ".join(f"{part}[threadIdx.x / 32] = {name};" for name, part in parts.items())
+    steps = [line for one in reductions for line in one.combined(lambda n: f"{parts[n]}[{warp}]", taken)]
     return [
-        *(f"__shared__ {one.type} {parts[one.name]}[32];" for one in reductions),
+        *(f"__shared__ {kinds[name]} {part}[32];" for name, part in parts.items()),
         f"if (threadIdx.x % 32 == 0) {{ {kept} }}",
         wait,
-        *(f"{one.name} = {parts[one.name]}[0];" for one in reductions),
+        *(f"{name} = {part}[0];" for name, part in parts.items()),
         f"for (int {warp} = 1; {warp} < (int)blockDim.x / 32; {warp}++) {{",
         *(unit + step for step in steps),
         "}",
         *([wait] if again else []),
     ]
-
-
-def _step(one: Reduction, value: str, taken: set[str]) -> list[str]:
-    """Statements that take another thread's value into a reduction."""
-    if one.operation == "+":
-        return [f"{one.name} += {value};"]
-    if one.operation in (">", "<"):
-        other = fresh_name(f"other_{one.name}", taken)
-        return [
-            f"const {one.type} {other} = {value};",
-            f"if ({other} {one.operation} {one.name}) {{ {one.name} = {other}; }}",
-        ]
-    return [f"{one.name} = {one.operation}({one.name}, {value});"]
 
 
 def _groups(data: bytes, statements: list[Node]) -> list[list[Node]]:

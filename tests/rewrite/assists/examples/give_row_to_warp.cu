@@ -109,6 +109,63 @@ __global__ void blend_rows(float* out, float* size, const float* x, const float*
 void blend(float* out, float* size, const float* x, const float* share, int N, int C, int K, int planes) {
   blend_rows<<<dim3(((N + 63) / 64) * 32, planes), 64>>>(out, size, x, share, N, C, K);
 }
+// --- best_of_rows applies
+__global__ void best_of_rows(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        float most = x[row * columns], low = most;
+        int at = 0;
+        for (int c = 1; c < columns; c++) {
+            float v = x[row * columns + c];
+            if (most < v) {
+                at = c;
+                most = v;
+            }
+            low = v < low ? v : low;
+        }
+        where[row] = at;
+        best[row] = most;
+        least[row] = low;
+    }
+}
+
+void find_best(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    best_of_rows<<<(rows + 63) / 64, 64>>>(where, best, least, x, rows, columns);
+}
+// --- best_of_rows becomes
+__global__ void best_of_rows(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < rows) {
+        float most = x[row * columns], low = most;
+        int at = 0;
+        for (int c = 1 + lane; c < columns; c += 32) {
+            float v = x[row * columns + c];
+            if (most < v) {
+                at = c;
+                most = v;
+            }
+            low = v < low ? v : low;
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            const float other_low = __shfl_xor_sync(0xffffffffu, low, offset);
+            if (other_low < low) { low = other_low; }
+            const float other_most = __shfl_xor_sync(0xffffffffu, most, offset);
+            const int other_at = __shfl_xor_sync(0xffffffffu, at, offset);
+            if (other_most > most || (other_most == most && other_at < at)) { most = other_most; at = other_at; }
+        }
+        __syncwarp();
+        if (lane == 0) {
+            where[row] = at;
+            best[row] = most;
+            least[row] = low;
+        }
+    }
+}
+
+void find_best(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    best_of_rows<<<((rows + 63) / 64) * 32, 64>>>(where, best, least, x, rows, columns);
+}
 // --- along refuses: carried from round to round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -124,6 +181,90 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     if (row >= N) { return; }
     float sum = 0.0f;
     for (int i = 0; i < C; i++) { sum += x[row * C + i]; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v >= most) { most = v; at = i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = C - i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = at + 1; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = i; } else { at = i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = i; } if (v == 0.0f) { at = i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        most = most > v ? most : v;
+    }
+    out[row] = most;
+    seen[row] = at;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
 // --- along refuses: may be rounded in each round
