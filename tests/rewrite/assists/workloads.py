@@ -165,6 +165,12 @@ WORKLOADS = {
                  'grid = ["ceil_div(C, 128)"]\nblock = [128]', "where: output uint32 [C]", "x: input int32 [N, C]",
                  "rows: uint32 = N", "columns: uint32 = C"),
     ),
+    "column_range": (
+        workload("column_range", "R = [1, 2, 40]\nC = [5, 70]",
+                 'grid = ["ceil_div(C, 32)"]\nconstexpr = { WIDTH = 32 }', "spread: output float32 [C]",
+                 "weighted: output float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]",
+                 "rows: int32 = R", "columns: int32 = C", language="triton"),
+    ),
     "row_scores": tuple(
         workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
                  "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",

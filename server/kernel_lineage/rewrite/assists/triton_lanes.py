@@ -20,7 +20,8 @@ from kernel_lineage.kernels.triton_forms import dotted, elements
 from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 
-_IDENTITY = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+IDENTITY = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+"""What changes nothing when it is taken in."""
 _OPERATORS: Mapping[type[ast.operator], Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -28,7 +29,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[..., float]] = {
     ast.Div: operator.truediv,
 }
 _CHOOSING = {"maximum": "max", "minimum": "min"}
-_OF_LANES: Mapping[str, Callable[..., float] | None] = {
+OF_LANES: Mapping[str, Callable[..., float] | None] = {
     "exp": math.exp,
     "exp2": lambda x: 2.0**x,
     "log": math.log,
@@ -64,11 +65,13 @@ class _Value:
     """The sizes that a number which is no data depends on."""
     by: str = ""
     """`grid` or `rounds` of a number that counts programs or rounds."""
+    counts: bool = False
+    """It is the number of an element among those of all tiles, and nothing is added to that."""
     open: Mapping[str, str] = field(default_factory=dict)
     """Size of a loop's tile → by what its lanes or its rounds are still to be combined; "" for the last tile's."""
 
 
-class _Unfollowed(Exception):  # noqa: N818
+class Unfollowed(Exception):  # noqa: N818
     """The line and what stands there."""
 
     def __init__(self, node: ast.AST) -> None:
@@ -81,17 +84,17 @@ class _Unfollowed(Exception):  # noqa: N818
 def narrow(kernel: Kernel, tiles: Tiles) -> None:
     """Take the sizes back whose tiles' lanes may see each other."""
     function = function_of(kernel)
-    walk = _Walk(tiles, function)
+    walk = Walk(tiles, function)
     for name in tiles.sizes:
         walk.values[name] = _Value(sizes=frozenset({name}))
     try:
         walk.block(function.body)
-    except _Unfollowed as what:
+    except Unfollowed as what:
         for size in tiles.sizes:
             tiles.fixed.setdefault(size, str(what))
 
 
-class _Walk:
+class Walk:
     """A function's statements in their order, with what each name stands for."""
 
     def __init__(self, tiles: Tiles, function: ast.FunctionDef) -> None:
@@ -136,12 +139,12 @@ class _Walk:
                 case ast.Expr(value=ast.Constant() | ast.Call()) | ast.Pass():
                     pass
                 case _:
-                    raise _Unfollowed(statement)
+                    raise Unfollowed(statement)
 
     def _effect(self, call: ast.Call) -> None:
         name = called(call)
         if name != "store" and not name.startswith("atomic_"):
-            raise _Unfollowed(call)
+            raise Unfollowed(call)
         pointer, value = self.of(call.args[0]), self.of(call.args[1])
         self.take_back({**value.open, **pointer.open}, call, "stores what one tile of a loop leaves behind")
         if not value.is_data:
@@ -155,11 +158,11 @@ class _Walk:
         bounds = [self.of(argument) for argument in loop.iter.args]
         steps = frozenset(s for bound in bounds for s in bound.sizes)
         changed = set(stored_names(loop)) - {loop.target.id}
-        known = {n: self.values[n] for n in changed if n in self.values and _is_carried(loop.body, n)}
+        known = {n: self.values[n] for n in changed if n in self.values and is_carried(loop.body, n)}
         data = {n for n, v in known.items() if v.is_data or v.beyond is not None}
         if steps:
             for name in sorted(data):
-                step = _combined(loop.body, name)
+                step = combined_in(loop.body, name)
                 if step is None:
                     self.take_back(steps, loop, f"begins a loop that does more with `{name}` than add up")
                 else:
@@ -182,11 +185,11 @@ class _Walk:
         rounds = {s for s, combined in value.open.items() if combined == how}
         self.take_back(set(value.open) - rounds, statement, "uses what one tile of a loop leaves behind")
         self.take_back(steps - lanes - rounds, statement, "is done once for each tile")
-        if value.beyond != _IDENTITY[how] or start.beyond != _IDENTITY[how]:
+        if value.beyond != IDENTITY[how] or start.beyond != IDENTITY[how]:
             self.take_back(lanes, statement, f"may take what lies behind the end of a tile into its {how}")
         axes = self._joined(statement, [start, value])
         left = {**start.open, **dict.fromkeys(lanes, how)}
-        self.values[name] = _Value(axes, True, _IDENTITY[how] if lanes else None, open=left)
+        self.values[name] = _Value(axes, True, IDENTITY[how] if lanes else None, open=left)
 
     def _by(self, axis: _Axis) -> str:
         """Whether programs or rounds share an axis out; "" where both do with tiles of its size."""
@@ -219,7 +222,7 @@ class _Walk:
                 return _Value(beyond=_number(node))
             case ast.Call():
                 return self._call(node, called(node) or dotted(node.func).rpartition(".")[2])
-        raise _Unfollowed(node)
+        raise Unfollowed(node)
 
     def _call(self, call: ast.Call, name: str) -> _Value:
         given = {k.arg: k.value for k in call.keywords if k.arg}
@@ -229,7 +232,8 @@ class _Walk:
                 return _Value(sizes=frozenset(cut), by="grid")
             case "arange":
                 extent = _extent(call.args[1]) if len(call.args) == 2 else ""
-                return _Value((_Axis(extent),), sizes=frozenset({extent} & set(self.tiles.sizes)))
+                sizes = frozenset({extent} & set(self.tiles.sizes))
+                return _Value((_Axis(extent),), sizes=sizes, counts=True)
             case "zeros" | "full":
                 shape = elements(given.get("shape", call.args[0] if call.args else None))
                 filled = _number(call.args[1]) if name == "full" and len(call.args) > 1 else None
@@ -250,14 +254,13 @@ class _Walk:
                 return self._product(call, [self.of(a) for a in call.args[:2]], added)
             case "where" if len(call.args) == 3:
                 test, *sides = (self.of(a) for a in call.args)
-                ends = ast.unparse(call.args[0]) in self.masks
+                ends = self._ends(call.args[0], test, sides)
                 made = self._by_lane(call, sides if ends else [test, *sides])
-                return replace(
-                    made, axes=self._joined(call, [test, *sides]), beyond=sides[1].beyond if ends else None
-                )
-            case _ if name in _OF_LANES:
-                return self._by_lane(call, [self.of(a) for a in call.args], _OF_LANES[name])
-        raise _Unfollowed(call)
+                axes = self._joined(call, [test, *sides])
+                return replace(made, axes=axes, beyond=sides[1].beyond if ends else None)
+            case _ if name in OF_LANES:
+                return self._by_lane(call, [self.of(a) for a in call.args], OF_LANES[name])
+        raise Unfollowed(call)
 
     def _by_lane(
         self, node: ast.AST, parts: list[_Value], fold: Callable[..., float] | None = None
@@ -270,10 +273,26 @@ class _Walk:
         if len(numbers) < len(parts):
             self.take_back(sizes, node, "computes with a number that depends on the tile")
             return _Value(axes, True, self._folded(parts, fold))
-        counts = {p.by for p in parts if p.by and not p.axes}
-        if len(counts) == 1:
-            axes = tuple(replace(a, by=a.by or min(counts)) if a.size else a for a in axes)
-        return _Value(axes, False, self._folded(parts, fold), sizes, min(counts) if len(counts) == 1 else "")
+        by = {p.by for p in parts if p.by and not p.axes}
+        counted = min(by) if len(by) == 1 else ""
+        if fold is operator.mul and not all(p.sizes for p in parts):
+            counted = ""
+        axes = tuple(replace(a, by=a.by or counted) if a.size else a for a in axes)
+        whole = fold is operator.add and all(p.counts if p.axes else p.by for p in parts)
+        return _Value(axes, False, self._folded(parts, fold), sizes, counted, counts=whole)
+
+    def _ends(self, test: ast.expr, value: _Value, sides: list[_Value]) -> bool:
+        """Whether a condition holds for no lane behind the end of a loop's last tile."""
+        along = {a.size for s in sides for a in s.axes if self._by(a) == "rounds"} & set(self.tiles.sizes)
+        if not along <= {a.size for a in value.axes}:
+            return False
+        if ast.unparse(test) in self.masks:
+            return True
+        match test:
+            case ast.Compare(left=place, ops=[ast.Lt()], comparators=[ast.Name(id=bound)]):
+                ends = {str(self.tiles.bounds[p]) for size in along for p in self.tiles.places(size)}
+                return len(along) == 1 and ends == {bound} and self.of(place).counts
+        return False
 
     def _folded(self, parts: list[_Value], fold: Callable[..., float] | None) -> float | None:
         """What a function of values gives behind the end of a tile; a product of 0 and a number of the row is 0."""
@@ -299,7 +318,7 @@ class _Walk:
         """What a sum, maximum or minimum leaves of a block."""
         number = _number(axis)
         if others or not (axis is None or (number is not None and int(number) in range(len(value.axes)))):
-            raise _Unfollowed(call)
+            raise Unfollowed(call)
         at = range(len(value.axes)) if number is None else [int(number)]
         left = dict(value.open)
         for one in (value.axes[n] for n in at):
@@ -307,20 +326,20 @@ class _Walk:
                 continue
             if self._by(one) != "rounds":
                 self.take_back({one.size}, call, f"combines the lanes of a tile of {one.size} in one program")
-            if value.beyond != _IDENTITY[how] or left.pop(one.size, how) != how:
+            if value.beyond != IDENTITY[how] or left.pop(one.size, how) != how:
                 self.take_back(
                     {one.size}, call, f"may take what lies behind the end of a tile into its {how}"
                 )
             if any(one.size in steps for steps in self.going):
                 left[one.size] = how
         axes = [a for n, a in enumerate(value.axes) if n not in at]
-        kept = value.beyond if value.beyond == _IDENTITY[how] else None
+        kept = value.beyond if value.beyond == IDENTITY[how] else None
         return _Value(tuple(axes), True, kept, open=left)
 
     def _product(self, call: ast.Call, parts: list[_Value], added: list[_Value]) -> _Value:
         """What `tl.dot` leaves of two blocks, and of what it is added to."""
         if [len(p.axes) for p in parts] != [2, 2]:
-            raise _Unfollowed(call)
+            raise Unfollowed(call)
         first, second = parts
         opened = {s for p in (*parts, *added) for s in p.open}
         self.take_back(opened, call, "uses what one tile of a loop leaves behind")
@@ -341,7 +360,7 @@ class _Walk:
             here = [p.axes[position] for p in parts if len(p.axes) >= -position]
             sizes, counts = {a.size for a in here} - {""}, {a.by for a in here} - {""}
             if len(sizes) > 1 or len(counts) > 1:
-                raise _Unfollowed(node)
+                raise Unfollowed(node)
             found.append(_Axis(min(sizes, default=""), min(counts, default="")))
         return tuple(found)
 
@@ -355,7 +374,7 @@ class _Walk:
                 case ast.Slice(lower=None, upper=None, step=None) if rest:
                     axes.append(rest.pop(0))
                 case _:
-                    raise _Unfollowed(node)
+                    raise Unfollowed(node)
         return replace(value, axes=(*axes, *rest))
 
 
@@ -377,7 +396,7 @@ def _number(node: ast.expr | None) -> float | None:
     return None
 
 
-def _is_carried(body: list[ast.stmt], name: str) -> bool:
+def is_carried(body: list[ast.stmt], name: str) -> bool:
     """Whether a round may read what the round before has left in a name."""
     for statement in body:
         value = statement.value if isinstance(statement, ast.Assign) else statement
@@ -388,7 +407,7 @@ def _is_carried(body: list[ast.stmt], name: str) -> bool:
     return False
 
 
-def _combined(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.expr] | None:
+def combined_in(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.expr] | None:
     """The one statement of a loop's body that uses a name, where that combines it with something: how, and what."""
     users = [s for s in body if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(s))]
     if len(users) != 1:
