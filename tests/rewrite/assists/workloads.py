@@ -171,6 +171,10 @@ WORKLOADS = {
                  "weighted: output float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]",
                  "rows: int32 = R", "columns: int32 = C", language="triton"),
     ),
+    "running_shares": (
+        workload("running_shares", "N = [1, 5]\nC = [1, 33, 100]", 'grid = ["N"]\nblock = [64]',
+                 "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
     "row_scores": tuple(
         workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
                  "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",

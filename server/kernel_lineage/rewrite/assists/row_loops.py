@@ -31,6 +31,7 @@ from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, s
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
+from kernel_lineage.rewrite.assists.running_sums import RunningSum, running_sum
 from kernel_lineage.rewrite.assists.written import dense, header_of
 
 _SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "long long"})
@@ -52,6 +53,8 @@ class RowLoop:
     reductions: tuple[Reduction, ...]
     writes: bool
     """Its rounds write memory, which other lanes see only behind a barrier of the warp."""
+    running: RunningSum | None = None
+    """A sum of which each round uses what it is so far."""
 
 
 def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
@@ -94,13 +97,15 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
     carried = _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
-    found = [
-        _reduction(syntax, loop, name, carried.get(name, ())) for name in sorted(changed - own - remembered)
-    ]
+    combined = sorted(changed - own - remembered)
+    running = running_sum(syntax, loop, combined[0], _SHUFFLED) if len(combined) == 1 else None
+    names = [] if running is not None else combined
+    found = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed)
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
     atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
-    return RowLoop(loop, tuple(found), atomics or any(a.writes and a.space != "local" for a in accesses))
+    writes = atomics or any(a.writes and a.space != "local" for a in accesses)
+    return RowLoop(loop, tuple(found), writes, running)
 
 
 def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -33,6 +33,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
+from kernel_lineage.rewrite.assists.running_sums import shared_running_sum
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -63,6 +64,9 @@ def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
+    running = next((r.running.name for r in rows.loops if r.running is not None), "")
+    if running and sharers.in_block:
+        raise Refusal(f"`{running}` is a sum that is used on the way, which the lanes of one warp hand on")
     launches = _launches(kernel, sharers)
     return [
         *_row_index(kernel, syntax, work, sharers),
@@ -99,7 +103,11 @@ def _shared_out(
             again = order.is_repeated(at)
             before, after = _combined(part.reductions, taken, indent_unit(kernel), sharers, again)
             waits = order.around(at, at) if part.writes else (False, False)
-            edits += _strided(part.loop, own, sharers)
+            if part.running is None:
+                edits += _strided(part.loop, own, sharers)
+            else:
+                text = shared_running_sum(kernel, part.loop, part.running, own, taken)
+                edits.append(replace_node(at, text))
             wait = [sharers.wait]
             edits += _around(kernel, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
         else:
