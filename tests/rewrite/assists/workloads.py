@@ -175,6 +175,11 @@ WORKLOADS = {
         workload("running_shares", "N = [1, 5]\nC = [1, 33, 100]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
+    "slopes": (
+        workload("slopes", "P = [2]\nH = [1, 9, 37]\nW = [1, 40]",
+                 'grid = ["ceil_div(W, 32)", "ceil_div(H, 8)", "P"]\nblock = [32, 8]', "out: output float32 [P, H, W]",
+                 "in: input float32 [P, H, W]", "weights: input float32 [3]", "width: int32 = W", "height: int32 = H"),
+    ),
     "row_scores": tuple(
         workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
                  "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",
