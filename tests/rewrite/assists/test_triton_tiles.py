@@ -16,7 +16,7 @@ TILES = Path(__file__).parent / "tiles"
 
 
 def tiles_in(part: Part) -> Tiles | Refusal:
-    (kernel,) = read(part.code.encode(), part.language).kernels
+    kernel = read(part.code.encode(), part.language).kernels[-1]
 
     def both() -> Tiles:
         tiles = tiles_of(kernel)

@@ -25,14 +25,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
-from kernel_lineage.rewrite.assists.triton_lanes import (
-    IDENTITY,
-    OF_LANES,
-    Unfollowed,
-    Walk,
-    combined_in,
-    is_carried,
-)
+from kernel_lineage.rewrite.assists.triton_lanes import OF_LANES, Unfollowed, Walk
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
     function_of,
@@ -42,6 +35,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     stored_names,
 )
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
+from kernel_lineage.rewrite.assists.triton_values import IDENTITY, combined_in, is_carried
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 

@@ -13,22 +13,28 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted, elements
 from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
+from kernel_lineage.rewrite.assists.triton_values import (
+    IDENTITY,
+    Axis,
+    Value,
+    combined_in,
+    extent_of,
+    is_carried,
+    number_of,
+)
 
-IDENTITY = {"sum": 0.0, "max": -math.inf, "min": math.inf}
-"""What changes nothing when it is taken in."""
 _OPERATORS: Mapping[type[ast.operator], Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_CHOOSING = {"maximum": "max", "minimum": "min"}
 OF_LANES: Mapping[str, Callable[..., float] | None] = {
     "exp": math.exp,
     "exp2": lambda x: 2.0**x,
@@ -43,32 +49,11 @@ OF_LANES: Mapping[str, Callable[..., float] | None] = {
     **dict.fromkeys(("cdiv", "min", "max", "div_rn", "sqrt_rn")),
 }
 """Functions that give each lane something of its own, and what they make of numbers where that matters."""
+_BUILTIN = ("abs", "max", "min")
+"""Python's own functions of numbers."""
+_OF_TYPES = ("dtype", "element_ty", "type")
+"""What a block can be asked besides its elements."""
 _CHECKS = ("static_assert", "static_print", "device_print", "device_assert")
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    size: str = ""
-    """The parameter that is its extent; "" for an extent of 1."""
-    by: str = ""
-    """`grid` or `rounds`; "" where the expression alone does not tell."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    axes: tuple[_Axis, ...] = ()
-    is_data: bool = False
-    """Made of what was loaded; else of sizes, places and arguments."""
-    beyond: float | None = None
-    """What lanes behind the end of a loop's last tile have; None where that is not known."""
-    sizes: frozenset[str] = frozenset()
-    """The sizes that a number which is no data depends on."""
-    by: str = ""
-    """`grid` or `rounds` of a number that counts programs or rounds."""
-    counts: bool = False
-    """It is the number of an element among those of all tiles, and nothing is added to that."""
-    open: Mapping[str, str] = field(default_factory=dict)
-    """Size of a loop's tile → by what its lanes or its rounds are still to be combined; "" for the last tile's."""
 
 
 class Unfollowed(Exception):  # noqa: N818
@@ -86,7 +71,7 @@ def narrow(kernel: Kernel, tiles: Tiles) -> None:
     function = function_of(kernel)
     walk = Walk(tiles, function)
     for name in tiles.sizes:
-        walk.values[name] = _Value(sizes=frozenset({name}))
+        walk.values[name] = Value(sizes=frozenset({name}))
     try:
         walk.block(function.body)
     except Unfollowed as what:
@@ -99,10 +84,10 @@ class Walk:
 
     def __init__(self, tiles: Tiles, function: ast.FunctionDef) -> None:
         self.tiles = tiles
-        self.values: dict[str, _Value] = {}
+        self.values: dict[str, Value] = {}
         self.going: list[frozenset[str]] = []
         """The sizes by which each loop around goes on."""
-        self.added: dict[int, tuple[str, str, ast.expr, _Value]] = {}
+        self.added: dict[int, tuple[str, str, ast.expr, Value]] = {}
         """Statement → the name that it combines something with, how, with what, and what the name was before."""
         stored = stored_names(function)
         self.masks = {
@@ -130,7 +115,7 @@ class Walk:
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                     self.values[name] = self.of(value)
                 case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                    operands = [self.values.get(name, _Value()), self.of(value)]
+                    operands = [self.values.get(name, Value()), self.of(value)]
                     self.values[name] = self._by_lane(statement, operands, _OPERATORS.get(type(op)))
                 case ast.Expr(value=ast.Call() as call) if called(call) not in _CHECKS:
                     self._effect(call)
@@ -169,12 +154,12 @@ class Walk:
                     self.added[id(step[0])] = (name, *step[1:], self.values[name])
         for name in data:
             self.values[name] = replace(self.values[name], beyond=None)
-        self.values[loop.target.id] = _Value(sizes=steps, by="rounds")
+        self.values[loop.target.id] = Value(sizes=steps, by="rounds")
         self.going.append(steps)
         self.block(loop.body)
         self.going.pop()
         for name in changed - data if steps else ():
-            left = self.values.get(name, _Value())
+            left = self.values.get(name, Value())
             self.values[name] = replace(left, open={**left.open, **dict.fromkeys(steps, "")})
 
     def _combine(self, statement: ast.stmt) -> None:
@@ -189,22 +174,26 @@ class Walk:
             self.take_back(lanes, statement, f"may take what lies behind the end of a tile into its {how}")
         axes = self._joined(statement, [start, value])
         left = {**start.open, **dict.fromkeys(lanes, how)}
-        self.values[name] = _Value(axes, True, IDENTITY[how] if lanes else None, open=left)
+        self.values[name] = Value(axes, True, IDENTITY[how] if lanes else None, open=left)
 
-    def _by(self, axis: _Axis) -> str:
+    def _by(self, axis: Axis) -> str:
         """Whether programs or rounds share an axis out; "" where both do with tiles of its size."""
         kinds = {"grid" if p.of_grid else "rounds" for p in self.tiles.places(axis.size)}
         return axis.by or (kinds.pop() if len(kinds) == 1 else "")
 
-    def of(self, node: ast.expr) -> _Value:
+    def of(self, node: ast.expr) -> Value:
         """What an expression stands for."""
         match node:
             case ast.Constant(value=int() | float() as number):
-                return _Value(beyond=float(number))
-            case ast.Constant() | ast.Attribute():
-                return _Value()
+                return Value(beyond=float(number))
+            case ast.Attribute(value=inner, attr="T"):
+                return self._transposed(node, self.of(inner))
+            case ast.Constant():
+                return Value()
+            case ast.Attribute() if node.attr in _OF_TYPES or self._root(node) not in self.values:
+                return Value()
             case ast.Name(id=name):
-                return self.values.get(name, _Value())
+                return self.values.get(name, Value())
             case ast.UnaryOp(op=op, operand=inner):
                 negative = operator.neg if isinstance(op, ast.USub) else None
                 return self._by_lane(node, [self.of(inner)], negative)
@@ -219,39 +208,54 @@ class Walk:
             case ast.Call(func=ast.Attribute(value=inner, attr="to")) if not called(node):
                 return self.of(inner)
             case ast.Call(func=ast.Name(id="float")):
-                return _Value(beyond=_number(node))
-            case ast.Call():
+                return Value(beyond=number_of(node))
+            case ast.Call(func=ast.Name(id=name)) if name in _BUILTIN:
+                return self._call(node, name)
+            case ast.Call(func=ast.Attribute()) if self._root(node.func) not in {"", *self.values}:
                 return self._call(node, called(node) or dotted(node.func).rpartition(".")[2])
         raise Unfollowed(node)
 
-    def _call(self, call: ast.Call, name: str) -> _Value:
+    def _root(self, node: ast.expr) -> str:
+        """The name that attributes are asked of; "" where it is no name."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return node.id if isinstance(node, ast.Name) else ""
+
+    def _transposed(self, node: ast.AST, value: Value) -> Value:
+        if len(value.axes) != 2:
+            raise Unfollowed(node)
+        return replace(value, axes=value.axes[::-1])
+
+    def _call(self, call: ast.Call, name: str) -> Value:
         given = {k.arg: k.value for k in call.keywords if k.arg}
         match name:
             case "program_id":
                 cut = {p.size for p in self.tiles.bounds if p.of_grid}
-                return _Value(sizes=frozenset(cut), by="grid")
+                return Value(sizes=frozenset(cut), by="grid")
             case "arange":
-                extent = _extent(call.args[1]) if len(call.args) == 2 else ""
+                extent = extent_of(call.args[1]) if len(call.args) == 2 else ""
                 sizes = frozenset({extent} & set(self.tiles.sizes))
-                return _Value((_Axis(extent),), sizes=sizes, counts=True)
+                return Value((Axis(extent),), sizes=sizes, counts=True)
             case "zeros" | "full":
                 shape = elements(given.get("shape", call.args[0] if call.args else None))
-                filled = _number(call.args[1]) if name == "full" and len(call.args) > 1 else None
+                filled = number_of(call.args[1]) if name == "full" and len(call.args) > 1 else None
                 filled = 0.0 if name == "zeros" else filled
-                return _Value(tuple(_Axis(_extent(e)) for e in shape), True, filled)
+                return Value(tuple(Axis(extent_of(e)) for e in shape), True, filled)
             case "load":
                 parts = [self.of(call.args[0]), *(self.of(given[k]) for k in ("mask",) if k in given)]
                 self.take_back(
                     {s for p in parts for s in p.open}, call, "reads by what one tile leaves behind"
                 )
                 other = given.get("other", call.args[2] if len(call.args) > 2 else None)
-                return _Value(self._joined(call, parts), True, _number(other))
+                return Value(self._joined(call, parts), True, number_of(other))
             case "sum" | "max" | "min" if called(call):
                 axis = given.get("axis", call.args[1] if len(call.args) > 1 else None)
                 return self._reduced(call, self.of(call.args[0]), name, axis, set(given) - {"axis"})
             case "dot":
                 added = [self.of(a) for a in (*call.args[2:3], *(given[k] for k in ("acc",) if k in given))]
                 return self._product(call, [self.of(a) for a in call.args[:2]], added)
+            case "trans" if len(call.args) == 1 and not given:
+                return self._transposed(call, self.of(call.args[0]))
             case "where" if len(call.args) == 3:
                 test, *sides = (self.of(a) for a in call.args)
                 ends = self._ends(call.args[0], test, sides)
@@ -262,9 +266,7 @@ class Walk:
                 return self._by_lane(call, [self.of(a) for a in call.args], OF_LANES[name])
         raise Unfollowed(call)
 
-    def _by_lane(
-        self, node: ast.AST, parts: list[_Value], fold: Callable[..., float] | None = None
-    ) -> _Value:
+    def _by_lane(self, node: ast.AST, parts: list[Value], fold: Callable[..., float] | None = None) -> Value:
         """What is worked out for each lane by itself."""
         self.take_back({s for p in parts for s in p.open}, node, "uses what one tile of a loop leaves behind")
         numbers = [p for p in parts if not p.is_data]
@@ -272,16 +274,16 @@ class Walk:
         axes = self._joined(node, parts)
         if len(numbers) < len(parts):
             self.take_back(sizes, node, "computes with a number that depends on the tile")
-            return _Value(axes, True, self._folded(parts, fold))
+            return Value(axes, True, self._folded(parts, fold))
         by = {p.by for p in parts if p.by and not p.axes}
         counted = min(by) if len(by) == 1 else ""
         if fold is operator.mul and not all(p.sizes for p in parts):
             counted = ""
         axes = tuple(replace(a, by=a.by or counted) if a.size else a for a in axes)
         whole = fold is operator.add and all(p.counts if p.axes else p.by for p in parts)
-        return _Value(axes, False, self._folded(parts, fold), sizes, counted, counts=whole)
+        return Value(axes, False, self._folded(parts, fold), sizes, counted, counts=whole)
 
-    def _ends(self, test: ast.expr, value: _Value, sides: list[_Value]) -> bool:
+    def _ends(self, test: ast.expr, value: Value, sides: list[Value]) -> bool:
         """Whether a condition holds for no lane behind the end of a loop's last tile."""
         along = {a.size for s in sides for a in s.axes if self._by(a) == "rounds"} & set(self.tiles.sizes)
         if not along <= {a.size for a in value.axes}:
@@ -294,7 +296,7 @@ class Walk:
                 return len(along) == 1 and ends == {bound} and self.of(place).counts
         return False
 
-    def _folded(self, parts: list[_Value], fold: Callable[..., float] | None) -> float | None:
+    def _folded(self, parts: list[Value], fold: Callable[..., float] | None) -> float | None:
         """What a function of values gives behind the end of a tile; a product of 0 and a number of the row is 0."""
         ends = [p.beyond for p in parts]
         rest = [p for p in parts if p.beyond is None]
@@ -313,10 +315,10 @@ class Walk:
             return None
 
     def _reduced(
-        self, call: ast.Call, value: _Value, how: str, axis: ast.expr | None, others: set[str]
-    ) -> _Value:
+        self, call: ast.Call, value: Value, how: str, axis: ast.expr | None, others: set[str]
+    ) -> Value:
         """What a sum, maximum or minimum leaves of a block."""
-        number = _number(axis)
+        number = number_of(axis)
         if others or not (axis is None or (number is not None and int(number) in range(len(value.axes)))):
             raise Unfollowed(call)
         at = range(len(value.axes)) if number is None else [int(number)]
@@ -334,9 +336,9 @@ class Walk:
                 left[one.size] = how
         axes = [a for n, a in enumerate(value.axes) if n not in at]
         kept = value.beyond if value.beyond == IDENTITY[how] else None
-        return _Value(tuple(axes), True, kept, open=left)
+        return Value(tuple(axes), True, kept, open=left)
 
-    def _product(self, call: ast.Call, parts: list[_Value], added: list[_Value]) -> _Value:
+    def _product(self, call: ast.Call, parts: list[Value], added: list[Value]) -> Value:
         """What `tl.dot` leaves of two blocks, and of what it is added to."""
         if [len(p.axes) for p in parts] != [2, 2]:
             raise Unfollowed(call)
@@ -350,85 +352,29 @@ class Walk:
                 self.take_back({inner.size}, call, "may multiply what lies behind the end of a tile")
             if any(inner.size in steps for steps in self.going):
                 left[inner.size] = "sum"
-        return _Value((first.axes[0], second.axes[1]), True, None, open=left)
+        return Value((first.axes[0], second.axes[1]), True, None, open=left)
 
-    def _joined(self, node: ast.AST, parts: list[_Value]) -> tuple[_Axis, ...]:
+    def _joined(self, node: ast.AST, parts: list[Value]) -> tuple[Axis, ...]:
         """The axes of what is made of several blocks."""
         rank = max((len(p.axes) for p in parts), default=0)
-        found: list[_Axis] = []
+        found: list[Axis] = []
         for position in range(-rank, 0):
             here = [p.axes[position] for p in parts if len(p.axes) >= -position]
             sizes, counts = {a.size for a in here} - {""}, {a.by for a in here} - {""}
             if len(sizes) > 1 or len(counts) > 1:
                 raise Unfollowed(node)
-            found.append(_Axis(min(sizes, default=""), min(counts, default="")))
+            found.append(Axis(min(sizes, default=""), min(counts, default="")))
         return tuple(found)
 
-    def _spread(self, node: ast.AST, value: _Value, index: ast.expr) -> _Value:
+    def _spread(self, node: ast.AST, value: Value, index: ast.expr) -> Value:
         """`rows[:, None]`."""
-        rest, axes = list(value.axes), list[_Axis]()
+        rest, axes = list(value.axes), list[Axis]()
         for part in index.elts if isinstance(index, ast.Tuple) else [index]:
             match part:
                 case ast.Constant(value=None):
-                    axes.append(_Axis())
+                    axes.append(Axis())
                 case ast.Slice(lower=None, upper=None, step=None) if rest:
                     axes.append(rest.pop(0))
                 case _:
                     raise Unfollowed(node)
         return replace(value, axes=(*axes, *rest))
-
-
-def _extent(node: ast.expr) -> str:
-    text = ast.unparse(node)
-    return "" if text == "1" else text
-
-
-def _number(node: ast.expr | None) -> float | None:
-    """The number that an expression is, with `float("-inf")` and its like."""
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return float(value)
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            number = _number(inner)
-            return -number if number is not None else None
-        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as text)]):
-            return {"inf": math.inf, "-inf": -math.inf}.get(text.strip().lower())
-    return None
-
-
-def is_carried(body: list[ast.stmt], name: str) -> bool:
-    """Whether a round may read what the round before has left in a name."""
-    for statement in body:
-        value = statement.value if isinstance(statement, ast.Assign) else statement
-        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value)):
-            return True
-        if isinstance(statement, ast.Assign) and name in stored_names(statement):
-            return False
-    return False
-
-
-def combined_in(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.expr] | None:
-    """The one statement of a loop's body that uses a name, where that combines it with something: how, and what."""
-    users = [s for s in body if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(s))]
-    if len(users) != 1:
-        return None
-    match users[0]:
-        case ast.AugAssign(op=ast.Add(), value=value):
-            how, other = "sum", value
-        case ast.Assign(targets=[_], value=ast.BinOp(left=left, op=ast.Add(), right=right)):
-            rest = [p for p in (left, right) if not (isinstance(p, ast.Name) and p.id == name)]
-            if len(rest) != 1:
-                return None
-            how, other = "sum", rest[0]
-        case ast.Assign(targets=[_], value=ast.Call() as call) if called(call) in ("dot", *_CHOOSING):
-            how = _CHOOSING.get(called(call), "sum")
-            parts = [*call.args, *(k.value for k in call.keywords if k.arg == "acc")]
-            rest = [p for p in parts if not (isinstance(p, ast.Name) and p.id == name)]
-            if len(parts) - len(rest) != 1 or (how != "sum" and len(rest) != 1):
-                return None
-            kept = [k for k in call.keywords if k.arg != "acc"]
-            other = rest[0] if how != "sum" else ast.copy_location(ast.Call(call.func, rest, kept), call)
-        case _:
-            return None
-    inside = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(other))
-    return None if inside else (users[0], how, other)
