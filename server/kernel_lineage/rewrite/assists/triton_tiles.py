@@ -99,8 +99,13 @@ def tiles_of(kernel: Kernel) -> Tiles:
     if not model.accesses:
         raise Refusal(f"{kernel.name} is not known to read or write anything")
     tiles = Tiles()
-    for access in model.accesses:
-        _take_in(tiles, model, access, constants)
+    left = [(access, _take_in(tiles, model, access, constants)) for access in model.accesses]
+    for access, names in left:
+        # Another access may tell that programs or rounds count tiles.
+        for place in tiles.bounds:
+            if place.by in names:
+                why = f"`{access.text}` in line {access.line} depends on which tile of {place.size} it is for"
+                tiles.fixed.setdefault(place.size, why)
     written = {a.root for a in model.accesses if a.writes and not a.atomic}
     for root in sorted(written & {a.root for a in model.accesses if a.reads}):
         if len(tiles.touched.get(root, ())) > 1:
@@ -132,12 +137,14 @@ def _open_setting(kernel: Kernel) -> Setting:
     return Setting((), (), buffers, scalars, launch, constants, naturals=naturals, is_open=True)
 
 
-def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -> None:
-    """Note the places of one access with their bounds, and which sizes it does not leave free."""
+def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -> set[str]:
+    """Note the places of one access with their bounds, and which sizes it does not leave free; gives the variables that
+    it depends on besides.
+    """
     if access.offset is None:
         reason = f"where `{access.text}` lies is not known{': ' + access.reason if access.reason else ''}"
         tiles.fixed |= dict.fromkeys(constants, reason)
-        return
+        return set()
     where = f"`{access.text}` in line {access.line}"
     counted: dict[Place, Var] = {}
     for lane, size in _lanes(access, constants):
@@ -165,9 +172,7 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
     left = {n for term in (offset, *conditions) for n in variables(term)}
     for size in left & set(constants):
         tiles.fixed.setdefault(size, f"{where} depends on {size} beside its tiles")
-    for place in counted:
-        if place.by in left:
-            tiles.fixed.setdefault(place.size, f"{where} depends on which tile of {place.size} it is of")
+    return left
 
 
 def _lanes(access: Access, constants: list[str]) -> Iterator[tuple[Var, str]]:
