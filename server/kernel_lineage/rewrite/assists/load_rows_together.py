@@ -8,7 +8,7 @@ After:
     for first in range(0, rows, ROWS):
         r = first + tl.arange(0, ROWS)[:, None]
         v = tl.load(x + r * columns + c, mask=(c < columns) & (r < rows), other=0.0)
-        total += tl.sum(tl.where(r < rows, v, 0), axis=0)
+        total += tl.sum(tl.where(r < rows, v.to(total.dtype), 0), axis=0)
 
 `ROWS` is a new parameter that each launch gives; the candidate's alternatives give others. What the loop reads under
 its counter is masked by the counter's bound as well. The loop may add up, and take maxima or minima that begin with an
@@ -97,10 +97,10 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
     for statement in loop.body:
         loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
         edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
-    for how, statement, what in totals:
+    for name, how, statement, what in totals:
         if not _names(what) & depends:
             raise Refusal(f"what line {statement.lineno} takes in each round is no row")
-        edits += _over_rows(kernel, how, what, inside)
+        edits += _over_rows(kernel, name, how, what, inside)
     data, first = (
         data_of(kernel),
         fresh_name("first", {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}),
@@ -120,8 +120,8 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
 
 def _totals(
     function: ast.FunctionDef, loop: ast.For, changed: set[str]
-) -> list[tuple[str, ast.stmt, ast.expr]]:
-    """What the loop combines over rows: how, where and what. Refused where it does anything else with a row."""
+) -> list[tuple[str, str, ast.stmt, ast.expr]]:
+    """What the loop combines over rows: name, how, where and what. Refused where it does anything else with one."""
     walk = Walk(Tiles(), function)
     try:
         walk.block(function.body[: function.body.index(loop)])
@@ -141,7 +141,7 @@ def _totals(
             begins = walk.values[name].beyond
             if step[1] != "sum" and begins != IDENTITY[step[1]]:
                 raise Refusal(f"`{name}` does not begin with an infinity")
-            found.append((step[1], step[0], step[2]))
+            found.append((name, step[1], step[0], step[2]))
         elif is_carried(loop.body, name):
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
@@ -204,12 +204,13 @@ def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
     )
 
 
-def _over_rows(kernel: Kernel, how: str, what: ast.expr, inside: str) -> list[Edit]:
-    """Edits that put what a block's rows have together in the place of what a row has."""
+def _over_rows(kernel: Kernel, name: str, how: str, what: ast.expr, inside: str) -> list[Edit]:
+    """Edits that combine what a block's rows have, in the type that it goes into, where one row was taken."""
     span, none = span_of(kernel, what), "0" if how == "sum" else _INFINITIES[how]
+    plain = isinstance(what, ast.Name | ast.Call | ast.Attribute)
     return [
-        insert_before(kernel, span.start, f"tl.{how}(tl.where({inside}, "),
-        insert_before(kernel, span.end, f", {none}), axis=0)"),
+        insert_before(kernel, span.start, f"tl.{how}(tl.where({inside}, {'' if plain else '('}"),
+        insert_before(kernel, span.end, f"{'' if plain else ')'}.to({name}.dtype), {none}), axis=0)"),
     ]
 
 

@@ -32,10 +32,10 @@ from kernel_lineage.rewrite.assists.layout import (
     newline_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import place_work
-from kernel_lineage.rewrite.assists.products import PLACES, block_extents_of, conjuncts, placed
+from kernel_lineage.rewrite.assists.products import PLACES, block_extents_of, conjuncts, placed, product_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _ROWS = (4, 2, 8)
@@ -55,6 +55,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         for axis in PLACES:
             if not _is_bounded(access, axis, extents):
                 raise Refusal(f"no check of its bounds tells where `{access.text}` ends along {axis}")
+    if not isinstance(attempt(lambda: product_of(kernel)), Refusal):
+        raise Refusal(f"{kernel.name} is a matrix product, whose operands are shared in tiles")
     width = extents["x"]
     if not (isinstance(width, Num) and width.value < _WARP) and not _shares_rows(model, extents):
         raise Refusal(

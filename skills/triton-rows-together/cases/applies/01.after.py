@@ -10,7 +10,7 @@ def column_squares(out, x, rows, columns, WIDTH: tl.constexpr, ROWS: tl.constexp
     for first in range(0, rows, ROWS):
         r = first + tl.arange(0, ROWS)[:, None]
         v = tl.load(x + r * columns + c, mask=(c < columns) & (r < rows), other=0.0)
-        total += tl.sum(tl.where(r < rows, v * v, 0), axis=0)
+        total += tl.sum(tl.where(r < rows, (v * v).to(total.dtype), 0), axis=0)
     tl.store(out + c, total, mask=c < columns)
 
 
