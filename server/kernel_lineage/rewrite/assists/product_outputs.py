@@ -18,7 +18,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at
+from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at, indent_unit, newline_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
 from kernel_lineage.rewrite.assists.products import PLACES, Product, placed
@@ -61,6 +61,16 @@ def place_work(
     """The lines of the work for one place, which `names` writes along each axis; `extents` are the block's."""
     body = _body(kernel, syntax)
     return _lines(kernel, body, [*_returns(body, None), *_places(body, None, model, extents, names)])
+
+
+def with_body(kernel: Kernel, syntax: CudaSyntax, lines: list[str]) -> Edit:
+    """An edit that makes lines, indented by four blanks, the kernel's body."""
+    node = syntax.entry.node.child_by_field_name("body")
+    assert node is not None
+    data, unit = data_of(kernel), indent_unit(kernel)
+    margin, newline = indent_at(data, syntax.entry.node.start_byte), newline_of(data)
+    text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
+    return replace_node(node, f"{{{newline}{text}{newline}{margin}}}")
 
 
 def _body(kernel: Kernel, syntax: CudaSyntax) -> Node:

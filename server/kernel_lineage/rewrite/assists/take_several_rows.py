@@ -21,20 +21,11 @@ from kernel_gate.expr.terms import Num, Op, Term, Var, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import (
-    data_of,
-    fresh_name,
-    identifiers_in,
-    indent_at,
-    indent_unit,
-    newline_of,
-    syntax_of,
-)
+from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
-from kernel_lineage.rewrite.assists.product_outputs import place_work
+from kernel_lineage.rewrite.assists.product_outputs import place_work, with_body
 from kernel_lineage.rewrite.assists.products import PLACES, block_extents_of, conjuncts, placed, product_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -81,8 +72,6 @@ def _with_rows(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: 
 def _body(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int) -> Edit:
     """The kernel's body as a loop over a thread's rows."""
     syntax = syntax_of(kernel)
-    node = syntax.entry.node.child_by_field_name("body")
-    assert node is not None
     taken = identifiers_in(syntax.entry.node)
     across, first, step, down = (fresh_name(n, taken) for n in ("across", "first", "step", "down"))
     work = place_work(kernel, syntax, model, extents, {"x": across, "y": down})
@@ -96,10 +85,7 @@ def _body(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int) 
         *(f"    {line}" if line else "" for line in work),
         "}",
     ]
-    data, unit = data_of(kernel), indent_unit(kernel)
-    margin, newline = indent_at(data, syntax.entry.node.start_byte), newline_of(data)
-    text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
-    return replace_node(node, f"{{{newline}{text}{newline}{margin}}}")
+    return with_body(kernel, syntax, lines)
 
 
 def _is_bounded(access: Access, axis: str, extents: Mapping[str, Term]) -> bool:
