@@ -44,7 +44,7 @@ def outputs_of(
 
     `names` says how the output's place along each axis is written, `value` its sum of products.
     """
-    body = _body(kernel, syntax)
+    body = _body(kernel, syntax, total.loop)
     edits = _returns(body, total.loop)
     behind = [n for n in descendants(body) if n.type == "identifier" and n.start_byte >= total.loop.end_byte]
     inside = {name for d in _declarations(total.loop) for name, *_ in declarators(d)}
@@ -59,7 +59,7 @@ def place_work(
     kernel: Kernel, syntax: CudaSyntax, model: Model, extents: Mapping[str, Term], names: Mapping[str, str]
 ) -> list[str]:
     """The lines of the work for one place, which `names` writes along each axis; `extents` are the block's."""
-    body = _body(kernel, syntax)
+    body = _body(kernel, syntax, None)
     return _lines(kernel, body, [*_returns(body, None), *_places(body, None, model, extents, names)])
 
 
@@ -73,7 +73,7 @@ def with_body(kernel: Kernel, syntax: CudaSyntax, lines: list[str]) -> Edit:
     return replace_node(node, f"{{{newline}{text}{newline}{margin}}}")
 
 
-def _body(kernel: Kernel, syntax: CudaSyntax) -> Node:
+def _body(kernel: Kernel, syntax: CudaSyntax, loop: Node | None) -> Node:
     """The body of a kernel. Refused where it would mean something else for several places of a thread."""
     body = syntax.entry.node.child_by_field_name("body")
     if body is None:
@@ -86,7 +86,20 @@ def _body(kernel: Kernel, syntax: CudaSyntax) -> Node:
     check_hidden_reads(kernel, syntax, _HIDDEN, "its place in the grid")
     if any(n.type.startswith(("preproc_if", "preproc_el")) for n in descendants(body)):
         raise Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
+    outside = [n for n in descendants(body) if loop is None or not contains(loop, n)]
+    for parameter in kernel.parameters:
+        changes = [n for n in outside if _changed(n) == parameter.name]
+        uses = [n for n in outside if n.type == "identifier" and text_of(n) == parameter.name]
+        if any(not any(contains(change, use) for change in changes) for use in uses if changes):
+            raise Refusal(f"`{parameter.name}` is moved on by the kernel, and would be for each output")
     return body
+
+
+def _changed(node: Node) -> str:
+    """The plain variable that a part of the code gives another value."""
+    field = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type, "")
+    target = node.child_by_field_name(field) if field else None
+    return text_of(target) if target is not None and target.type == "identifier" else ""
 
 
 def _returns(body: Node, loop: Node | None) -> list[Edit]:

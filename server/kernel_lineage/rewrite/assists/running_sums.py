@@ -74,8 +74,11 @@ def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: Collection[str
     ]
     if name in needed or (late and any(late[0].start_byte < p.start_byte for p in reads)):
         return None
+    if any(n.type in ("continue_statement", "switch_statement") for s in statements for n in descendants(s)):
+        return None  # What is added would depend on the way that the round takes.
     calls = [n for p in parts for n in descendants(p) if n.type == "call_expression"]
-    if any(not is_of_the_language(text_of(c.child_by_field_name("function"))) for c in calls):
+    called = [text_of(c.child_by_field_name("function")) for c in calls]
+    if any(not is_of_the_language(name) or name.startswith(("atomic", "printf", "__st")) for name in called):
         return None
     if any(n.type in ("update_expression", "assignment_expression") for p in parts for n in descendants(p)):
         return None

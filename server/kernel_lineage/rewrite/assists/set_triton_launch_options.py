@@ -87,10 +87,12 @@ def _resized(kernel: Kernel, choice: BlockChoice) -> Candidate:
     for launch, grid in zip(kernel.launches, choice.grids, strict=True):
         edits += launch_edits(kernel, launch, options | ({"grid": grid} if grid else {}))
     said = ", ".join(f"{name} = {value}" for name, value in options.items())
+    sums = any(next(calls_of(function_of(kernel), name), None) is not None for name in ("sum", "dot"))
+    rounded = "; a sum over a loop is rounded in another order" if sums else ""
     return ASSIST.candidate(
         kernel,
         edits,
-        explanation=f"Launched with {said}; a sum over a loop is rounded in another order.",
+        explanation=f"Launched with {said}{rounded}.",
         launch=options | ({"grid": choice.scaled} if choice.scaled else {}),
     )
 

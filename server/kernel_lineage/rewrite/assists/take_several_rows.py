@@ -22,6 +22,7 @@ from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.element_work import check_alone
 from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
@@ -36,12 +37,15 @@ _NEAR = 4
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    check_alone(kernel, syntax_of(kernel))
     model, extents = read_open(kernel), block_extents_of(kernel)
     if model.problems:
         line, what = model.problems[0]
         raise Refusal(f"what line {line} does could not be read: {what}")
     if model.events:
-        raise Refusal(f"threads of {kernel.name} work together (`{model.events[0].name}`)")
+        raise Refusal(
+            f"{kernel.name} calls `{model.events[0].name}`, which is not known to leave threads alone"
+        )
     for access in model.accesses:
         for axis in PLACES:
             if not _is_bounded(access, axis, extents):
