@@ -94,7 +94,10 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
         raise Refusal(
             f"`{text_of(left)}` in line {left.start_point.row + 1} ends the loop early, for all its rounds"
         )
-    own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
+    around = [
+        v for v in syntax.entry.variables if v.node.parent is not None and contains(v.node.parent, loop.node)
+    ]
+    own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)} - {v.name for v in around}
     carried = _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
     combined = sorted(changed - own - remembered)

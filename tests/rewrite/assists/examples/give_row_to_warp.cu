@@ -400,6 +400,15 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     for (int i = 0; i < C; i++) { sum += atomicAdd(&seen[i], 1); out[row * C + i] = sum; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; { float sum = 2.0f; seen[row * C + i] = sum; } }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
 // --- along refuses: may be rounded in each round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
