@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -84,7 +85,7 @@ def program_from_file(
         text, module, siblings = triton_text(data, (kernel_name,), path)
         site = read_launch(kernel, workload, order)
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
-        told = {k: v for k, v in (launch or {}).items() if site is None or not _GRID_X.search(v)}
+        told = {k: v for k, v in (launch or {}).items() if site is None or not _OLD_GRID.search(v)}
         spec = with_launch(site, workload, told)
         return Program(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
@@ -209,12 +210,13 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
 def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str, str]) -> LaunchSpec | None:
     """A launch with some fields replaced, as a candidate's `launch` names them; None when it is the workload's own.
 
-    `grid.x` in an expression is the grid's size along x before the change.
+    `grid.x` in an expression is the grid's size along x before the change, `grid.y` and `grid.z` along the others.
     """
     if not launch:
         return spec
     base = spec or workload.launch.spec()
-    launch = {k: _GRID_X.sub(f"({base.grid[0]})", v) for k, v in launch.items()}
+    before = dict(itertools.zip_longest("xyz", base.grid[:3], fillvalue="1"))
+    launch = {k: _OLD_GRID.sub(lambda m: f"({before[m[1]]})", v) for k, v in launch.items()}
     constexpr = {k: v for k, v in launch.items() if k not in LaunchSpec.__slots__}
     return replace(
         base,
@@ -227,7 +229,7 @@ def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str
     )
 
 
-_GRID_X = re.compile(r"\bgrid\.x\b")
+_OLD_GRID = re.compile(r"\bgrid\.([xyz])\b")
 
 
 def _extents(text: str) -> tuple[str, ...]:

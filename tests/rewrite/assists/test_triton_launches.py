@@ -1,4 +1,6 @@
-"""Warps and stages of Triton launches: which are tried, in which order, and that what they compute stays the same."""
+"""Sizes, warps and stages of Triton launches: which are tried, in which order, and that what they compute stays the
+same.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import pytest
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import StageStatus
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -52,6 +55,38 @@ def run(g, a):
 """
 )
 
+SCALE = (
+    HEAD
+    + """\
+def scale(y, x, factor, n, WIDTH: tl.constexpr):
+    at = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * factor, mask=at < n)
+
+
+def run(y, x, factor):
+    n = x.numel()
+    scale[GRID](y, x, factor, n, WIDTH=64)
+"""
+)
+COLUMN_SUMS = (
+    HEAD
+    + """\
+def column_sums(sums, x, rows, columns, DOWN: tl.constexpr, ACROSS: tl.constexpr):
+    j = tl.program_id(0) * ACROSS + tl.arange(0, ACROSS)
+    total = tl.zeros((ACROSS,), dtype=tl.float32)
+    for first in range(0, rows, DOWN):
+        i = first + tl.arange(0, DOWN)
+        inside = (i[:, None] < rows) & (j[None, :] < columns)
+        total += tl.sum(tl.load(x + i[:, None] * columns + j[None, :], mask=inside, other=0.0), axis=0)
+    tl.store(sums + j, total, mask=j < columns)
+
+
+def run(sums, x):
+    rows, columns = x.shape
+    column_sums[(triton.cdiv(columns, 16),)](sums, x, rows, columns, DOWN=4, ACROSS=16)
+"""
+)
+
 
 def made_of(code: str, name: str) -> Candidate | Refusal:
     assist = assist_of("set_triton_launch_options")
@@ -92,10 +127,79 @@ def test_a_block_that_only_the_launcher_knows_is_counted_there() -> None:
 
 
 def test_products_in_a_loop_get_warps_and_stages_together() -> None:
-    pairs = [
-        (o["num_warps"], o["num_stages"]) for o in launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
-    ]
+    tried = launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
+    pairs = [(o["num_warps"], o["num_stages"]) for o in tried if "SIDE" not in o]
     assert pairs == [("8", "3"), ("4", "4"), ("8", "4"), ("4", "2")]
+    sizes = [(o["SIDE"], o["STEP"], o["num_warps"]) for o in tried if "SIDE" in o]
+    assert sizes == [("64", "64", "4"), ("128", "128", "8")]
+
+
+def test_elements_are_tried_in_tiles_of_other_sizes_with_the_grid_that_they_make() -> None:
+    code = SCALE.replace("GRID", "(triton.cdiv(n, 64),)")
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    after = made.apply(code.encode()).decode()
+    assert "scale[(triton.cdiv(n, 1024),)](y, x, factor, n, WIDTH=1024, num_warps=4)" in after
+    assert made.launch == {"WIDTH": "1024", "num_warps": "4", "grid": "[ceil_div(grid.x * 64, 1024)]"}
+    sizes = [one.launch.get("WIDTH", "64") for one in (made, *made.alternatives)]
+    assert sizes == ["1024", "2048", "4096", "512", "64"]
+
+
+def test_a_grid_that_is_asked_for_the_sizes_is_left_to_that() -> None:
+    grid = 'lambda meta: (triton.cdiv(n, meta["WIDTH"]),)'
+    code = SCALE.replace("GRID", grid)
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert f"scale[{grid}](y, x, factor, n, WIDTH=1024, num_warps=4)" in made.apply(code.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "(triton.cdiv(n - 7, 64),)",
+        "(triton.cdiv(n, 32),)",
+        "(tiles(n),)",
+        "(n // 64,)",
+        "(triton.cdiv(x.shape[0], 64),)",
+    ],
+)
+def test_sizes_stay_where_the_grid_is_not_known_to_be_their_tiles(grid: str) -> None:
+    made = made_of(SCALE.replace("GRID", grid), "scale")
+    assert [set(one) for one in launches(made)] == [{"num_warps"}]
+
+
+SHAPE = 'grid = ["ceil_div(N, 64)"]\nconstexpr = { WIDTH = 64 }'
+SCALED = workload(
+    "scale", "N = [1, 770, 5000]", SHAPE, "y: output float32 [N]", "x: input float32 [N]", "factor: float32 = 1.5",
+    "n: int32 = N", language="triton",
+)  # fmt: skip
+SUMMED = workload(
+    "column_sums", "R = [1, 37]\nC = [5, 70]", 'grid = ["ceil_div(C, 16)"]\nconstexpr = { DOWN = 4, ACROSS = 16 }',
+    "sums: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "load"),
+    [(SCALE.replace("GRID", "(triton.cdiv(n, 64),)"), SCALED), (COLUMN_SUMS, SUMMED)],
+    ids=["elements", "columns"],
+)
+@pytest.mark.long
+def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code: str, load: Workload) -> None:
+    made = made_of(code, load.kernel)
+    assert isinstance(made, Candidate), made.reason
+    options = GateOptions(check_seconds=3600.0, hidden=False, seed=5)
+    for one in (made, *made.alternatives):
+        after = program(
+            Language.TRITON,
+            one.apply(code.encode()).decode(),
+            load.kernel,
+            with_launch(None, load, one.launch),
+        )
+        before = program(Language.TRITON, code, load.kernel)
+        stage = judge(before, after, load, device="emulated", options=options).stage("check")
+        assert stage is not None
+        assert stage.status is StageStatus.PASS, (one.launch, stage.reason)
 
 
 @pytest.mark.parametrize("option", ["num_warps", "num_stages"])

@@ -155,6 +155,31 @@ WORKLOADS = {
         workload("fill_planes", "P = [1, 3]\nN = [1, 300]", 'grid = ["ceil_div(N, 128)", "P"]\nblock = [128]',
                  "out: output float32 [P, N]", "value: float32 = 0.5", "n: uint64 = N"),
     ),
+    "best_of_rows": (
+        workload("best_of_rows", "N = [1, 20]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "where: output int32 [N]", "best: output float32 [N]", "least: output float32 [N]",
+                 "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "smallest_of_columns": (
+        workload("smallest_of_columns", "N = [1, 37, 70]\nC = [5, 33, 128]",
+                 'grid = ["ceil_div(C, 128)"]\nblock = [128]', "where: output uint32 [C]", "x: input int32 [N, C]",
+                 "rows: uint32 = N", "columns: uint32 = C"),
+    ),
+    "column_range": (
+        workload("column_range", "R = [1, 2, 40]\nC = [5, 70]",
+                 'grid = ["ceil_div(C, 32)"]\nconstexpr = { WIDTH = 32 }', "spread: output float32 [C]",
+                 "weighted: output float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]",
+                 "rows: int32 = R", "columns: int32 = C", language="triton"),
+    ),
+    "running_shares": (
+        workload("running_shares", "N = [1, 5]\nC = [1, 33, 100]", 'grid = ["N"]\nblock = [64]',
+                 "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "slopes": (
+        workload("slopes", "P = [2]\nH = [1, 9, 37]\nW = [1, 40]",
+                 'grid = ["ceil_div(W, 32)", "ceil_div(H, 8)", "P"]\nblock = [32, 8]', "out: output float32 [P, H, W]",
+                 "in: input float32 [P, H, W]", "weights: input float32 [3]", "width: int32 = W", "height: int32 = H"),
+    ),
     "row_scores": tuple(
         workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
                  "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",

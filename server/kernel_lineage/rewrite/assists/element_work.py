@@ -84,7 +84,7 @@ class ElementWork:
 
 def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
     """What each thread does for its element, independently of all others. Refused where that is not known."""
-    _check_alone(kernel, syntax)
+    check_alone(kernel, syntax)
     return _work(kernel, syntax)
 
 
@@ -94,7 +94,7 @@ def check_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> N
     _check_ways_out(work)
 
 
-def _check_alone(kernel: Kernel, syntax: CudaSyntax) -> None:
+def check_alone(kernel: Kernel, syntax: CudaSyntax) -> None:
     """Refuse a kernel whose threads work together."""
     text = text_of(syntax.entry.node)
     found = _TOGETHER.search(text)

@@ -15,10 +15,16 @@ import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.layout import data_of, insert_before, source_of, start_of_line
+from kernel_lineage.rewrite.assists.layout import data_of, source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
-from kernel_lineage.rewrite.assists.triton_places import called, calls_of, function_of, resolved, span_of
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    calls_of,
+    function_of,
+    parameter_added,
+    resolved,
+)
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
@@ -39,8 +45,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     bound = next((p.name for p in kernel.parameters if _is_grid(kernel, p.name, grids)), "")
     edits: list[Edit] = []
     if not bound:
-        declared = _declared(kernel, function)
-        edits.append(declared)
+        if kernel.parameter(_ADDED):
+            raise Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
+        edits.append(parameter_added(kernel, function, _ADDED))
     walked = in_loop(kernel, function, bound or _ADDED)
     edits.append(walked)
     for launch, grid in zip(kernel.launches, grids, strict=True):
@@ -104,25 +111,6 @@ def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
     given = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
     parameter = kernel.parameter(name)
     return given == grids and not beside and parameter is not None and not parameter.pointer
-
-
-def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit:
-    """`ROWS: tl.constexpr` as the last parameter."""
-    arguments = function.args
-    if (
-        arguments.defaults
-        or arguments.kwonlyargs
-        or arguments.vararg
-        or arguments.kwarg
-        or not arguments.args
-    ):
-        raise Refusal(f"{kernel.name} has parameters behind which none can be added")
-    if any(n.id == _ADDED for n in ast.walk(function) if isinstance(n, ast.Name)) or kernel.parameter(_ADDED):
-        raise Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
-    data, span = data_of(kernel), span_of(kernel, arguments.args[-1])
-    line = data[start_of_line(data, span.start) : span.start]
-    separator = ", " if line.strip() else f",\n{line.decode()}"
-    return insert_before(kernel, span.end, f"{separator}{_ADDED}: tl.constexpr")
 
 
 ASSIST = Assist(

@@ -1,7 +1,7 @@
-"""The rest of a product's kernel, as the work for one output: what stands around the loop, with the loop's sum told.
+"""A kernel's text as the work for one place of its grid; of a product, what stands around the loop, with its sum told.
 
-Each output of a tile does what its thread did, for the place that the thread had: returns become `continue`, and
-whatever told the thread's place in the grid is written as the output's place.
+Each place of a tile does what its thread did: returns become `continue`, and whatever told the thread's place in the
+grid is written as the place.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from tree_sitter import Node
 
 from kernel_gate.expr.terms import Term, variables
+from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at
+from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at, indent_unit, newline_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
-from kernel_lineage.rewrite.assists.products import PLACES, Product
+from kernel_lineage.rewrite.assists.products import PLACES, Product, placed
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -43,6 +44,37 @@ def outputs_of(
 
     `names` says how the output's place along each axis is written, `value` its sum of products.
     """
+    body = _body(kernel, syntax, total.loop)
+    edits = _returns(body, total.loop)
+    behind = [n for n in descendants(body) if n.type == "identifier" and n.start_byte >= total.loop.end_byte]
+    inside = {name for d in _declarations(total.loop) for name, *_ in declarators(d)}
+    left = {text_of(n) for n in behind} & ((set(product.loop.counters) | total.moved) - inside)
+    if left:
+        raise Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
+    places = _places(body, total.loop, product.model, product.extents, names)
+    return _lines(kernel, body, _summed(total, [*edits, *places], value))
+
+
+def place_work(
+    kernel: Kernel, syntax: CudaSyntax, model: Model, extents: Mapping[str, Term], names: Mapping[str, str]
+) -> list[str]:
+    """The lines of the work for one place, which `names` writes along each axis; `extents` are the block's."""
+    body = _body(kernel, syntax, None)
+    return _lines(kernel, body, [*_returns(body, None), *_places(body, None, model, extents, names)])
+
+
+def with_body(kernel: Kernel, syntax: CudaSyntax, lines: list[str]) -> Edit:
+    """An edit that makes lines, indented by four blanks, the kernel's body."""
+    node = syntax.entry.node.child_by_field_name("body")
+    assert node is not None
+    data, unit = data_of(kernel), indent_unit(kernel)
+    margin, newline = indent_at(data, syntax.entry.node.start_byte), newline_of(data)
+    text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
+    return replace_node(node, f"{{{newline}{text}{newline}{margin}}}")
+
+
+def _body(kernel: Kernel, syntax: CudaSyntax, loop: Node | None) -> Node:
+    """The body of a kernel. Refused where it would mean something else for several places of a thread."""
     body = syntax.entry.node.child_by_field_name("body")
     if body is None:
         raise Refusal(f"{kernel.name} has no body")
@@ -54,17 +86,23 @@ def outputs_of(
     check_hidden_reads(kernel, syntax, _HIDDEN, "its place in the grid")
     if any(n.type.startswith(("preproc_if", "preproc_el")) for n in descendants(body)):
         raise Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
-    edits = _returns(body, total.loop)
-    behind = [n for n in descendants(body) if n.type == "identifier" and n.start_byte >= total.loop.end_byte]
-    inside = {name for d in _declarations(total.loop) for name, *_ in declarators(d)}
-    left = {text_of(n) for n in behind} & ((set(product.loop.counters) | total.moved) - inside)
-    if left:
-        raise Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
-    places = _places(body, total.loop, product, names)
-    return _lines(kernel, body, total, [*edits, *places], value)
+    outside = [n for n in descendants(body) if loop is None or not contains(loop, n)]
+    for parameter in kernel.parameters:
+        changes = [n for n in outside if _changed(n) == parameter.name]
+        uses = [n for n in outside if n.type == "identifier" and text_of(n) == parameter.name]
+        if any(not any(contains(change, use) for change in changes) for use in uses if changes):
+            raise Refusal(f"`{parameter.name}` is moved on by the kernel, and would be for each output")
+    return body
 
 
-def _returns(body: Node, loop: Node) -> list[Edit]:
+def _changed(node: Node) -> str:
+    """The plain variable that a part of the code gives another value."""
+    field = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type, "")
+    target = node.child_by_field_name(field) if field else None
+    return text_of(target) if target is not None and target.type == "identifier" else ""
+
+
+def _returns(body: Node, loop: Node | None) -> list[Edit]:
     edits: list[Edit] = []
     for node in descendants(body):
         if node.type == "return_statement":
@@ -76,7 +114,11 @@ def _returns(body: Node, loop: Node) -> list[Edit]:
                     raise Refusal("a lambda returns, which is another return")
                 above = above.parent
             edits.append(replace_node(node, "continue;"))
-        elif node.type in ("break_statement", "continue_statement") and contains(loop, node):
+        elif (
+            loop is not None
+            and node.type in ("break_statement", "continue_statement")
+            and contains(loop, node)
+        ):
             raise Refusal(
                 f"`{text_of(node)}` in line {node.start_point.row + 1} ends a round of the product early"
             )
@@ -87,7 +129,9 @@ def _declarations(node: Node) -> list[Node]:
     return [n for n in descendants(node) if n.type == "declaration"]
 
 
-def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) -> list[Edit]:
+def _places(
+    body: Node, loop: Node | None, model: Model, extents: Mapping[str, Term], names: Mapping[str, str]
+) -> list[Edit]:
     """Edits that write the output's place where the thread's place was told."""
     spelling = {PLACES[axis].name: text for axis, text in names.items()}
     edits: dict[tuple[int, int], Edit] = {}
@@ -95,9 +139,10 @@ def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) 
     waiting = [n for n in descendants(body) if n.type == "field_expression" and _squeezed(n) in _THREAD]
     while waiting:
         node = waiting.pop(0)
-        if contains(loop, node) or any(a <= node.start_byte and node.end_byte <= b for a, b in edits):
+        within = loop is not None and contains(loop, node)
+        if within or any(a <= node.start_byte and node.end_byte <= b for a, b in edits):
             continue
-        told = _smallest(node, body, product)
+        told = _smallest(node, body, model, extents)
         if told is not None:
             whole, term = told
             text = c_text(term, spelling)
@@ -124,7 +169,7 @@ def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) 
     ]
 
 
-def _smallest(node: Node, body: Node, product: Product) -> tuple[Node, Term] | None:
+def _smallest(node: Node, body: Node, model: Model, extents: Mapping[str, Term]) -> tuple[Node, Term] | None:
     """The smallest expression around a node that is told by the place of an output alone."""
     above: Node | None = node
     while (
@@ -132,11 +177,11 @@ def _smallest(node: Node, body: Node, product: Product) -> tuple[Node, Term] | N
         and above != body
         and not above.type.endswith(("statement", "declaration", "clause"))
     ):
-        term = product.model.values.get((above.start_byte, above.end_byte))
+        term = model.values.get((above.start_byte, above.end_byte))
         if term is not None:
-            told = product.placed(term)
+            told = placed(term, extents)
             moving = {n for n in variables(told) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
-            if not moving - {"blockIdx.z"} and not set(variables(told)) & set(product.model.unknowns):
+            if not moving - {"blockIdx.z"} and not set(variables(told)) & set(model.unknowns):
                 return above, told
         above = above.parent
     return None
@@ -169,17 +214,21 @@ def _squeezed(node: Node) -> str:
     return re.sub(r"\s", "", text_of(node))
 
 
-def _lines(kernel: Kernel, body: Node, total: SumOfProducts, edits: list[Edit], value: str) -> list[str]:
-    data, loop = data_of(kernel), total.loop
-    first = loop
+def _summed(total: SumOfProducts, edits: list[Edit], value: str) -> list[Edit]:
+    """The edits outside of a product's loop, and one that tells its sum in the loop's place."""
+    first = total.loop
     while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
         first = first.prev_sibling  # a #pragma speaks of the loop behind it
-    start = first.start_byte
-    span = Span(start, loop.end_byte, first.start_point.row + 1, loop.end_point.row + 1)
-    kept = [e for e in edits if not (start <= e.span.start and e.span.end <= loop.end_byte)]
-    kept.append(Edit(span, total.added.replace(LOADED, value)))
+    start, end = first.start_byte, total.loop.end_byte
+    span = Span(start, end, first.start_point.row + 1, total.loop.end_point.row + 1)
+    kept = [e for e in edits if not (start <= e.span.start and e.span.end <= end)]
+    return [*kept, Edit(span, total.added.replace(LOADED, value))]
+
+
+def _lines(kernel: Kernel, body: Node, edits: list[Edit]) -> list[str]:
+    data = data_of(kernel)
     inner = Span(body.start_byte + 1, body.end_byte - 1, 0, 0)
-    moved = [Edit(Span(e.span.start - inner.start, e.span.end - inner.start, 0, 0), e.text) for e in kept]
+    moved = [Edit(Span(e.span.start - inner.start, e.span.end - inner.start, 0, 0), e.text) for e in edits]
     text = edited(data[inner.start : inner.end], moved).decode("utf-8", "replace")
     margin = next((indent_at(data, s.start_byte) for s in body.named_children), "")
     lines = [line.removeprefix(margin).rstrip() for line in text.splitlines()]

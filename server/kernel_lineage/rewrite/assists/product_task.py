@@ -8,18 +8,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import (
-    data_of,
-    fresh_name,
-    indent_at,
-    indent_unit,
-    newline_of,
-    syntax_of,
-)
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, syntax_of
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
-from kernel_lineage.rewrite.assists.product_outputs import outputs_of
+from kernel_lineage.rewrite.assists.product_outputs import outputs_of, with_body
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
 from kernel_lineage.rewrite.assists.products import Product, product_of
 from kernel_lineage.rewrite.candidate import Edit
@@ -59,16 +51,7 @@ class ProductTask:
             self.kernel, self.syntax, self.product, self.total, dict(zip(axes, place, strict=True)), value
         )
         launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks)
-        return [*launches, self._body(code(outputs))]
-
-    def _body(self, lines: list[str]) -> Edit:
-        """An edit that makes lines, indented by four blanks, the kernel's body."""
-        node = self.syntax.entry.node.child_by_field_name("body")
-        assert node is not None
-        data, unit = data_of(self.kernel), indent_unit(self.kernel)
-        margin, newline = indent_at(data, self.syntax.entry.node.start_byte), newline_of(data)
-        text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
-        return replace_node(node, f"{{{newline}{text}{newline}{margin}}}")
+        return [*launches, with_body(self.kernel, self.syntax, code(outputs))]
 
 
 def task_of(kernel: Kernel) -> ProductTask:

@@ -97,7 +97,7 @@ def product_of(kernel: Kernel) -> Product:
     loop = model.loops[loops[0]]
     if loop.parents or any(loops[0] in other.parents for other in model.loops.values()):
         raise Refusal("the loop of the product stands within another loop, or holds one")
-    extents = _extents(kernel)
+    extents = block_extents_of(kernel)
     rounds = _rounds(loop, extents)
     if rounds is None:
         raise Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
@@ -156,7 +156,7 @@ def _loads(model: Model, round_: str) -> list[Access]:
     return list({a.at: a for a in inside}.values())
 
 
-def _extents(kernel: Kernel) -> Mapping[str, Term]:
+def block_extents_of(kernel: Kernel) -> Mapping[str, Term]:
     """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
     found = []
     for launch in launches_of(kernel):
@@ -226,7 +226,7 @@ def _bounds(
 ) -> tuple[Term, ...]:
     """The conditions of an access that speak of its own axis and of the round."""
     own, bounded = [], {"x": False, "y": False}
-    for condition in (c for part in access.path for c in _conjuncts(part)):
+    for condition in (c for part in access.path for c in conjuncts(part)):
         if condition == loop.condition or set(variables(condition)) & model.ends:
             continue
         term = substituted(placed(condition, extents), {loop.round: DEPTH})
@@ -244,14 +244,15 @@ def _bounds(
     return tuple(own)
 
 
-def _conjuncts(term: Term) -> Iterator[Term]:
+def conjuncts(term: Term) -> Iterator[Term]:
+    """The conditions that hold together where a condition holds."""
     match term:
         case Op("and", parts):
             for part in parts:
-                yield from _conjuncts(part)
+                yield from conjuncts(part)
         case Op("not", (Op("or", parts),)):
             for part in parts:
-                yield from _conjuncts(negation(part))
+                yield from conjuncts(negation(part))
         case _:
             yield term
 

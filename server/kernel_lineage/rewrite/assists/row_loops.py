@@ -1,7 +1,7 @@
 """The loops along a row whose rounds the lanes of a warp may share out, and what they reduce.
 
-A round may write elements of its own, and may add to a sum or take part in a maximum or a minimum; whatever else it
-carries to the next round is a recurrence.
+A round may write elements of its own, and may add to a sum or take part in a maximum or a minimum, of which the round
+that was chosen may be remembered; whatever else it carries to the next round is a recurrence.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.reductions import Reduction
+from kernel_lineage.rewrite.assists.running_sums import RunningSum, running_sum
 from kernel_lineage.rewrite.assists.written import dense, header_of
 
 _SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "long long"})
@@ -44,18 +46,6 @@ _ROW_AXES = frozenset({"x", "y", "block", "lane", "warp", "slow"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
-    """A variable that each round adds to or compares with."""
-
-    name: str
-    type: str
-    operation: str
-    """`+`, `>` or `<` for `if (v > best) { best = v; }`, or the function that chooses."""
-    from_zero: bool
-    """A sum that is known to begin at zero."""
-
-
-@dataclass(frozen=True, slots=True)
 class RowLoop:
     """A loop that can be shared out."""
 
@@ -63,6 +53,8 @@ class RowLoop:
     reductions: tuple[Reduction, ...]
     writes: bool
     """Its rounds write memory, which other lanes see only behind a barrier of the warp."""
+    running: RunningSum | None = None
+    """A sum of which each round uses what it is so far."""
 
 
 def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
@@ -102,18 +94,61 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
         raise Refusal(
             f"`{text_of(left)}` in line {left.start_point.row + 1} ends the loop early, for all its rounds"
         )
-    own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
-    found: list[Reduction] = []
-    for name in sorted(changed - own):
-        one = _reduction(syntax, loop, name)
-        found.append(one)
+    around = [
+        v for v in syntax.entry.variables if v.node.parent is not None and contains(v.node.parent, loop.node)
+    ]
+    own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)} - {v.name for v in around}
+    carried = _carried(syntax, loop, changed - own)
+    remembered = {name for names in carried.values() for name, _ in names}
+    combined = sorted(changed - own - remembered)
+    running = running_sum(syntax, loop, combined[0], _SHUFFLED) if len(combined) == 1 else None
+    names = [] if running is not None else combined
+    found = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed)
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
     atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
-    return RowLoop(loop, tuple(found), atomics or any(a.writes and a.space != "local" for a in accesses))
+    writes = atomics or any(a.writes and a.space != "local" for a in accesses)
+    return RowLoop(loop, tuple(found), writes, running)
 
 
-def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction:
+def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """What a maximum or a minimum remembers of the round that it chose: its name → names and types, the counter first.
+
+    Nothing else in the loop uses these names, and one of them is given the loop's counter, which grows from round to
+    round, so that it tells which of two rounds was first.
+    """
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for statement in descendants(loop.body) if loop.body is not None else ():
+        given = {}
+        for inner in statements_of(statement.child_by_field_name("consequence")):
+            assignment = inner.named_children[0] if inner.named_children else None
+            if assignment is not None and assignment.type == "assignment_expression":
+                given[text_of(assignment.child_by_field_name("left"))] = field_of(assignment, "right")
+        name = next((n for n in given if n in changed and _compared(statement, n) is not None), "")
+        others = [n for n in given if n != name]
+        used = [text_of(n) for n in descendants(loop.node) if n.type == "identifier"]
+        types = {v.name: v.type for v in syntax.entry.variables if not v.sizes and not v.pointer}
+        if not name or not others or any(used.count(n) != 1 or types.get(n) not in _SHUFFLED for n in others):
+            continue
+        ordered = sorted(others, key=lambda n: not _is_counter(given[n], loop.counter))
+        if types[ordered[0]] in _COUNTERS and _is_counter(given[ordered[0]], loop.counter):
+            found[name] = tuple((n, types[n]) for n in ordered)
+    return found
+
+
+def _is_counter(value: Node | None, counter: str) -> bool:
+    """Whether a value is the counter of a loop, perhaps converted to another whole number."""
+    inner = bare(value)
+    if inner is not None and inner.type == "cast_expression":
+        inner = (
+            bare(inner.child_by_field_name("value"))
+            if text_of(inner.child_by_field_name("type")) in _COUNTERS
+            else None
+        )
+    return inner is not None and inner.type == "identifier" and text_of(inner) == counter
+
+
+def _reduction(syntax: CudaSyntax, loop: Loop, name: str, carried: tuple[tuple[str, str], ...]) -> Reduction:
     """How a variable from outside changes in the rounds, if that is one reduction."""
     assert loop.body is not None
     recurrence = Refusal(
@@ -131,7 +166,7 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction:
     operations: set[str] = set()
     seen = 0
     for statement in _statements_in(loop.body):
-        step = _step(statement, name)
+        step = _step(statement, name, {n for n, _ in carried})
         if step is not None:
             operations.add(step[0])
             seen += step[1]
@@ -140,7 +175,7 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction:
         raise Refusal(f"`{name}` is a whole number, and `{text_of(rounded)}` may be rounded in each round")
     if len(operations) != 1 or seen != len(used):
         raise recurrence
-    return Reduction(name, variables[0].type, operations.pop(), _from_zero(syntax, loop, name))
+    return Reduction(name, variables[0].type, operations.pop(), _from_zero(syntax, loop, name), carried)
 
 
 def _added(body: Node, name: str) -> Iterator[Node | None]:
@@ -154,10 +189,11 @@ def _statements_in(body: Node) -> Iterator[Node]:
     yield from (n for n in descendants(body) if n.type in ("expression_statement", "if_statement"))
 
 
-def _step(statement: Node, name: str) -> tuple[str, int] | None:
+def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | None:
     """The operation of one step of a reduction, and how often it writes the variable's name."""
     if statement.type == "if_statement":
-        return _compared(statement, name)
+        step = _compared(statement, name)
+        return step if step is not None and _remembers(statement, name) == carried else None
     assignment = statement.named_children[0] if statement.named_children else None
     if assignment is None or assignment.type != "assignment_expression":
         return None
@@ -172,6 +208,11 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
         sides = [right.child_by_field_name("left"), right.child_by_field_name("right")]
         others = [s for s in sides if s is not None and text_of(bare(s)) != name]
         return ("+", 2) if len(others) == 1 and name not in identifiers_in(others[0]) else None
+    if right.type == "conditional_expression":
+        test = bare(right.child_by_field_name("condition"))
+        chosen = _chosen(test, name) if test is not None and test.type == "binary_expression" else None
+        ways = [dense(right.child_by_field_name(f)) for f in ("consequence", "alternative")]
+        return (chosen[0], 3) if chosen is not None and ways == [chosen[1], name] else None
     if right.type == "call_expression":
         function = text_of(right.child_by_field_name("function"))
         given = arguments_of(right)
@@ -182,19 +223,31 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
 
 
 def _compared(statement: Node, name: str) -> tuple[str, int] | None:
-    """`if (v > best) { best = v; }`."""
-    test = test_of(statement)
+    """`if (v > best) { best = v; }`, whatever else the branch remembers."""
+    test = test_of(statement) if statement.type == "if_statement" else None
     then = statement.child_by_field_name("consequence")
     if test is None or then is None or statement.child_by_field_name("alternative") is not None:
         return None
-    inner = statements_of(then)
+    chosen = _chosen(test, name)
+    steps = [dense(s) for s in statements_of(then)]
+    return (chosen[0], 2) if chosen is not None and f"{name}={chosen[1]};" in steps else None
+
+
+def _chosen(test: Node, name: str) -> tuple[str, str] | None:
+    """`>` and `v` of `v > name` and of `name < v`, with `<` likewise; a v that is no number is never chosen."""
     operator = operator_of(test)
     left, right = dense(test.child_by_field_name("left")), dense(test.child_by_field_name("right"))
     if left == name:
         left, right, operator = right, left, {">": "<", "<": ">"}.get(operator, "")
-    if right != name or operator not in (">", "<") or len(inner) != 1 or name in re.findall(r"\w+", left):
+    if right != name or operator not in (">", "<") or name in re.findall(r"\w+", left):
         return None
-    return (operator, 2) if dense(inner[0]) == f"{name}={left};" else None
+    return operator, left
+
+
+def _remembers(statement: Node, name: str) -> set[str]:
+    """What the branch of a comparison gives a value, besides the name itself."""
+    then = statement.child_by_field_name("consequence")
+    return {dense(s).partition("=")[0] for s in statements_of(then)} - {name}
 
 
 def _from_zero(syntax: CudaSyntax, loop: Loop, name: str) -> bool:

@@ -47,7 +47,7 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
-from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
+from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import configuration
@@ -159,7 +159,8 @@ def _shared_out(
     taken = identifiers_in(syntax.entry.node)
     lane, group, part = (fresh_name(n, taken) for n in ("lane", "group", "part"))
     groups = _THREADS // columns
-    parts = {r.name: fresh_name(f"{r.name}_parts", taken) for r in shared.reductions}
+    kinds = {name: kind for r in shared.reductions for name, kind in r.variables}
+    parts = {name: fresh_name(f"{name}_parts", taken) for name in kinds}
     test = f"{work.index.name} < {text_of(work.bound)}"
     before, behind = around
     declared = _lines(data, before)
@@ -177,16 +178,17 @@ def _shared_out(
         *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
         f"#pragma unroll {_rounds(kernel, syntax, loop.node)}",
         *_dedented(strided, indent_at(data, loop.node.start_byte)),
-        *(f"{parts[r.name]}[{group}][{lane}] = {r.name};" for r in shared.reductions),
+        *(f"{kept}[{group}][{lane}] = {name};" for name, kept in parts.items()),
     ]
     combined = [f"for (int {part} = 0; {part} < {groups}; {part}++) {{"]
     for r in shared.reductions:
-        combined += [unit + line for line in _combined(r, f"{parts[r.name]}[{part}][{lane}]")]
+        steps = r.combined(lambda name: f"{parts[name]}[{part}][{lane}]", taken)
+        combined += [unit + line for line in steps]
     tail = data[loop.node.end_byte : behind[-1].end_byte].decode("utf-8", "replace") if behind else ""
     tail = tail if added is None else added
     last = [*declared, *combined, "}", *_dedented(tail.strip(), indent_at(data, loop.node.start_byte))]
     lines = [
-        *(f"__shared__ {r.type} {parts[r.name]}[{groups}][{columns}];" for r in shared.reductions),
+        *(f"__shared__ {kinds[name]} {kept}[{groups}][{columns}];" for name, kept in parts.items()),
         f"if ({test}) {{",
         *(unit + line if line else "" for line in first),
         "}",
@@ -214,15 +216,6 @@ def _rounds(kernel: Kernel, syntax: CudaSyntax, loop: Node) -> int:
         if contains(loop, access.node) and parameter is not None and parameter.dtype is not None:
             loaded += dtype_bytes(parameter.dtype)
     return max(1, min(_UNDER_WAY // max(loaded, 1), _MOST_ROUNDS))
-
-
-def _combined(reduction: Reduction, value: str) -> list[str]:
-    name, operation = reduction.name, reduction.operation
-    if operation == "+":
-        return [f"{name} += {value};"]
-    if operation in (">", "<"):
-        return [f"if ({value} {operation} {name}) {{ {name} = {value}; }}"]
-    return [f"{name} = {operation}({name}, {value});"]
 
 
 def _replaced(text: str, whole: Node, part: Node, new: str) -> str:

@@ -30,8 +30,10 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
+from kernel_lineage.rewrite.assists.reductions import Reduction
+from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
+from kernel_lineage.rewrite.assists.running_sums import shared_running_sum
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -62,6 +64,9 @@ def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
+    running = next((r.running.name for r in rows.loops if r.running is not None), "")
+    if running and sharers.in_block:
+        raise Refusal(f"`{running}` is a sum that is used on the way, which the lanes of one warp hand on")
     launches = _launches(kernel, sharers)
     return [
         *_row_index(kernel, syntax, work, sharers),
@@ -98,7 +103,11 @@ def _shared_out(
             again = order.is_repeated(at)
             before, after = _combined(part.reductions, taken, indent_unit(kernel), sharers, again)
             waits = order.around(at, at) if part.writes else (False, False)
-            edits += _strided(part.loop, own, sharers)
+            if part.running is None:
+                edits += _strided(part.loop, own, sharers)
+            else:
+                text = shared_running_sum(kernel, part.loop, part.running, own, taken)
+                edits.append(replace_node(at, text))
             wait = [sharers.wait]
             edits += _around(kernel, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
         else:
@@ -150,7 +159,7 @@ def _combined(
     steps = [
         line
         for one in reductions
-        for line in _step(one, f"__shfl_xor_sync(0xffffffffu, {one.name}, {offset})", taken)
+        for line in one.combined("__shfl_xor_sync(0xffffffffu, {}, %s)".__mod__(offset).format, taken)
     ]
     in_warp = [
         f"for (int {offset} = 16; {offset} > 0; {offset} /= 2) {{",
@@ -165,34 +174,22 @@ def _over_warps(
     reductions: tuple[Reduction, ...], taken: set[str], unit: str, wait: str, again: bool
 ) -> list[str]:
     """What combines the results of a block's warps in shared memory, each thread for itself in the same order."""
-    parts = {one.name: fresh_name(f"{one.name}_of_warps", taken) for one in reductions}
+    kinds = {name: kind for one in reductions for name, kind in one.variables}
+    parts = {name: fresh_name(f"{name}_of_warps", taken) for name in kinds}
     taken |= set(parts.values())
     warp = fresh_name("warp", taken)
-    kept = " ".join(f"{parts[one.name]}[threadIdx.x / 32] = {one.name};" for one in reductions)
-    steps = [line for one in reductions for line in _step(one, f"{parts[one.name]}[{warp}]", taken)]
+    kept = " ".join(f"{part}[threadIdx.x / 32] = {name};" for name, part in parts.items())
+    steps = [line for one in reductions for line in one.combined(lambda n: f"{parts[n]}[{warp}]", taken)]
     return [
-        *(f"__shared__ {one.type} {parts[one.name]}[32];" for one in reductions),
+        *(f"__shared__ {kinds[name]} {part}[32];" for name, part in parts.items()),
         f"if (threadIdx.x % 32 == 0) {{ {kept} }}",
         wait,
-        *(f"{one.name} = {parts[one.name]}[0];" for one in reductions),
+        *(f"{name} = {part}[0];" for name, part in parts.items()),
         f"for (int {warp} = 1; {warp} < (int)blockDim.x / 32; {warp}++) {{",
         *(unit + step for step in steps),
         "}",
         *([wait] if again else []),
     ]
-
-
-def _step(one: Reduction, value: str, taken: set[str]) -> list[str]:
-    """Statements that take another thread's value into a reduction."""
-    if one.operation == "+":
-        return [f"{one.name} += {value};"]
-    if one.operation in (">", "<"):
-        other = fresh_name(f"other_{one.name}", taken)
-        return [
-            f"const {one.type} {other} = {value};",
-            f"if ({other} {one.operation} {one.name}) {{ {one.name} = {other}; }}",
-        ]
-    return [f"{one.name} = {one.operation}({one.name}, {value});"]
 
 
 def _groups(data: bytes, statements: list[Node]) -> list[list[Node]]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from kernel_gate.expr.terms import Num
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import (
@@ -30,7 +31,6 @@ from kernel_lineage.kernels.cuda_forms import (
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -46,6 +46,7 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
+from kernel_lineage.rewrite.assists.products import block_extents_of
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -103,15 +104,11 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
 
 def _extents(kernel: Kernel) -> tuple[int, int]:
     """The threads of a block along x and y, where all launches of the file agree."""
-    found: set[tuple[int, int]] = set()
-    for launch in kernel.launches:
-        x, y, z = block_extents(kernel, launch)
-        if x is None or y is None or z != 1:
-            raise Refusal(f"the launch in line {launch.span.first_line} does not tell its block as numbers")
-        found.add((x, y))
-    if len(found) != 1:
-        raise Refusal(f"the block that {kernel.name} is launched with is not told in this file")
-    return found.pop()
+    extents = block_extents_of(kernel)
+    match extents["x"], extents["y"]:
+        case Num(x), Num(y):
+            return x, y
+    raise Refusal(f"a launch of {kernel.name} does not tell its block as numbers that all launches share")
 
 
 def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import TritonSyntax, triton_syntax
+from kernel_lineage.rewrite.assists.layout import data_of, insert_before, start_of_line
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.candidate import Edit
 
 
 def function_of(kernel: Kernel) -> ast.FunctionDef:
@@ -43,6 +45,25 @@ def holds_text_of_lines(statements: Iterable[ast.stmt]) -> bool:
         for statement in statements
         for n in ast.walk(statement)
     )
+
+
+def parameter_added(kernel: Kernel, function: ast.FunctionDef, name: str) -> Edit:
+    """An edit that declares `NAME: tl.constexpr` as the kernel's last parameter. Refused where none can be added."""
+    arguments = function.args
+    if (
+        arguments.defaults
+        or arguments.kwonlyargs
+        or arguments.vararg
+        or arguments.kwarg
+        or not arguments.args
+    ):
+        raise Refusal(f"{kernel.name} has parameters behind which none can be added")
+    if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(function)):
+        raise Refusal(f"{kernel.name} knows another {name}")
+    data, span = data_of(kernel), span_of(kernel, arguments.args[-1])
+    line = data[start_of_line(data, span.start) : span.start]
+    separator = ", " if line.strip() else f",\n{line.decode()}"
+    return insert_before(kernel, span.end, f"{separator}{name}: tl.constexpr")
 
 
 class _Resolved(ast.NodeTransformer):

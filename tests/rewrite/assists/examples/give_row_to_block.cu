@@ -127,7 +127,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = v;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: carried from round to round
+// --- along refuses: which the lanes of one warp hand on
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }

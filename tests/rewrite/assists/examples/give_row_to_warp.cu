@@ -109,6 +109,140 @@ __global__ void blend_rows(float* out, float* size, const float* x, const float*
 void blend(float* out, float* size, const float* x, const float* share, int N, int C, int K, int planes) {
   blend_rows<<<dim3(((N + 63) / 64) * 32, planes), 64>>>(out, size, x, share, N, C, K);
 }
+// --- best_of_rows applies
+__global__ void best_of_rows(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        float most = x[row * columns], low = most;
+        int at = 0;
+        for (int c = 1; c < columns; c++) {
+            float v = x[row * columns + c];
+            if (most < v) {
+                at = c;
+                most = v;
+            }
+            low = v < low ? v : low;
+        }
+        where[row] = at;
+        best[row] = most;
+        least[row] = low;
+    }
+}
+
+void find_best(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    best_of_rows<<<(rows + 63) / 64, 64>>>(where, best, least, x, rows, columns);
+}
+// --- best_of_rows becomes
+__global__ void best_of_rows(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < rows) {
+        float most = x[row * columns], low = most;
+        int at = 0;
+        for (int c = 1 + lane; c < columns; c += 32) {
+            float v = x[row * columns + c];
+            if (most < v) {
+                at = c;
+                most = v;
+            }
+            low = v < low ? v : low;
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            const float other_low = __shfl_xor_sync(0xffffffffu, low, offset);
+            if (other_low < low) { low = other_low; }
+            const float other_most = __shfl_xor_sync(0xffffffffu, most, offset);
+            const int other_at = __shfl_xor_sync(0xffffffffu, at, offset);
+            if (other_most > most || (other_most == most && other_at < at)) { most = other_most; at = other_at; }
+        }
+        __syncwarp();
+        if (lane == 0) {
+            where[row] = at;
+            best[row] = most;
+            least[row] = low;
+        }
+    }
+}
+
+void find_best(int *where, float *best, float *least, const float *x, int rows, int columns) {
+    best_of_rows<<<((rows + 63) / 64) * 32, 64>>>(where, best, least, x, rows, columns);
+}
+// --- running_shares applies
+__global__ void running_shares(float *so_far, const float *x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        float total = 0.0f;
+        for (int c = 0; c < columns; c++) {
+            float v = fabsf(x[row * columns + c]);
+            total += v;
+            so_far[row * columns + c] = total;
+        }
+        float sum = 0.5f;
+        for (int c = 0; c < columns; c++) {
+            const float before = sum;
+            sum = sum + so_far[row * columns + c];
+            so_far[row * columns + c] = before / (total + 1.0f);
+        }
+        so_far[row * columns] = sum;
+    }
+}
+
+void share(float *so_far, const float *x, int rows, int columns) {
+    running_shares<<<(rows + 63) / 64, 64>>>(so_far, x, rows, columns);
+}
+// --- running_shares becomes
+__global__ void running_shares(float *so_far, const float *x, int rows, int columns) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < rows) {
+        float total = 0.0f;
+        for (int first = 0; first < columns; first += 32) {
+            const int c = first + lane;
+            float total_part = 0;
+            if (c < columns) { float v = fabsf(x[row * columns + c]); total_part = v; }
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const float other = __shfl_up_sync(0xffffffffu, total_part, offset);
+                if (lane >= offset) { total_part += other; }
+            }
+            const float total_whole = total + __shfl_sync(0xffffffffu, total_part, 31);
+            total_part = __shfl_up_sync(0xffffffffu, total_part, 1);
+            const float total_before = lane > 0 ? total + total_part : total;
+            if (c < columns) {
+                float total = total_before;
+                float v = fabsf(x[row * columns + c]);
+                total += v;
+                so_far[row * columns + c] = total;
+            }
+            total = total_whole;
+        }
+        __syncwarp();
+        float sum = 0.5f;
+        for (int first = 0; first < columns; first += 32) {
+            const int c = first + lane;
+            float sum_part = 0;
+            if (c < columns) { sum_part = so_far[row * columns + c]; }
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                if (lane >= offset) { sum_part += other; }
+            }
+            const float sum_whole = sum + __shfl_sync(0xffffffffu, sum_part, 31);
+            sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+            const float sum_before = lane > 0 ? sum + sum_part : sum;
+            if (c < columns) {
+                float sum = sum_before;
+                const float before = sum;
+                sum = sum + so_far[row * columns + c];
+                so_far[row * columns + c] = before / (total + 1.0f);
+            }
+            sum = sum_whole;
+        }
+        __syncwarp();
+        if (lane == 0) { so_far[row * columns] = sum; }
+    }
+}
+
+void share(float *so_far, const float *x, int rows, int columns) {
+    running_shares<<<((rows + 63) / 64) * 32, 64>>>(so_far, x, rows, columns);
+}
 // --- along refuses: carried from round to round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -123,7 +257,156 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
     float sum = 0.0f;
-    for (int i = 0; i < C; i++) { sum += x[row * C + i]; out[row * C + i] = sum; }
+    for (int i = 0; i < C; i++) { sum += x[row * C + i] * sum; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; if (sum > 1.0f) { sum = 0.0f; } out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { out[row * C + i] = sum; sum += x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { float v = 0.5f * sum; sum += v + x[row * C + i]; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; sum += 1.0f; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { if (i > 0) { sum += x[row * C + i]; } out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v >= most) { most = v; at = i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = C - i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = at + 1; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = i; } else { at = i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        if (v > most) { most = v; at = i; } if (v == 0.0f) { at = i; }
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float most = -1e30f;
+    int at = 0;
+    for (int i = 0; i < C; i++) {
+        float v = x[row * C + i];
+        most = most > v ? most : v;
+    }
+    out[row] = most;
+    seen[row] = at;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { float v = x[row * C + i]; if (v < 0.0f) { continue; } sum += v; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: tells a thread what others did
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += atomicAdd(&seen[i], 1); out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; { float sum = 2.0f; seen[row * C + i] = sum; } }
+    out[row] = sum;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
 // --- along refuses: may be rounded in each round

@@ -206,3 +206,17 @@ void launch(float* c, const float* a, const float* b, int M, int N, int K) {
     dim3 grid((N + block.x - 1) / block.x, (M + block.y - 1) / block.y);
     tiled_product<<<grid, block>>>(c, a, b, M, N, K);
 }
+// --- moved refuses: is moved on by the kernel
+__global__ void moved(const float* a, const float* b, float* c, int rows, int columns, int depth) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = blockIdx.y * blockDim.y + threadIdx.y;
+    c += (size_t)i * columns;
+    if (i < rows && j < columns) {
+        float sum = 0.0f;
+        for (int k = 0; k < depth; k++) { sum += a[i * depth + k] * b[k * columns + j]; }
+        c[j] = sum;
+    }
+}
+void run(const float* a, const float* b, float* c, int rows, int columns, int depth) {
+    moved<<<dim3((columns + 15) / 16, (rows + 15) / 16), dim3(16, 16)>>>(a, b, c, rows, columns, depth);
+}

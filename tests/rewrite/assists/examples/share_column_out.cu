@@ -60,6 +60,60 @@ void launch(float* means, float* most, const float* x, int rows, int cols) {
     const int blocks = (cols + 127) / 128;
     column_means<<<blocks * 8, 1024>>>(means, most, x, rows, cols);
 }
+// --- smallest_of_columns applies
+__global__ void smallest_of_columns(unsigned *where, const int *x, unsigned rows, unsigned columns) {
+    unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < columns) {
+        int least = 2147483647;
+        unsigned at = 0;
+        for (unsigned r = 0; r < rows; r++) {
+            if (x[r * columns + c] < least) {
+                least = x[r * columns + c];
+                at = r;
+            }
+        }
+        where[c] = at;
+    }
+}
+
+void find_smallest(unsigned *where, const int *x, unsigned rows, unsigned columns) {
+    smallest_of_columns<<<(columns + 127) / 128, 128>>>(where, x, rows, columns);
+}
+// --- smallest_of_columns becomes
+__global__ void __launch_bounds__(1024) smallest_of_columns(unsigned *where, const int *x, unsigned rows, unsigned columns) {
+    unsigned c = blockIdx.x * 16 + threadIdx.x % 16;
+    const int lane = threadIdx.x % 16, group = threadIdx.x / 16;
+    __shared__ int least_parts[64][16];
+    __shared__ unsigned at_parts[64][16];
+    if (c < columns) {
+        int least = 2147483647;
+        unsigned at = 0;
+        #pragma unroll 4
+        for (unsigned r = group; r < rows; r += 64) {
+            if (x[r * columns + c] < least) {
+                least = x[r * columns + c];
+                at = r;
+            }
+        }
+        least_parts[group][lane] = least;
+        at_parts[group][lane] = at;
+    }
+    __syncthreads();
+    if (group == 0 && c < columns) {
+        int least = 2147483647;
+        unsigned at = 0;
+        for (int part = 0; part < 64; part++) {
+            const int other_least = least_parts[part][lane];
+            const unsigned other_at = at_parts[part][lane];
+            if (other_least < least || (other_least == least && other_at < at)) { least = other_least; at = other_at; }
+        }
+        where[c] = at;
+    }
+}
+
+void find_smallest(unsigned *where, const int *x, unsigned rows, unsigned columns) {
+    smallest_of_columns<<<((columns + 127) / 128) * 8, 1024>>>(where, x, rows, columns);
+}
 // --- column_means refuses: that is no sum, maximum or minimum
 __global__ void column_means(float* means, float* most, const float* x, int rows, int cols) {
     int col = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,0 +1,234 @@
+"""Load several rows of a Triton block together, where a loop goes down its columns row by row.
+
+Before:
+    for r in range(rows):
+        v = tl.load(x + r * columns + c, mask=c < columns, other=0.0)
+        total += v
+After:
+    for first in range(0, rows, ROWS):
+        r = first + tl.arange(0, ROWS)[:, None]
+        v = tl.load(x + r * columns + c, mask=(c < columns) & (r < rows), other=0.0)
+        total += tl.sum(tl.where(r < rows, v.to(total.dtype), 0), axis=0)
+
+`ROWS` is a new parameter that each launch gives; the candidate's alternatives give others. What the loop reads under
+its counter is masked by the counter's bound as well. The loop may add up, and take maxima or minima that begin with an
+infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as is all that is no row:
+blocks of two axes, and what is done to a whole block.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_loops import range_arguments
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.triton_lanes import OF_LANES, Unfollowed, Walk
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    function_of,
+    holds_text_of_lines,
+    parameter_added,
+    span_of,
+    stored_names,
+)
+from kernel_lineage.rewrite.assists.triton_tiles import Tiles
+from kernel_lineage.rewrite.assists.triton_values import IDENTITY, combined_in, is_carried
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.launch_site import launch_edits
+
+_ROWS = "ROWS"
+_TRIED = (32, 8)
+"""Rows of a block: as many as keep loads in flight, and as few as spare registers."""
+_INFINITIES = {"max": 'float("-inf")', "min": 'float("inf")'}
+
+
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
+    for tuner in ("autotune", "heuristics"):
+        if tuner in kernel.attributes:
+            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which gives it its sizes")
+    if not kernel.launches:
+        raise Refusal(f"{kernel.name} is not launched in this file")
+    loops = [s for s in function.body if isinstance(s, ast.For)]
+    here = [
+        s for s in loops if (span := span_of(kernel, s)).contains(anchor.span) or anchor.span.contains(span)
+    ]
+    if len(here) != 1:
+        raise Refusal(f"{kernel.name} has no one loop here that stands by itself")
+    edits = [*_loaded_together(kernel, function, here[0]), parameter_added(kernel, function, _ROWS)]
+    return with_alternatives(_TRIED, lambda rows: _launched(kernel, edits, rows))
+
+
+def _launched(kernel: Kernel, edits: list[Edit], rows: int) -> Candidate:
+    launched = [e for launch in kernel.launches for e in launch_edits(kernel, launch, {_ROWS: str(rows)})]
+    return ASSIST.candidate(
+        kernel,
+        [*edits, *launched],
+        explanation=f"{rows} rows are loaded together; what is combined over rows is rounded in another order.",
+        launch={_ROWS: str(rows)},
+    )
+
+
+def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> list[Edit]:
+    """The loop over blocks of rows, its loads masked by the last row, and its sums over a block's rows."""
+    start, stop, step = range_arguments(loop)
+    assert isinstance(loop.iter, ast.Call)
+    if (
+        not isinstance(loop.target, ast.Name)
+        or stop is None
+        or step is not None
+        or loop.iter.keywords
+        or loop.orelse
+    ):
+        raise Refusal(f"the loop in line {loop.lineno} does not count rows one by one")
+    row, changed = loop.target.id, set(stored_names(loop))
+    if (
+        not isinstance(stop, ast.Name | ast.Constant)
+        or {n.id for n in ast.walk(stop) if isinstance(n, ast.Name)} & changed
+    ):
+        raise Refusal(f"the bound of the loop in line {loop.lineno} is no name or number that stays")
+    totals = _totals(function, loop, changed - {row})
+    depends = _depending(loop, row)
+    inside = f"{row} < {ast.unparse(stop)}"
+    edits: list[Edit] = []
+    for statement in loop.body:
+        loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
+        edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
+    for name, how, statement, what in totals:
+        if not _names(what) & depends:
+            raise Refusal(f"what line {statement.lineno} takes in each round is no row")
+        edits += _over_rows(kernel, name, how, what, inside)
+    data, first = (
+        data_of(kernel),
+        fresh_name("first", {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}),
+    )
+    body = span_of(kernel, loop.body[0])
+    indent = indent_at(data, body.start)
+    own = f"{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n{indent}"
+    begin = ast.unparse(start) if start is not None else "0"
+    ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
+    return [
+        Edit(span_of(kernel, loop.target), first),
+        Edit(span_of(kernel, loop.iter), ranged),
+        insert_before(kernel, body.start, own),
+        *edits,
+    ]
+
+
+def _totals(
+    function: ast.FunctionDef, loop: ast.For, changed: set[str]
+) -> list[tuple[str, str, ast.stmt, ast.expr]]:
+    """What the loop combines over rows: name, how, where and what. Refused where it does anything else with one."""
+    walk = Walk(Tiles(), function)
+    try:
+        walk.block(function.body[: function.body.index(loop)])
+    except Unfollowed as what:
+        raise Refusal(str(what)) from what
+    lines = [s.lineno for s in loop.body]
+    if len(set(lines)) < len(lines) or lines[0] == loop.lineno or holds_text_of_lines(loop.body):
+        raise Refusal(
+            f"the loop in line {loop.lineno} has several statements on one line, or a text of several"
+        )
+    found = []
+    for statement in loop.body:
+        _check_of_rows(statement)
+    for name in sorted(changed):
+        step = combined_in(loop.body, name) if is_carried(loop.body, name) else None
+        if step is not None and len(walk.values[name].axes if name in walk.values else ()) == 1:
+            begins = walk.values[name].beyond
+            if step[1] != "sum" and begins != IDENTITY[step[1]]:
+                raise Refusal(f"`{name}` does not begin with an infinity")
+            found.append((name, step[1], step[0], step[2]))
+        elif is_carried(loop.body, name):
+            raise Refusal(
+                f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
+            )
+        elif name in _names_outside(function, loop):
+            raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
+    for name in {n for s in loop.body for n in _names(s)} - changed:
+        if name in walk.values and len(walk.values[name].axes) > 1:
+            raise Refusal(f"`{name}` has two axes already")
+    if not found:
+        raise Refusal(f"the loop in line {loop.lineno} combines nothing over rows")
+    if loop.target.id in _names_outside(function, loop):  # type: ignore[attr-defined]
+        raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
+    return found
+
+
+def _check_of_rows(statement: ast.stmt) -> None:
+    """Refuse what would mean something else for several rows at once."""
+    if not isinstance(statement, ast.Assign | ast.AugAssign) or (
+        isinstance(statement, ast.Assign)
+        and not (len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name))
+    ):
+        raise Refusal(f"line {statement.lineno} does more with a row than to load it and combine it")
+    for node in ast.walk(statement):
+        method = (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+        )
+        known = isinstance(node, ast.Call) and (called(node) in ("load", "where", *OF_LANES) or method)
+        if isinstance(node, ast.Call) and not known and ast.unparse(node.func) != "float":
+            raise Refusal(
+                f"`{ast.unparse(node)}` in line {node.lineno} is not known to be one for each element"
+            )
+        if isinstance(node, ast.Subscript | ast.IfExp | ast.BoolOp):
+            raise Refusal(
+                f"`{ast.unparse(node)}` in line {statement.lineno} is another thing for several rows"
+            )
+
+
+def _depending(loop: ast.For, row: str) -> set[str]:
+    """The names that a row's number is in, directly or not."""
+    found = {row}
+    for statement in loop.body:
+        value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
+        if value is not None and _names(value) & found:
+            found |= set(stored_names(statement))
+    return found
+
+
+def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
+    """A load that reads no row behind the last one."""
+    mask = next(
+        (k.value for k in call.keywords if k.arg == "mask"), call.args[1] if len(call.args) > 1 else None
+    )
+    if mask is None:
+        end = span_of(kernel, call.args[0]).end
+        return insert_before(kernel, end, f", mask={inside}")
+    written = ast.unparse(mask)
+    return Edit(
+        span_of(kernel, mask), f"{written if written.isidentifier() else f'({written})'} & ({inside})"
+    )
+
+
+def _over_rows(kernel: Kernel, name: str, how: str, what: ast.expr, inside: str) -> list[Edit]:
+    """Edits that combine what a block's rows have, in the type that it goes into, where one row was taken."""
+    span, none = span_of(kernel, what), "0" if how == "sum" else _INFINITIES[how]
+    plain = isinstance(what, ast.Name | ast.Call | ast.Attribute)
+    return [
+        insert_before(kernel, span.start, f"tl.{how}(tl.where({inside}, {'' if plain else '('}"),
+        insert_before(kernel, span.end, f"{'' if plain else ')'}.to({name}.dtype), {none}), axis=0)"),
+    ]
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _names_outside(function: ast.FunctionDef, loop: ast.For) -> set[str]:
+    """The names that are read outside of a loop."""
+    own = {id(n) for n in ast.walk(loop)}
+    found = (n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return {n.id for n in found if id(n) not in own}
+
+
+ASSIST = Assist(
+    id="load_rows_together",
+    title="Load several rows together",
+    skill="triton-rows-together",
+    pattern="triton_unstaged_loop",
+    make=_rewrite,
+)

@@ -1,0 +1,156 @@
+"""A sum along a row of which each round uses what it is so far: prefix sums, and all that is written from them.
+
+A warp takes 32 rounds at once. Each lane works out what its round adds, shuffles give it what the lanes before it add,
+and then it does its round as it is written, with a sum of its own that begins with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import Loop, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+    statements_of,
+)
+from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSum:
+    """The sum, and what each round adds to it."""
+
+    name: str
+    type: str
+    added: Node
+    declared: tuple[Node, ...]
+    """Declarations in the round that what is added is made of."""
+
+
+def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: Collection[str]) -> RunningSum | None:
+    """The sum that a variable is in a loop, where a round adds to it once and reads it; None where it is none.
+
+    What is added must be worked out before the round changes anything, and without the sum.
+    """
+    variables = [v for v in syntax.entry.variables if v.name == name]
+    if len(variables) != 1 or variables[0].type not in types or variables[0].sizes or variables[0].pointer:
+        return None
+    statements = statements_of(loop.body)
+    steps = [(s, what) for s in statements if (what := _added(s, name)) is not None]
+    written = [n for s in statements for n in descendants(s) if _writes(n, name)]
+    if len(steps) != 1 or len(written) != 1:
+        return None
+    step, added = steps[0]
+    uses = [n for s in statements for n in descendants(s) if n.type == "identifier" and text_of(n) == name]
+    own = [n for n in descendants(step) if n.type == "identifier" and text_of(n) == name]
+    if len(uses) == len(own):
+        return None  # Nothing uses what it is so far: a sum like any other.
+    before = statements[: statements.index(step)]
+    needed, declared = identifiers_in(added), list[Node]()
+    for statement in reversed(before):
+        names = {text_of(n) for n in descendants(statement) if n.type == "identifier"}
+        if statement.type == "declaration" and names & needed:
+            declared.insert(0, statement)
+            needed |= names
+        elif statement.type != "declaration" and changed_in(syntax, statement) & needed:
+            return None
+    parts = [*declared, added]
+    late = [s for s in before if s.type not in ("declaration", "comment")]
+    reads = [
+        p
+        for p in parts
+        if any(n.type in ("subscript_expression", "pointer_expression") for n in descendants(p))
+    ]
+    if name in needed or (late and any(late[0].start_byte < p.start_byte for p in reads)):
+        return None
+    if any(n.type in ("continue_statement", "switch_statement") for s in statements for n in descendants(s)):
+        return None  # What is added would depend on the way that the round takes.
+    calls = [n for p in parts for n in descendants(p) if n.type == "call_expression"]
+    called = [text_of(c.child_by_field_name("function")) for c in calls]
+    if any(not is_of_the_language(name) or name.startswith(("atomic", "printf", "__st")) for name in called):
+        return None
+    if any(n.type in ("update_expression", "assignment_expression") for p in parts for n in descendants(p)):
+        return None
+    return RunningSum(name, variables[0].type, added, tuple(declared))
+
+
+def shared_running_sum(kernel: Kernel, loop: Loop, running: RunningSum, lane: str, taken: set[str]) -> str:
+    """The text of a loop whose rounds 32 lanes take together."""
+    assert loop.start is not None and loop.bound is not None and loop.body is not None
+    data, unit, at = data_of(kernel), indent_unit(kernel), loop.node
+    margin, newline = indent_at(data, at.start_byte), newline_of(data)
+    wanted = (f"{running.name}_{n}" for n in ("part", "before", "whole"))
+    first, offset, other, part, before, whole = (
+        fresh_name(n, taken) for n in ("first", "offset", "other", *wanted)
+    )
+    counter, name, kind = loop.counter, running.name, running.type
+    declared = loop.node.child_by_field_name("initializer")
+    type_ = text_of(declared.child_by_field_name("type")) if declared is not None else "int"
+    test = field_of(at, "condition")
+    assert test is not None
+    condition = f"{operator_of(test)} {text_of(loop.bound)}"
+    inside = f"if ({counter} {condition})"
+    body = [text_of(loop.body)]
+    if loop.body.type == "compound_statement":
+        inner = data[loop.body.start_byte + 1 : loop.body.end_byte - 1].decode("utf-8", "replace")
+        body = inner.strip("\r\n").rstrip().splitlines()
+        deep = indent_at(data, statements_of(loop.body)[0].start_byte)
+        body = [line.removeprefix(deep).rstrip() for line in body]
+    early = [" ".join(text_of(d).split()) for d in running.declared]
+    shuffled = f"__shfl_up_sync(0xffffffffu, {part}, "
+    lines = [
+        f"for ({type_} {first} = {text_of(loop.start)}; {first} {condition}; {first} += 32) {{",
+        f"{unit}const {type_} {counter} = {first} + {lane};",
+        f"{unit}{kind} {part} = 0;",
+        f"{unit}{inside} {{ {' '.join([*early, f'{part} = {text_of(running.added)};'])} }}",
+        f"{unit}for (int {offset} = 1; {offset} < 32; {offset} *= 2) {{",
+        f"{unit * 2}const {kind} {other} = {shuffled}{offset});",
+        f"{unit * 2}if ({lane} >= {offset}) {{ {part} += {other}; }}",
+        f"{unit}}}",
+        f"{unit}const {kind} {whole} = {name} + __shfl_sync(0xffffffffu, {part}, 31);",
+        f"{unit}{part} = {shuffled}1);",
+        f"{unit}const {kind} {before} = {lane} > 0 ? {name} + {part} : {name};",
+        f"{unit}{inside} {{",
+        f"{unit * 2}{kind} {name} = {before};",
+        *(unit * 2 + line if line else "" for line in body),
+        f"{unit}}}",
+        f"{unit}{name} = {whole};",
+        "}",
+    ]
+    return newline.join([lines[0], *(margin + line if line else "" for line in lines[1:])])
+
+
+def _added(statement: Node, name: str) -> Node | None:
+    """E of the statement `name += E;` and of `name = name + E;`."""
+    assignment = statement.named_children[0] if statement.type == "expression_statement" else None
+    if assignment is None or assignment.type != "assignment_expression":
+        return None
+    if text_of(assignment.child_by_field_name("left")) != name:
+        return None
+    right = field_of(assignment, "right")
+    if operator_of(assignment) == "+=":
+        return right
+    if operator_of(assignment) != "=" or right is None or right.type != "binary_expression":
+        return None
+    left, other = right.child_by_field_name("left"), right.child_by_field_name("right")
+    return other if operator_of(right) == "+" and text_of(left) == name else None
+
+
+def _writes(node: Node, name: str) -> bool:
+    """Whether a part of the code gives a variable a value, or lets something else do it."""
+    if node.type == "assignment_expression":
+        return text_of(node.child_by_field_name("left")) == name
+    if node.type in ("update_expression", "pointer_expression"):
+        return text_of(node.child_by_field_name("argument")) == name
+    return False

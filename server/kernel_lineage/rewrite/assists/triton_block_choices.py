@@ -1,0 +1,192 @@
+"""Other sizes of a Triton kernel's tiles, with the warps and stages that go with them, and the grid for each.
+
+What is tried depends on what the tiles are for: elements, rows that a loop goes along, columns that a loop goes down,
+tiles of two axes, products. A size may be chosen where every address counts `program * SIZE + lane` or
+`round * SIZE + lane` up to the bound of its mask (`triton_tiles`), and no lane sees more of its tile than sums, maxima,
+minima and products over a whole loop (`triton_lanes`), which are rounded in another order. Refused where a launch does
+not tell the sizes as numbers, or where its grid is not the number of tiles up to the bound.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kernel_gate.expr.terms import Var
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.layout import data_of, source_of
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.triton_lanes import narrow
+from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
+from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, tiles_of
+from kernel_lineage.skills.kernel_facts import constant
+
+_ELEMENTS = ((1024, 4), (2048, 8), (4096, 8), (512, 4))
+"""Elements of one axis, and warps: 8 to 16 elements in each thread."""
+_DOWN = ((64, 1), (32, 1), (128, 1))
+"""Columns of which a program goes down all rows one by one: few, for many programs."""
+_COLUMNS = ((32, 64, 4), (64, 64, 8), (16, 128, 4), (64, 128, 8))
+"""Columns, rows that are loaded together, warps."""
+_ROWS = ((1024, 4, 8), (512, 8, 8), (256, 16, 8))
+"""Elements along a row, rows, warps."""
+_PLANES = ((64, 64, 8), (128, 32, 8), (32, 32, 4), (256, 8, 4))
+"""Elements along the one axis and along the other, warps."""
+_PRODUCTS = ((128, 128, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 32, 8, 4), (128, 64, 64, 4, 4))
+"""Columns, rows, depth, warps, stages."""
+_SQUARES = ((64, 64, 64, 4, 3), (128, 128, 128, 8, 2))
+"""The same where columns and rows, or all three, have one size."""
+_AXES = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockChoice:
+    """Sizes, warps and stages of a kernel's launches, by the keyword arguments that say them."""
+
+    options: Mapping[str, int]
+    grids: tuple[str, ...] = ()
+    """The grid of each launch; "" where it follows from the sizes by itself, or does not depend on them."""
+    scaled: str = ""
+    """The grid over what it was before (`workloads.programs.with_launch`); "" where it stays."""
+
+
+def block_choices(kernel: Kernel) -> list[BlockChoice]:
+    """The choices for a kernel, the likeliest first. Refused where no size of its launches can be another one."""
+    tiles = tiles_of(kernel)
+    narrow(kernel, tiles)
+    if not tiles.sizes:
+        raise Refusal(next(iter(tiles.fixed.values())))
+    present = [_present(kernel, launch, tiles) for launch in kernel.launches]
+    found = []
+    for options in _tried(kernel, tiles):
+        grids = tuple(_grid(kernel, launch, tiles, options) for launch in kernel.launches)
+        alike = all(sizes == present[0] for sizes in present)
+        scaled = _scaled(kernel.launches[0], tiles, options, present[0]) if alike else ""
+        if any(sizes.items() <= options.items() for sizes in present):
+            continue  # Only the warps differ: they are chosen by themselves.
+        found.append(BlockChoice(options, grids, scaled))
+    return found
+
+
+def _present(kernel: Kernel, launch: Launch, tiles: Tiles) -> dict[str, int]:
+    """The sizes of a launch, by their parameters."""
+    found: dict[str, int] = {}
+    for size in tiles.sizes:
+        number = constant(launch.options.get(size, ""), launch.definitions)
+        written = source_of(kernel).text(launch.span)
+        if number is None or re.search(rf"\b{size}\s*=", written) is None:
+            raise Refusal(f"the launch in line {launch.span.first_line} does not tell {size} as a number")
+        found[size] = number
+    return found
+
+
+def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
+    """The sizes that are tried for a kernel of this kind, the likeliest first."""
+    free = tiles.sizes
+    along = [s for s in free if any(p in tiles.along for p in tiles.places(s))]
+    by_grid = {s: {p.of_grid for p in tiles.places(s)} for s in free}
+    function = function_of(kernel)
+    if next(calls_of(function, "dot"), None) is not None:
+        outer = [s for s in free if by_grid[s] == {True}]
+        inner = [s for s in free if by_grid[s] == {False}]
+        names: list[str] = []
+        if len(outer) == 2 and len(inner) == 1:
+            columns = next((s for s in outer if s in along), outer[1])
+            names = [columns, next(s for s in outer if s != columns), *inner]
+        elif len(outer) == len(inner) == 1 or (len(free) == 1 and by_grid[free[0]] == {True, False}):
+            names = [*outer, *outer, *inner] or free * 3
+        else:
+            raise Refusal(f"not all extents of the product of {kernel.name} are free sizes")
+        for *sizes, warps, stages in _PRODUCTS if len(set(names)) == 3 else _SQUARES:
+            yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps, "num_stages": stages}
+        return
+    if len(free) == 1:
+        down = by_grid[free[0]] == {True} and any(isinstance(n, ast.For) for n in ast.walk(function))
+        for size, warps in _DOWN if down else _ELEMENTS:
+            yield {free[0]: size, "num_warps": warps}
+        return
+    if len(free) > 2:
+        raise Refusal(f"{kernel.name} has {len(free)} free sizes, of which too many pairs could be tried")
+    first = along[0] if along else free[1]
+    second = next(s for s in free if s != first)
+    table = _PLANES if by_grid[first] == by_grid[second] else _COLUMNS if by_grid[first] == {True} else _ROWS
+    for one, other, warps in table:
+        yield {first: one, second: other, "num_warps": warps}
+
+
+def _grid(kernel: Kernel, launch: Launch, tiles: Tiles, options: Mapping[str, int]) -> str:
+    """The grid of a launch with other sizes; "" where it is asked for the sizes itself, or does not depend on them."""
+    extents = list(launch.grid)
+    asks = _asks_for_sizes(kernel, launch)
+    changed = False
+    for place in tiles.bounds:
+        if not place.of_grid or place.size not in options:
+            continue
+        axis = _AXES.index(place.by[-1])
+        if sum(p.by == place.by and p.size != place.size for p in tiles.bounds):
+            raise Refusal(f"programs along {place.by} take tiles of several sizes")
+        extent = _tiles_up_to(kernel, launch, tiles, place, extents[axis] if axis < len(extents) else "")
+        if not asks:
+            extents[axis] = ast.unparse(_with_size(extent, options[place.size]))
+            changed = True
+    return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})" if changed else ""
+
+
+def _asks_for_sizes(kernel: Kernel, launch: Launch) -> bool:
+    """Whether a launch's grid is a function of its sizes. Refused where that function is no lambda."""
+    data = data_of(kernel).decode("utf-8", "replace")
+    written = re.search(r"\[\s*(lambda\b|\w+\s*\])", source_of(kernel).text(launch.span))
+    name = written[1].rstrip("] \n") if written is not None else ""
+    if name and re.search(rf"\bdef {name}\(", data):
+        raise Refusal(f"the grid of the launch in line {launch.span.first_line} is worked out by {name}")
+    return name == "lambda" or bool(name and re.search(rf"\b{name}\s*=\s*lambda\b", data))
+
+
+def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> ast.Call:
+    """The grid's extent, which has to be the number of tiles up to the bound of a place."""
+    line, bound = launch.span.first_line, tiles.bounds[place]
+    refusal = Refusal(f"the grid in line {line} is not the number of tiles of {place.size} up to {bound}")
+    try:
+        call = ast.parse(extent, mode="eval").body
+    except SyntaxError:
+        raise refusal from None
+    if not isinstance(call, ast.Call) or len(call.args) != 2 or not isinstance(bound, Var):
+        raise refusal
+    names = [p.name for p in kernel.parameters]
+    if ast.unparse(call.func).rpartition(".")[2] != "cdiv" or bound.name not in names:
+        raise refusal
+    given = launch.arguments[names.index(bound.name)]
+    written = ast.unparse(call.args[1])
+    size = {launch.options[place.size], place.size}
+    same = written in size or constant(written, launch.definitions) == constant(
+        launch.options[place.size], launch.definitions
+    )
+    if not same or not _is_same(ast.unparse(call.args[0]), given, launch):
+        raise refusal
+    return call
+
+
+def _is_same(one: str, other: str, launch: Launch) -> bool:
+    """Whether two expressions of the launcher are one, as far as its definitions tell."""
+    if one == other:
+        return one not in launch.unsettled
+    told = [launch.definitions.get(text, text) for text in (one, other)]
+    return told[0] == told[1] and not {one, other} & set(launch.unsettled)
+
+
+def _with_size(call: ast.Call, size: int) -> ast.Call:
+    return ast.Call(call.func, [call.args[0], ast.Constant(size)], [])
+
+
+def _scaled(launch: Launch, tiles: Tiles, options: Mapping[str, int], present: Mapping[str, int]) -> str:
+    """The grid as what it was before says, for a launch that cannot be read; "" where it stays."""
+    extents = [f"grid.{axis}" for axis, _ in zip(_AXES, launch.grid, strict=False)]
+    for place in tiles.bounds:
+        if not place.of_grid or place.size not in options:
+            continue
+        old, new, axis = present[place.size], options[place.size], _AXES.index(place.by[-1])
+        if old != new:
+            extents[axis] = f"ceil_div(grid.{place.by[-1]} * {old}, {new})"
+    same = all(extent == f"grid.{axis}" for axis, extent in zip(_AXES, extents, strict=False))
+    return "" if same else f"[{', '.join(extents)}]"

@@ -1,0 +1,141 @@
+// --- slopes applies
+__global__ void slopes(float *out, const float *in, const float *weights, int width, int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * 8 + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const float *plane = in + (size_t)blockIdx.z * width * height;
+    float total = 0.0f;
+    for (int j = -1; j <= 1; j++) {
+        int row = y + j;
+        if (row < 0 || row >= height) continue;
+        total += weights[j + 1] * plane[row * width + x];
+    }
+    out[((size_t)blockIdx.z * height + y) * width + x] = total;
+}
+
+void run_slopes(float *out, const float *in, const float *weights, int width, int height, int planes) {
+    slopes<<<dim3((width + 31) / 32, (height + 7) / 8, planes), dim3(32, 8)>>>(out, in, weights, width, height);
+}
+// --- slopes becomes
+__global__ void __launch_bounds__(256) slopes(float *out, const float *in, const float *weights, int width, int height) {
+    const unsigned across = blockIdx.x * 32 + threadIdx.x % 32;
+    const unsigned first = blockIdx.y * 32 + threadIdx.x / 32 * 4;
+    #pragma unroll
+    for (unsigned step = 0; step < 4; step++) {
+        const unsigned down = first + step;
+        const int x = across;
+        const int y = down;
+        if (x >= width || y >= height) continue;
+        const float *plane = in + (size_t)blockIdx.z * width * height;
+        float total = 0.0f;
+        for (int j = -1; j <= 1; j++) {
+            int row = y + j;
+            if (row < 0 || row >= height) continue;
+            total += weights[j + 1] * plane[row * width + x];
+        }
+        out[((size_t)blockIdx.z * height + y) * width + x] = total;
+    }
+}
+
+void run_slopes(float *out, const float *in, const float *weights, int width, int height, int planes) {
+    slopes<<<dim3((width + 31) / 32, (height + 31) / 32, planes), 256>>>(out, in, weights, width, height);
+}
+// --- plane refuses: ends along y
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width) { out[y * width + x] = in[y * width + x]; }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: ends along x
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (y < height && x + y < width) { out[y * width + x] = in[y * width + x]; }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: work together
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    float v = x < width && y < height ? in[y * width + x] : 0.0f;
+    v += __shfl_down_sync(0xffffffffu, v, 1);
+    if (x < width && y < height) { out[y * width + x] = v; }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: tells more than the place
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) { out[y * width + x] = in[y * width + x] * (threadIdx.y + 1); }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: read nothing that their neighbours read
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) { out[y * width + x] = in[y * width + x]; }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 31) / 32, (height + 7) / 8), dim3(32, 8)>>>(out, in, width, height);
+}
+// --- plane refuses: has launch bounds
+__global__ void __launch_bounds__(256) plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) { out[y * width + x] = in[y * width + x]; }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: leaves a loop
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) {
+        for (int i = 0; i < 4; i++) { if (in[y * width + x] < i) return; out[y * width + x] += i; }
+    }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: is not launched in this file
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) { out[y * width + x] = in[y * width + x]; }
+}
+void run(float* out, const float* in, int width, int height) {
+    
+}
+// --- plane refuses: is a matrix product
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) {
+        float sum = 0.0f;
+        for (int k = 0; k < width; k++) { sum += in[y * width + k] * in[k * width + x]; }
+        out[y * width + x] = sum;
+    }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: is moved on by the kernel
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    in += (size_t)blockIdx.z * width * height;
+    if (x < width && y < height) { out[y * width + x] = in[y * width + x]; }
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16, 2), dim3(16, 16)>>>(out, in, width, height);
+}
