@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
-from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products
+from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
 
 BASE = {"B": 2, "T": 12, "C": 64}
 
@@ -46,3 +46,16 @@ def test_what_is_not_reached_has_no_extent() -> None:
 def test_dims_that_divide_others_are_as_they_were_in_the_last_sizes() -> None:
     base = {"NH": 4, "T": 8, "C": 32}
     assert sizes_for_products(base, {"NH"})[-1] == {"NH": 4, "T": 24, "C": 96}
+
+
+def test_dims_by_which_nothing_changes_cost_a_sum_no_runs() -> None:
+    many = {**BASE, **{f"other_{i}": 3 for i in range(6)}}
+
+    def extent(d: Mapping[str, int]) -> int:
+        return d["B"] * d["C"] + d["T"]
+
+    sums = sizes_for_sums(many, extent)
+    assert len(sums) == 8
+    assert fitted(many, last(many), extent) == ("B * C + T",)
+    with pytest.raises(NoFitError, match="a sum over 6 dims"):
+        sizes_for_sums(many, lambda d: sum(d[f"other_{i}"] for i in range(6)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import prod
@@ -28,11 +28,24 @@ def sizes_for_products(base: Sizes, steady: Collection[str] = ()) -> list[dict[s
     return [dict(base), *({**base, name: 2 * size} for name, size in base.items()), tried]
 
 
-def sizes_for_sums(base: Sizes) -> list[dict[str, int]]:
-    """The sizes that tell a sum of products besides: each set of dims doubled. Raises `NoFitError` for too many."""
-    if len(base) > _MOST_DIMS:
-        raise NoFitError(f"a sum over {len(base)} dims takes too many runs")
-    return [{n: s * (2 if n in chosen else 1) for n, s in base.items()} for chosen in _subsets(base)]
+def sizes_for_sums(base: Sizes, seen: Callable[[Sizes], int]) -> list[dict[str, int]]:
+    """The sizes that tell a sum of products besides: each set of dims doubled by which the extent changes.
+
+    Raises `NoFitError` for too many.
+    """
+    moving = _moving(base, seen)
+    if len(moving) > _MOST_DIMS:
+        raise NoFitError(f"a sum over {len(moving)} dims takes too many runs")
+    return [_doubled(base, chosen) for chosen in _subsets(moving)]
+
+
+def _moving(base: Sizes, seen: Callable[[Sizes], int]) -> list[str]:
+    """The dims by which the extent changes where each of them alone is doubled."""
+    return [n for n in base if seen(_doubled(base, (n,))) != seen(base)]
+
+
+def _doubled(base: Sizes, names: Collection[str]) -> dict[str, int]:
+    return {n: size * (2 if n in names else 1) for n, size in base.items()}
 
 
 def fitted(base: Sizes, tried: Sizes, seen: Callable[[Sizes], int]) -> tuple[str, ...]:
@@ -89,15 +102,13 @@ def _written(powers: Mapping[str, int], coefficient: Fraction) -> tuple[str, ...
     return tuple(factors)
 
 
-def _subsets(base: Sizes) -> list[tuple[str, ...]]:
-    return [chosen for size in range(len(base) + 1) for chosen in combinations(base, size)]
+def _subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
+    return [chosen for size in range(len(names) + 1) for chosen in combinations(names, size)]
 
 
 def _sum(base: Sizes, seen: Callable[[Sizes], int]) -> dict[tuple[str, ...], int]:
     """The coefficients of the multilinear polynomial through all corners; a doubled dim adds its own size."""
-    at = {
-        chosen: seen({n: s * (2 if n in chosen else 1) for n, s in base.items()}) for chosen in _subsets(base)
-    }
+    at = {chosen: seen(_doubled(base, chosen)) for chosen in _subsets(_moving(base, seen))}
     steps = {
         chosen: sum(
             (-1) ** (len(chosen) - len(inner)) * value

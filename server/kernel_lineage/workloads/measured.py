@@ -206,7 +206,8 @@ class _Measured:
             try:
                 found[name] = _fitted(base, wanted[-1], name, seen)
             except NoFitError:
-                more = [s for s in sizes_for_sums(base) if _key(s) not in seen]
+                sums = sizes_for_sums(base, _reached(name, seen))
+                more = [s for s in sums if _key(s) not in seen]
                 touched = [n for n in unknown if any(reached[n] for reached in seen.values())]
                 seen.update(self._run(more, touched))
                 found[name] = _fitted(base, wanted[-1], name, seen)
