@@ -42,6 +42,12 @@ void embed_any(int which, real* out, const int* tokens, const real* table, float
     }
 }
 
+int* make_random_int(int count, int below) {
+    int* made = (int*)malloc(count * sizeof(int));
+    for (int i = 0; i < count; i++) made[i] = rand() % below;
+    return made;
+}
+
 int main() {
     int B = 8;
     int T = 1024;
@@ -95,18 +101,19 @@ def test_scalars_and_launch_are_expressions_over_the_sizes() -> None:
     values = {a.name: a.value for a in workload.args if not a.is_pointer}
     assert values == {"scale": "1.0 / C ** 0.5", "N": "B * T", "C": "C"}
     assert workload.launch.block == ("128",)
-    assert workload.launch.shared_bytes == "128 * 2"
-    assert workload.launch.grid == ("(B * T * C + 128 - 1) // 128",)
+    assert workload.launch.shared_bytes == "256"
+    assert workload.launch.grid == ("ceil_div(B * T * C, 128)",)
 
 
 @pytest.mark.parametrize(
     ("added", "block"),
     [
         ("    block_size = 32;\n", "32"),
-        ("    if (C > 64) { block_size = 32; }\n", "128"),
-        ("    block_size = block_size / 2;\n", "128"),
+        ("    if (C > 64) { block_size = 32; }\n", "32"),
+        ("    if (C > 6400) { block_size = 32; }\n", "128"),
+        ("    block_size = block_size / 2;\n", "64"),
     ],
-    ids=["whatever the caller gave", "in a branch", "from itself"],
+    ids=["whatever the caller gave", "in a branch", "in a branch that is not taken", "from itself"],
 )
 def test_a_parameter_that_the_launcher_sets_itself_has_that_value(added: str, block: str) -> None:
     text = FILE.replace("const int block_size) {\n", "int block_size) {\n" + added, 1)
@@ -117,7 +124,7 @@ def test_a_local_is_what_it_was_set_to_last_before_the_launch() -> None:
     text = FILE.replace(
         "    const int grid_size = (N * C + block_size - 1) / block_size;\n",
         "    int total = 3 * N * C;\n    int grid_size = total / block_size;\n    scale_all(out, grid_size);\n"
-        "    total = N * C;\n    if (C > 64) { total = 5; }\n    grid_size = total / block_size;\n",
+        "    total = N * C;\n    if (C > 6400) { total = 5; }\n    grid_size = total / block_size;\n",
     )
     text = text.replace("N, C);\n}\n\nvoid embed_any", "N, C);\n    grid_size = 7;\n}\n\nvoid embed_any")
     assert drafted(text, "embed").grid == ("B * T * C // 128",)
@@ -198,7 +205,7 @@ def test_block_sizes_that_a_benchmark_is_handed_are_followed(
     draft = drafted(text, "embed")
     assert draft.missing == () and dict(draft.dims) == {"B": 8, "T": 1024, "C": 768, "V": 50257}
     assert (draft.block, draft.blocks) == ((block,), several)
-    assert f"+ {block} - 1) // {block}" in draft.grid[0]
+    assert draft.grid == (f"ceil_div(B * T * C, {block})",)
 
 
 def test_a_buffer_that_is_cleared_before_the_launch_holds_zeros() -> None:
@@ -267,7 +274,7 @@ def test_a_buffer_that_only_the_launch_itself_is_handed_is_a_workspace(changes, 
         assert old in text
         text = text.replace(old, new)
     (seen,) = (a for a in drafted(text, "embed").arguments if a.name == "seen")
-    zeros = any(change is CLEARED for change in changes)
+    zeros = any("cudaMemset(seen, 0" in new or "cudaMemset(d_seen, 0" in new for _, new in changes)
     assert (seen.kind, seen.values) == (kind, "integers(0, 1)" if zeros else "")
 
 
@@ -293,10 +300,10 @@ FILLING = FILE.replace(
 def test_a_grid_that_fills_the_device_does_so_where_it_is_timed(
     found_by: str, named: str, sms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernel_lineage.workloads.cuda.names.multiprocessors", lambda: sms)
+    monkeypatch.setattr("kernel_lineage.workloads.following.sizes.multiprocessors", lambda: sms)
     draft = drafted(found_by + FILLING.replace("sms *", f"{named} *"), "embed")
     assert draft.missing == ()
-    assert draft.grid == ("multiProcessorCount * (2048 // 128)",)
+    assert draft.grid == ("multiProcessorCount * 16",)
     assert (draft.dims["multiProcessorCount"], draft.checked["multiProcessorCount"]) == (sms, 4)
     assert f"multiProcessorCount is {sms}: it depends on the device; checked with 4" in draft.assumed
 
@@ -308,7 +315,7 @@ def test_another_of_the_block_sizes_can_be_asked_for(tmp_path: Path) -> None:
         assert isinstance(draft, Draft)
         assert draft.block == (str(taken),)
         assert draft.blocks[0] == taken and sorted(draft.blocks) == [32, 64, 128, 256]
-        assert f"+ {taken} - 1) // {taken}" in draft.grid[0]
+        assert draft.grid == (f"ceil_div(B * T * C, {taken})",)
 
 
 def test_checked_sizes_are_the_files_own_halved() -> None:
@@ -341,7 +348,6 @@ def test_fewer_batches_are_checked_before_fewer_rows() -> None:
 @pytest.mark.parametrize(
     ("gone", "there", "missing"),
     [
-        ("    int C = 768;\n", "    int C = atoi(argv[1]);\n", "nothing tells atoi(argv[1])"),
         ("    embed<<<grid_size, block_size,", "    embed<<<grids(), block_size,", "the launch's grid"),
         ("embed<<<", "other<<<", "embed is not launched in embed.cu"),
     ],
@@ -353,6 +359,12 @@ def test_what_the_file_does_not_tell_is_said_and_never_made_up(gone: str, there:
     assert any(line.startswith("# not found: ") and missing in line for line in draft.text.splitlines())
     with pytest.raises(WorkloadError, match="not complete"):
         draft.workload()
+
+
+def test_a_size_that_the_user_of_a_program_gives_is_chosen(tmp_path: Path) -> None:
+    draft = drafted(FILE.replace("int C = 768;", "int C = atoi(argv[1]);"), "embed")
+    assert draft.chosen == ("C",)
+    assert "C is chosen: nothing tells it" in draft.assumed
 
 
 def test_a_range_that_nothing_tells_keeps_accesses_in_bounds() -> None:

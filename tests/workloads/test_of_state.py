@@ -110,7 +110,7 @@ def test_a_commit_is_drafted_as_it_was_not_as_the_work_tree_is(tmp_path: Path) -
         ("gone.cu", "scale", "gone.cu cannot be read: No such file or directory", False),
         ("types.h", "scale", "types.h holds no kernels", False),
         ("kernels/scale.cu", "shift", "has no kernel `shift`; its kernels: scale", False),
-        ("kernels/broken.cu", "scale", "nothing tells blocks()", True),
+        ("kernels/broken.cu", "scale", "nothing tells `blocks()`", True),
     ],
 )
 def test_what_cannot_be_drafted_says_why(

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kernel_lineage.kernels.cuda_constants import constants_in, end_of_value, of_one_meaning
 from kernel_lineage.kernels.cuda_outline import Declaration
-from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, one_line
+from kernel_lineage.kernels.cuda_text import Text, closing, one_line
 
 _IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ASSIGNED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*")
 _CONSTRUCTED = re.compile(rb"\b(dim3|uint3)\s+([A-Za-z_]\w*)\s*([({])")
-_CONSTANT = re.compile(rb"\b(?:const|constexpr)\s[^;=(){}]{0,120}?\b([A-Za-z_]\w*)\s*=\s*([^;{}]+);")
-_STATEMENT_END = re.compile(rb"[;,()\[\]{}]|(?<=\w)<(?![<=])")
 _WORDS_OF_CPP = frozenset(
     [
         "dim3",
@@ -70,7 +69,7 @@ class Definitions:
         code, start, end = self.text.code, function.head_end, function.end
         found = []
         for match in _ASSIGNED.finditer(code, start, end):
-            stop = _end_of_value(code, match.end(), end)
+            stop = end_of_value(code, match.end(), end)
             found.append(
                 (match.start(), match.group(1).decode(), one_line(self.text.data[match.end() : stop]))
             )
@@ -83,35 +82,6 @@ class Definitions:
 
     def _file(self) -> dict[str, str]:
         if self._of_file is None:
-            found: dict[str, str] = {}
-            twice: set[str] = set()
-            pairs = [
-                (m.group(1).decode(), one_line(self.text.data[slice(*m.span(2))])) for m in self._constants()
-            ]
-            pairs += [(m.name, m.body) for m in self.text.macros if m.parameters is None and m.body]
-            for name, value in pairs:
-                if found.setdefault(name, value) != value:
-                    twice.add(name)  # alternatives of `#if`: the text does not say which one holds
-            self._of_file = {name: value for name, value in found.items() if name not in twice}
+            outside = (c for c in constants_in(self.text.data) if c.is_outside)
+            self._of_file = {name: c.value for name, c in of_one_meaning(outside).items()}
         return self._of_file
-
-    def _constants(self) -> Iterable[re.Match[bytes]]:
-        return (m for m in _CONSTANT.finditer(self.text.code) if self._outside(m.start()))
-
-    def _outside(self, position: int) -> bool:
-        line = self.text.code.rfind(b"\n", 0, position) + 1
-        return not self.text.code[line : line + 1].isspace()
-
-
-def _end_of_value(code: bytes, position: int, end: int) -> int:
-    while match := _STATEMENT_END.search(code, position, end):
-        if match.group() in (b"(", b"[", b"{"):
-            close = closing(code, match.start(), end)
-        elif match.group() == b"<":
-            close = closing_angle(code, match.start(), end) or match.start()
-        else:
-            return match.start()
-        if close is None:
-            return match.start()
-        position = close + 1
-    return end

@@ -6,8 +6,8 @@ import ast
 import itertools
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
+from kernel_lineage.kernels.cuda_constants import whole_numbers_in
 from kernel_lineage.kernels.mechanisms.model import Site
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
@@ -16,12 +16,7 @@ TRITON_DEFAULTS = {"num_warps": 4, "num_stages": 3}
 """What Triton's CUDA back end uses where a launch says nothing (triton.backends.nvidia.compiler.CUDAOptions)."""
 
 _SUFFIX = re.compile(r"(?<=[0-9a-fA-F])[uUlL]+\b")
-_DEFINED = re.compile(
-    rb"^[ \t]*#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+(?P<value>[1-9]\d*|0[xX][0-9a-fA-F]+|0)[ \t]*(?://.*|/\*.*)?$"
-    rb"|\bconst(?:expr)?[ \t]+(?:unsigned[ \t]+)?(?:int|size_t|unsigned)[ \t]+(?P<name>\w+)[ \t]*="
-    rb"[ \t]*(?P<number>[1-9]\d*|0)[ \t]*;",
-    re.MULTILINE,
-)
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[1-9]\d*|0")
 _MAX_DEPTH = 16
 
 
@@ -74,15 +69,10 @@ def derived_facts(kernel: Kernel, facts: Facts) -> Facts:
     return Facts(known)
 
 
-@lru_cache(maxsize=64)
 def file_constants(data: bytes) -> Mapping[str, tuple[int, int]]:
-    """Names that a CUDA C++ file defines once as an integer (`#define TILE 32`, `const int TILE = 32;`): value and line."""
-    found: dict[str, set[tuple[int, int]]] = {}
-    for match in _DEFINED.finditer(data):
-        name, text = (match["macro"] or match["name"]).decode(), (match["value"] or match["number"]).decode()
-        line = data.count(b"\n", 0, match.start()) + 1
-        found.setdefault(name, set()).add((int(text, 0), line))
-    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+    """Names that a CUDA C++ file defines as one integer (`#define TILE 32`, `const int TILE = 32;`): value and line."""
+    found = whole_numbers_in(data).items()
+    return {name: (int(c.value, 0), c.line) for name, c in found if _NUMBER.fullmatch(c.value)}
 
 
 def launch_facts(kernel: Kernel) -> Facts:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.budget import MOST_LAUNCHES
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
-from kernel_lineage.workloads.cuda.draft import draft_from_site, with_what_it_calls
-from kernel_lineage.workloads.cuda.launcher import draft_of_launcher
-from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.launcher import draft_of_launcher
+from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.measured import with_measured_shapes
 from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.programs import ProgramError, device_text, program_from_file
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
-from kernel_lineage.workloads.state import Site, State
+from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.triton.draft import triton_drafts
 
@@ -66,7 +67,7 @@ def draft_of(
     drafts = [with_some_output(draft, target) for draft in drafts]
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
-    for likely in sorted(drafts, key=_openness)[:_RUN]:
+    for likely in sorted(drafts, key=_likelihood)[:_RUN]:
         best = with_answers(likely, answers)
         tried.append(with_measured_shapes(best, target, path, state.root) if measure else best)
         if not measure or not tried[-1].missing or _openness(likely)[0] or not likely.way:
@@ -126,7 +127,14 @@ def with_some_output(draft: Draft, target: Target) -> Draft:
 def _openness(draft: Draft) -> tuple[int, int, bool, bool, int]:
     """How much is left open: first what no run of the kernel can show. A launch of one size alone says less."""
     unseen = sum(not m.startswith((UNSHAPED, UNRANGED)) for m in draft.missing)
-    return (unseen, len(draft.missing), _unusable(draft), not draft.dims, len(draft.chosen))
+    untold = sum(n not in draft.told for n in draft.chosen)
+    return (unseen, len(draft.missing), _unusable(draft), not draft.dims, untold)
+
+
+def _likelihood(draft: Draft) -> tuple[int, bool, int, bool, int]:
+    """Where a draft stands among those that are run: a run may show shapes, and never an output that is not there."""
+    unseen, missing, unusable, is_single, untold = _openness(draft)
+    return (unseen, unusable, missing, is_single, untold)
 
 
 def _unusable(draft: Draft) -> bool:
@@ -150,36 +158,63 @@ def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
 
 def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
     if isinstance(kernel, Launcher):
-        yield draft_of_launcher(kernel, path, state.root)
+        yield draft_of_launcher(kernel, _unit(with_headers(path, state.root, data_of(kernel))), path.name)
         return
     if kernel.language is Language.TRITON:
         yield from triton_drafts(kernel, path, state.modules)
         return
-    sites = [Site(launch, kernel.source, path) for launch in kernel.launches if kernel.source is not None]
-    elsewhere = list(sites or state.launches_elsewhere(kernel.name))[:MOST_LAUNCHES]
-    for site in elsewhere:
-        yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
-    for place in dict.fromkeys((path, *(site.path for site in elsewhere))):
+    sites = [] if kernel.launches else list(islice(state.files_launching(kernel.name), MOST_LAUNCHES))
+    rooted = with_what_it_calls(kernel, path, (), state.root)
+    for place in dict.fromkeys((path, *sites)):
         data = kernel.source.data if place == path and kernel.source is not None else None
-        unit = _host_side(kernel.name, place, data, state)
-        yield from followed_drafts(kernel, unit, path.name, with_what_it_calls(kernel, path, (), state.root))
+        for unit in _host_sides(kernel.name, place, data, state):
+            for draft in followed_drafts(kernel, unit, path.name, rooted, state.block):
+                if place != path:
+                    where = f"the launch is that of {draft.way or 'a function'} in {place.name}"
+                    draft = replace(draft, assumed=(where, *draft.assumed))
+                yield draft
 
 
-def _host_side(kernel: str, place: Path, data: bytes | None, state: State) -> Unit:
-    """The text of a file with a launch, with the files whose functions call the one that launches."""
+def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> Iterator[Unit]:
+    """The text of a file with a launch, with the files whose functions call the one that launches.
+
+    Last, the programs that call it: each of them alone, as programs define the same names.
+    """
     text = with_headers(place, state.root, data)
     given = options_of(text, [kernel])
     # A kernel that the text's own options leave out is one of another build: its callers stand in any branch.
-    is_active = kernel not in text or kernel in unit_of(active_text(text, given)).kernels
+    is_active = kernel not in text or kernel in _unit(text, given).kernels
     callers: dict[Path, None] = {}
+    programs: dict[Path, None] = {}
     while True:
-        unit = unit_of(active_text(text, given) if is_active else text)
-        outer = unit.outermost(kernel) if len(callers) < _CALLERS_ABOVE * _CALLERS_BESIDE else ()
-        more = [p for p in state.files_calling(outer, place) if p not in callers][:_CALLERS_BESIDE]
-        if not more:
-            return unit
+        unit = _unit(text, given) if is_active else unit_of(text)
+        outer = unit.outermost(kernel)
+        calling = state.files_calling(outer, place)
+        own = [p for p in calling if state.is_program(p)]
+        meant = (p for p in own if state.includes_one_of(p, outer))
+        programs |= dict.fromkeys(p for p in meant if not outer & set(unit_of(state.text(p)).functions))
+        more = [p for p in calling if p not in callers and p not in own][:_CALLERS_BESIDE]
+        if not more or len(callers) >= _CALLERS_ABOVE * _CALLERS_BESIDE:
+            break
         callers |= dict.fromkeys(more)
         text = with_headers(place, state.root, data, callers)
+    yield unit
+    if is_active and unit_of(text).is_led_to(kernel) > unit.is_led_to(kernel):
+        yield unit_of(text)  # the branch in which it is launched is one of another build
+    for program in [*programs][:_CALLERS_BESIDE]:
+        text = with_headers(place, state.root, data, (*callers, program))
+        yield _unit(text, given) if is_active else unit_of(text)
+
+
+def _unit(text: str, given: Mapping[str, str] = MappingProxyType({})) -> Unit:
+    return unit_of(active_text(text, given))
+
+
+def with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
+    """The kernel beside the device functions of its headers, which may do its reading and writing."""
+    if kernel.source is None or b'#include "' not in kernel.source.data:
+        return kernel
+    return read(device_text(kernel, path, names, root).encode(), Language.CUDA).kernel(kernel.name) or kernel
 
 
 def _nothing(target: Target, path: Path, why: str) -> Draft:

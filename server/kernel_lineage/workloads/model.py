@@ -20,6 +20,8 @@ UNRANGED = "the range of the values of "
 """How what is missing of an index begins; the name follows."""
 UNTYPED = "nothing tells the dtype of "
 """How it is said that a type is assumed; the name follows."""
+WHOLE_RANGES = {"bool": "integers(0, 2)", "int8": "integers", "uint8": "integers"}
+"""Types whose values may all come: they are data, and no indices."""
 Role = Literal["input", "output", "inout"]
 """What a kernel does with a buffer."""
 

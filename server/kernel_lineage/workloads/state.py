@@ -11,24 +11,16 @@ from pathlib import Path
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.files import Target, kernel_in, source_of, target_in
 from kernel_lineage.workloads.triton.modules import Modules
 
 _MOST_FILES = 5000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MAIN = re.compile(rb"\bmain\s*\(")
 _SOURCES = (".cu", ".cc", ".cpp")
 _CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A launch, and the file that it stands in."""
-
-    launch: Launch
-    source: SourceFile
-    path: Path
 
 
 @dataclass(slots=True)
@@ -63,8 +55,8 @@ class State:
             self.sources[path] = source_of(self.root / path, called=path)
         return self.sources[path]
 
-    def launches_elsewhere(self, kernel: str) -> Iterator[Site]:
-        """The launches of a CUDA kernel in files other than its own, in the order of their paths."""
+    def files_launching(self, kernel: str) -> Iterator[Path]:
+        """The C++ files that launch a CUDA kernel, in the order of their paths."""
         name = kernel.encode()
         word = re.compile(rb"\b%s\b" % name)
         for path, data in self._launchers().items():
@@ -73,19 +65,8 @@ class State:
                 continue
             if language_of(str(path), data) is None:
                 continue
-            source = self._read(path, data)
-            yield from (Site(launch, source, path) for launch in source.launches if launch.kernel == kernel)
-
-    def callers_of(self, function: str) -> Iterator[SourceFile]:
-        """The C++ files that call a host function which one of their headers declares, in the order of their paths."""
-        name = function.encode()
-        word = re.compile(rb"\b%s\s*\(" % name)
-        found = {path: data for path, data in self._cpp().items() if name in data and word.search(data)}
-        names = {path.name.encode() for path in found}
-        for path, data in found.items():
-            included = {name.rsplit(b"/", 1)[-1] for name in _INCLUDED.findall(data)}
-            if included & names:
-                yield self._read(path, data)
+            if any(launch.kernel == kernel for launch in self._read(path, data).launches):
+                yield path
 
     def files_calling(self, functions: Collection[str], near: Path) -> list[Path]:
         """The source files besides `near` in which one of some functions is called, the nearest in the tree first."""
@@ -94,9 +75,8 @@ class State:
         names = [f.encode() for f in functions]
         called = re.compile(rb"\b(?:%s)\s*(?:<[^;(){}]*>\s*)?\(" % b"|".join(map(re.escape, names)))
         files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
-        # The sizes that a program's `main` goes through are read from its launches.
         texts = ((path, data) for path in files if any(name in (data := self._cpp()[path]) for name in names))
-        found = [path for path, data in texts if called.search(data) and not _MAIN.search(data)]
+        found = [path for path, data in texts if called.search(_COMMENT.sub(b" ", data))]
         here = near.resolve().parts
 
         def apart(path: Path) -> int:
@@ -104,6 +84,21 @@ class State:
             return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
         return sorted(found, key=apart)
+
+    def includes_one_of(self, path: Path, functions: Collection[str]) -> bool:
+        """Whether a C++ file includes one that names some functions: what it calls by their names are they."""
+        names = [f.encode() for f in functions]
+        declaring = {p.name.encode() for p, data in self._cpp().items() if any(n in data for n in names)}
+        included = _INCLUDED.findall(self._cpp().get(path, b""))
+        return any(name.rsplit(b"/", 1)[-1] in declaring for name in included)
+
+    def text(self, path: Path) -> str:
+        """The text of a C++ file, without its headers; "" for one that the state does not have."""
+        return self._cpp().get(path, b"").decode("utf-8", "replace")
+
+    def is_program(self, path: Path) -> bool:
+        """Whether a C++ file has a `main`."""
+        return _MAIN.search(self._cpp().get(path, b"")) is not None
 
     def _read(self, path: Path, data: bytes) -> SourceFile:
         if path not in self._parsed:

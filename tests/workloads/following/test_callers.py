@@ -73,7 +73,7 @@ def test_a_structure_is_filled_by_a_caller_in_another_file(tmp_path: Path) -> No
 
 
 def test_a_function_that_rounds_down_to_a_power_of_2_is_told_by_what_it_gives(tmp_path: Path) -> None:
-    assert _draft(tmp_path).block == ("min((next_power_of_2((cols + 1)) // 2), 64)",)
+    assert _draft(tmp_path).block == ("min(next_power_of_2(cols + 1) // 2, 64)",)
 
 
 def test_a_header_is_found_in_a_folder_beside_one_above(tmp_path: Path) -> None:

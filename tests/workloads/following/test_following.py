@@ -122,14 +122,14 @@ def test_a_program_is_drafted_through_its_own_functions(tmp_path: Path) -> None:
 def test_cuda_in_a_string_of_python_is_read_at_its_place(tmp_path: Path) -> None:
     text = f'import torch\nfrom torch.utils.cpp_extension import load_inline\nSOURCE = """{KERNELS}{EXTENSION}"""\n'
     draft = drafted(tmp_path, text, "product", "model.py")
-    assert draft.grid[1] == "((M + 7) // 8)"
+    assert draft.grid[1] == "ceil_div(M, 8)"
     kernel = State(tmp_path).kernel("model.py", "product")
     assert text.encode()[kernel.span.start :].startswith(b"__global__ void product")
 
 
 @pytest.mark.parametrize(
     ("count", "read"),
-    [("ceil((float)n / 64)", "ceil_div(n, 64)"), ("ceil(static_cast<double>(n) * 0.5 / 64)", "(-(-(")],
+    [("ceil((float)n / 64)", "ceil_div(n, 64)"), ("ceil(static_cast<double>(n) * 0.5 / 64)", "-(-(")],
 )
 def test_a_quotient_of_real_numbers_is_not_cut_off(tmp_path: Path, count: str, read: str) -> None:
     run = f"""void run(torch::Tensor x, torch::Tensor y) {{

@@ -57,7 +57,7 @@ def test_constants_and_types_of_traits_are_read_for_their_arguments(tmp_path: Pa
     draft = _draft(tmp_path, SOURCE)
     assert draft.template_arguments == ("Traits<128, true, float>",)
     assert draft.block == ("128",)
-    assert draft.grid == ("(((n + 128) - 1) // 128)",)
+    assert draft.grid == ("ceil_div(n, 128)",)
     assert draft.shared_bytes == str(128 * 16 + 2 * 8)
     assert next(a.dtype for a in draft.arguments if a.name == "x") == "float32"
 

@@ -33,7 +33,7 @@ def test_a_shape_is_built_from_the_sizes_of_a_tensor(tmp_path: Path) -> None:
         " at::Tensor y = at::empty(shape, x.options());"
         " copy<<<x.sizes().back(), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); return y; }",
     )
-    assert _shapes(draft) == {"x": ("m", "k"), "y": ("m", "(k // 2)", "n")}
+    assert _shapes(draft) == {"x": ("m", "k"), "y": ("m", "k // 2", "n")}
     assert draft.grid == ("k",)
 
 
@@ -76,5 +76,5 @@ def test_an_extent_that_a_check_says_by_an_expression_is_that_expression(tmp_pat
         " copy<<<y.size(0), y.size(1)>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); }",
     )
     assert _shapes(draft)["y"] is not None
-    assert _shapes(draft)["y"][1:] == ("(n // 2)",)  # type: ignore[index]
+    assert _shapes(draft)["y"][1:] == ("n // 2",)  # type: ignore[index]
     assert not draft.promises

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.checks import Checks, arguments_of
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import library_call
+from kernel_lineage.workloads.following.macros import DEEPEST, Macros
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.powers import TRIED, power_of_2
+from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.tensors import (
     OPTIONS,
     SIZES_OF,
@@ -23,8 +23,14 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_sizes,
     method_of_tensor,
 )
-from kernel_lineage.workloads.following.types import bytes_of
-from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, template_names
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
+from kernel_lineage.workloads.following.unit import (
+    HostCode,
+    HostParameter,
+    Unit,
+    bare_type,
+    template_names,
+)
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,
@@ -45,20 +51,11 @@ from kernel_lineage.workloads.following.values import (
     times,
 )
 
-_DEPTH = 24
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "checked_cast"})
 _CHECKS = re.compile(
     r"(?:TORCH|AT)_(?:INTERNAL_)?(?:CHECK|ASSERT)\w*|assert|TORCH_CHECK_\w+|CHECK_(?:EQ|NE|LT|LE|GT|GE)"
 )
 _DISPATCH = re.compile(r"\w*DISPATCH\w*")
-_ROUND = {
-    "scalar_t": "float",
-    "index_t": "int",
-    "scalar_t_0": "float",
-    "input_t": "float",
-    "opmath_t": "float",
-}
-"""Types that PyTorch's dispatch gives names to, where no tensor tells them."""
 _USUAL_TYPE = "float"
 
 
@@ -70,23 +67,36 @@ class Returned(Exception):  # noqa: N818
         self.value = value
 
 
-@lru_cache(maxsize=2048)
-def snippet(body: str) -> Node | None:
-    """The block of a macro's body; None where it is none."""
-    root = read(f"void f() {{ {body} ; }}".encode(), Language.CUDA).root
-    found = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
-    function = next(found, None)
-    return function.child_by_field_name("body") if function is not None else None
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A function on the way to the launch."""
+
+    function: HostCode
+    callee: str = ""
+    """By what its caller calls it: its name, a parameter that it was given as, or a function that it is handed to."""
+    arguments: tuple[str, ...] = ()
+    """Its arguments, as its caller writes them."""
 
 
-class Calls(Checks):
+class Calls(Macros):
     """Follows calls."""
 
-    _depth = 0
+    leading: frozenset[str] = frozenset()
+    """The names of functions and macros by which the kernel is launched."""
+
+    def __init__(self, unit: Unit, sizes: Sizes) -> None:
+        super().__init__(unit, sizes)
+        self.frames: list[Frame] = []
+        self._expanded: list[str] = []
+        """The macros around what is followed: in its own text a macro's name is no macro."""
 
     @abstractmethod
-    def run(self, node: Node, names: Names) -> None:
-        """Follow a statement."""
+    def parameter(self, parameter: HostParameter, names: Names) -> Value:
+        """What a caller gives of whom nothing is known."""
+
+    @abstractmethod
+    def entered(self, function: HostCode, names: Names) -> None:
+        """Note that a function is reached, with what its parameters are."""
 
     @abstractmethod
     def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
@@ -117,10 +127,15 @@ class Calls(Checks):
             first = listed.named_child(0) if listed is not None else None
             return self.cast(text_of(template).strip("<>"), self.value(first, names), names)
         macro = self.unit.macros.get(last)
-        if macro is not None and macro.parameters is not None and callee.type == "identifier":
-            return self._macro(macro, listed, names)
+        is_macro = macro is not None and last not in self._expanded and callee.type == "identifier"
+        if is_macro and macro is not None and macro.parameters is not None:
+            self._expanded.append(last)
+            try:
+                return self.in_place_of(macro, listed, names)
+            finally:
+                self._expanded.pop()
         if _DISPATCH.fullmatch(last) and last not in self.unit.functions:
-            return self._dispatched(last, listed, names)
+            return self.dispatched(last, listed, names)
         if _CHECKS.fullmatch(last) and last not in self.unit.functions:
             self.check(last, listed, names)
             return plain(0)
@@ -131,7 +146,13 @@ class Calls(Checks):
         given_nodes = arguments_of(listed)
         for function in functions:
             if function.of_host and _takes(function, len(given_nodes)):
-                return self.inlined(function, given_nodes, template, names)
+                return self.inlined(function, given_nodes, template, names, last)
+        for at, handed in enumerate(given_nodes):
+            for function in self.unit.functions.get(text_of(handed), ()) if last not in names.values else ():
+                rest = given_nodes[at + 1 :]
+                if function.name in self.leading and len(rest) == len(function.parameters):
+                    # Who is handed a function with all its arguments calls it with them.
+                    return self.inlined(function, rest, None, names, last)
         return self._library(written, last, template, given_nodes, node, names)
 
     def _chevrons(self, callee: Node, node: Node, names: Names) -> Value:
@@ -239,10 +260,10 @@ class Calls(Checks):
             words = re.findall(r"\w+", text_of(parameter))
             if words:
                 inner.values[words[-1]] = value
-        return self._body(called.node.child_by_field_name("body"), inner)
+        return self.body(called.node.child_by_field_name("body"), inner)
 
-    def _body(self, body: Node | None, names: Names) -> Value:
-        if self._depth >= _DEPTH or body is None:
+    def body(self, body: Node | None, names: Names) -> Value:
+        if self._depth >= DEEPEST or body is None:
             raise NotFollowed("calls that are nested too deeply")
         self._depth += 1
         try:
@@ -253,7 +274,9 @@ class Calls(Checks):
             self._depth -= 1
         return Opaque("a function that gives nothing")
 
-    def inlined(self, function: HostCode, nodes: list[Node], template: Node | None, names: Names) -> Value:
+    def inlined(
+        self, function: HostCode, nodes: list[Node], template: Node | None, names: Names, called: str = ""
+    ) -> Value:
         """What a function of the unit gives: its body is followed with the arguments."""
         inner = Names(self.unit_names(names))
         if template is not None:
@@ -263,6 +286,8 @@ class Calls(Checks):
         given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
         for parameter, node in zip(function.parameters, given_nodes, strict=False):
             value = self.either(node if node is not None else parameter.default, names)
+            if isinstance(value, Opaque) and function.name in self.leading:
+                value = self._by_its_parameter(value, parameter, inner)
             if parameter.type in function.template and parameter.type not in inner.types:
                 deduced = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""
                 if deduced:
@@ -281,17 +306,29 @@ class Calls(Checks):
             if parameter.stars and isinstance(inner.values.get(parameter.name), Opaque):
                 kind = self.type_named(parameter.type, inner)
                 inner.values[parameter.name] = self.unset(kind, parameter.stars, parameter.name)
-        result = self._body(function.body, inner)
+        self.frames.append(Frame(function, called, tuple(map(text_of, nodes))))
+        try:
+            self.entered(function, inner)
+            result = self.body(function.body, inner)
+        finally:
+            self.frames.pop()
         if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:
             return self._by_its_values(function, self.either(nodes[0], names)) or result
         return result
+
+    def _by_its_parameter(self, value: Opaque, parameter: HostParameter, names: Names) -> Value:
+        """A number that a function on the way is given and that cannot be followed: any that a caller may give."""
+        kind = self.type_named(parameter.type, names)
+        if parameter.stars or kind not in (*INTEGERS, *FLOATS, "bool"):
+            return value
+        return self.parameter(replace(parameter, default=None), names)
 
     def _by_its_values(self, function: HostCode, given: Value) -> Number | None:
         """What a function of one whole number gives that no expression says, by what it gives for many numbers."""
         if not isinstance(given, Number) or not given.whole or given.is_constant:
             return None
         name = function.parameters[0].name
-        results = [self._body(function.body, Names(Names(), {name: plain(n)})) for n in TRIED]
+        results = [self.body(function.body, Names(Names(), {name: plain(n)})) for n in TRIED]
         return power_of_2(results, given)
 
     def take_types(self, function: HostCode, names: Names) -> None:
@@ -302,62 +339,6 @@ class Calls(Checks):
             if name not in names.types and re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
                 names.types[name] = _USUAL_TYPE
                 self.sizes.say(f"{name} of {function.name} is taken to be {_USUAL_TYPE}: nothing tells it")
-
-    def _macro(self, macro: MacroCode, listed: Node | None, names: Names) -> Value:
-        given = [text_of(n) for n in arguments_of(listed)]
-        bound: dict[str, str] = {}
-        for at, name in enumerate(macro.parameters or ()):
-            if name.endswith("..."):
-                bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(given[at:])
-            else:
-                bound[name] = given[at] if at < len(given) else ""
-        body = macro.body
-        if bound:
-            pattern = "|".join(map(re.escape, bound))
-            body = re.sub(rf"(?<!#)#\s*({pattern})\b", lambda m: f'"{m[1]}"', body)
-            body = re.sub(rf"\b({pattern})\b", lambda m: bound[m[1]], body)
-        return self.expanded(re.sub(r"\s*##\s*", "", body), names)
-
-    def expanded(self, body: str, names: Names) -> Value:
-        block = snippet(body.strip().rstrip(";"))
-        if block is None or self._depth >= _DEPTH:
-            raise NotFollowed(f"`{body}`")
-        statements = [c for c in block.named_children if c.type != "comment"]
-        if len(statements) == 1 and statements[0].type == "declaration" and "=" not in body:
-            # `A * B` reads like the declaration of a pointer.
-            block = snippet(f"({body.strip().rstrip(';')})") or block
-            statements = [c for c in block.named_children if c.type != "comment"]
-        self._depth += 1
-        try:
-            if len(statements) == 1 and statements[0].type == "expression_statement":
-                inside_it = statements[0].named_children
-                return self.value(inside_it[0] if inside_it else None, names)
-            for statement in statements:
-                self.run(statement, names)
-        finally:
-            self._depth -= 1
-        return Opaque("a macro that gives nothing")
-
-    def _dispatched(self, name: str, listed: Node | None, names: Names) -> Value:
-        """A dispatch over types that PyTorch defines: what it is handed is followed with the first usual type."""
-        nodes = arguments_of(listed)
-        kind = "int" if "INDEX" in name else "float"
-        for node in nodes:
-            value = self.either(node, names) if node.type == "call_expression" else None
-            if isinstance(value, TypeName) and bytes_of(value.name) is not None:
-                kind = value.name
-                break
-        for node in nodes:
-            for inner in inside(node):
-                if inner.type != "lambda_expression":
-                    continue
-                around = Names(names)
-                around.types.update({n: t if n != "scalar_t" else kind for n, t in _ROUND.items()})
-                if "INDEX" in name:
-                    around.types["index_t"] = kind
-                self.sizes.say(f"the dispatch over types is followed with {kind}")
-                return self._body(inner.child_by_field_name("body"), around)
-        raise NotFollowed(f"`{name}`")
 
 
 def dim3(given: list[Value]) -> Record:

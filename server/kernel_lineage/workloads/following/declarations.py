@@ -50,15 +50,15 @@ _LIST = re.compile(
 """Types of parameters that are lists of whole numbers."""
 
 
+_INPUT = re.compile(r"(?:std::)?(?:ato(?:i|l|ll)|sto(?:i|l|ll|ul|ull)|strto(?:l|ll|ul|ull))\s*\(")
+"""Calls that read a number which the user of a program gives."""
+_COMPUTED = frozenset({"call_expression", "sizeof_expression"})
+"""What a number is made of that a program does not write out."""
 _OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
 
 
 class Declarations(Calls):
     """Follows declarations."""
-
-    function = ""
-    blocks: frozenset[str] = frozenset()
-    """Names of numbers of threads: they are no sizes of the data."""
 
     def parameter(self, parameter: HostParameter, names: Names) -> Value:
         """What a caller gives of whom nothing is known."""
@@ -104,7 +104,7 @@ class Declarations(Calls):
         return [self._whole(f"{name}_{at}") for at in range(count)]
 
     def _whole(self, name: str) -> Number:
-        if name.lower() in BLOCK_SIZES or name in self.blocks:
+        if name.lower() in BLOCK_SIZES or name in self.sizes.threads:
             self.sizes.say(f"{name} of {self.function} is taken to be {_THREADS}: nothing tells it")
             return plain(_THREADS)
         usual = next((n for part, n in _SMALL_NUMBERS if part in name.lower()), None)
@@ -131,7 +131,8 @@ class Declarations(Calls):
     def _do_declaration(self, node: Node, names: Names) -> None:
         written = text_of(node.child_by_field_name("type"))
         kind = self.type_named(bare_type(written), names)
-        fixed = "constexpr" in text_of(node).split("=")[0]
+        head = text_of(node).split("=")[0]
+        fixed = "constexpr" in head or ("const" in head and self.frames[-1].function.name != "main")
         for declarator in node.children_by_field_name("declarator"):
             name, stars = declared_name(declarator)
             bound = next(
@@ -151,7 +152,7 @@ class Declarations(Calls):
                 value = (
                     [] if stars or kind in self.unit.fields else self._array(declarator, kind, name, names)
                 )
-            named = self._named(value, value_node, name, kind, fixed)
+            named = self._named(value, value_node, name, kind, fixed, names)
             names.values[name] = named
 
     def _bind(self, bound: Node, value: Value, names: Names) -> None:
@@ -227,19 +228,30 @@ class Declarations(Calls):
             return self.whole_part(value)
         return value
 
-    def _named(self, value: Value, node: Node | None, name: str, kind: str, fixed: bool) -> Value:
+    def _is_variable(self, node: Node, names: Names) -> bool:
+        return node.type == "identifier" and names.holder(text_of(node)) is not None
+
+    def _named(
+        self, value: Value, node: Node | None, name: str, kind: str, fixed: bool, names: Names
+    ) -> Value:
         """A number that a program writes out as a dim of the variable's name; memory with the variable's name."""
         buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
         if buffer is not None and not buffer.name:
             buffer.name = name
+        if isinstance(value, Pointer) and value.buffer is None and not value.place:
+            value = replace(value, place=name)
+        if isinstance(value, Opaque) and kind in INTEGERS and node is not None:
+            return self.sizes.free(name) if _INPUT.match(text_of(node)) else value
         if not isinstance(value, Number):
             return value
         if value.text in self.sizes.nameless and name not in self.sizes.dims:
             self.sizes.equal.setdefault(value.text, name)
+        if value.text in self.sizes.lists:
+            return self.sizes.again(value.text, name, self.function)
         if not value.is_constant or not value.whole or isinstance(value.value, bool):
             return value
-        if fixed or self.function != "main" or kind not in (*INTEGERS, "auto") or name in self.blocks:
+        if fixed or self.function != "main" or kind not in (*INTEGERS, "auto") or value.value < 2:
             return value
-        if name.lower() in BLOCK_SIZES or value.value < 2 or node is None or node.type == "call_expression":
+        if node is None or any(n.type in _COMPUTED or self._is_variable(n, names) for n in inside(node)):
             return value
         return self.sizes.told(name, int(value.value), self.function)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -11,14 +10,13 @@ from kernel_gate.expressions import names as names_in
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
-from kernel_lineage.workloads.cuda.roles import roles_of
-from kernel_lineage.workloads.following.fields import alias_of, passed
+from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.launches import Given, Launched
-from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors, root_of
-from kernel_lineage.workloads.following.statements import Follower
+from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
-from kernel_lineage.workloads.following.unit import HostCode, Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit, bare_type
 from kernel_lineage.workloads.following.values import (
     Buffer,
     Number,
@@ -31,103 +29,105 @@ from kernel_lineage.workloads.following.values import (
     made,
     plain,
 )
-from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
-from kernel_lineage.workloads.promises import fitted_sizes
+from kernel_lineage.workloads.following.ways import names_in_order, names_used, way_to_launch
+from kernel_lineage.workloads.following.workspaces import is_workspace
+from kernel_lineage.workloads.following.written import tidy
+from kernel_lineage.workloads.model import (
+    NULL,
+    UNRANGED,
+    UNSHAPED,
+    WHOLE_RANGES,
+    Draft,
+    DraftArgument,
+    Role,
+)
 
 _ZEROS = "integers(0, 1)"
-_ROUNDS = 3
+_TAKEN = "float"
+"""What a type parameter stands for where no caller tells."""
+_WRITTEN = ("output", "inout")
 
 
-def followed_drafts(kernel: Kernel, unit: Unit, path_name: str, rooted: Kernel) -> Iterator[Draft]:
-    """The drafts of a kernel by each function that leads to its launch; `rooted` has the functions of its headers."""
-    leading = unit.leading_to(kernel.name)
-    for entry in unit.entries(kernel.name):
-        reached = _followed(unit, kernel.name, leading, entry)
+def followed_drafts(
+    kernel: Kernel, unit: Unit, path_name: str, rooted: Kernel, block: int | None = None
+) -> Iterator[Draft]:
+    """The drafts of a kernel by each function that leads to its launch; `rooted` has the functions of its headers.
+
+    `block` is the number of threads to take where a caller goes through several.
+    """
+    roles = roles_of(rooted)
+    ways = [(leading, entry) for leading in unit.launching(kernel.name) for entry in unit.entries(leading)]
+    for leading, entry in sorted(ways, key=lambda way: way[1].name != "main"):
+        reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
-            yield _draft(kernel, path_name, rooted, unit, *reached)
+            yield _draft(kernel, path_name, roles, unit, *reached)
 
 
-def _followed(
-    unit: Unit, kernel: str, leading: frozenset[str], entry: HostCode
-) -> tuple[Launched, Sizes] | None:
-    """The launch that a function comes to, with sizes that keep what is asked for on the way."""
-    asked = asked_of_tensors(entry)
-    given: Mapping[str, int] = {}
-    same: dict[str, str] = {}
-    result = None
-    for _ in range(_ROUNDS):
-        sizes = Sizes(given, same, asked)
-        launch = Follower(unit, sizes, kernel, leading).follow(entry)
-        if launch is None:
-            return result
-        result = launch, sizes
-        wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
-        asked = replace(asked, ranks={**asked.ranks, **wider})
-        broken = any(not condition.value for condition in sizes.promises.values())
-        if not sizes.equal and not broken and not wider:
-            break
-        for one, other in sizes.equal.items():
-            _join(same, one, other, sizes.nameless)
-        fitted = fitted_sizes(sizes.dims, tuple(sizes.promises))
-        if not sizes.equal and not wider and dict(fitted) == sizes.dims:
-            break
-        given = fitted
-    return result
-
-
-def _join(same: dict[str, str], one: str, other: str, nameless: set[str]) -> None:
-    """Two dims that are one: the one whose name the code gives stays."""
-    one, other = root_of(one, same), root_of(other, same)
-    if one == other:
-        return
-    if other in nameless and one not in nameless:
-        one, other = other, one
-    same[one] = other
-
-
-class _Gathered:
+class Gathered:
     """What is found while a launch is written down."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: Unit, sizes: Sizes, types: dict[str, str], launch: Launched) -> None:
+        self.unit, self.sizes = unit, sizes
+        self.has_list = bool(names_used(launch) & set(sizes.lists))
+        """Whether the launch has sizes that a caller goes through a list for."""
+        self.types = types
+        """Type parameter of a template → what it stands for, filled in as that is found."""
+        self.type_parameters: set[str] = set()
         self.missing: list[str] = []
         self.said: list[str] = []
         self.texts: list[str] = []
 
+    def expression(self, number: Number) -> str:
+        """A number as an expression."""
+        self.texts.append(tidy(number.text))
+        return self.texts[-1]
+
     def text(self, what: str, value: Value) -> str | None:
-        """A number as an expression; None, and a note of what is missing, for another value."""
+        """The same; None, and a note of what is missing, for another value."""
         if isinstance(value, Number):
-            self.texts.append(value.text)
-            return value.text
+            return self.expression(value)
         why = value.why if isinstance(value, Opaque) else "what it is"
         self.missing.append(f"{what}: nothing tells {why}")
         return None
 
+    def dims(self, arguments: tuple[DraftArgument, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
+        """The dims that are used, in the order of the shapes and values, and the promises over them."""
+        sizes = self.sizes
+        used = {name for text in self.texts for name in names_in_order(text)}
+        over = {tidy(p): names_in(p) for p in sizes.promises if _over(p, sizes.dims)}
+        while more := {n for names in over.values() if names & used for n in names - used}:
+            used |= more
+        texts = [
+            *(e for a in arguments for e in a.shape or ()),
+            *(str(a.value) for a in arguments if a.value),
+        ]
+        order = [n for text in texts for n in names_in_order(text)]
+        names = [n for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims]
+        return {n: sizes.dims[n] for n in names}, tuple(p for p, about in over.items() if about & used)
+
 
 def _draft(
-    kernel: Kernel, path_name: str, rooted: Kernel, unit: Unit, launch: Launched, sizes: Sizes
+    kernel: Kernel, path_name: str, roles: Mapping[str, Role], unit: Unit, launch: Launched, sizes: Sizes
 ) -> Draft:
-    found = _Gathered()
+    types = {t.name: given for t, given in zip(kernel.template_parameters, launch.template, strict=False)}
+    found = Gathered(unit, sizes, types, launch)
+    found.type_parameters = {t.name for t in kernel.template_parameters if t.type is None}
     grid = [t for v in launch.grid if (t := found.text("the launch's grid", v)) is not None]
     block = [t for v in launch.block if (t := found.text("the launch's block", v)) is not None]
     shared = found.text("the launch's shared bytes", launch.shared) or "0"
-    types = {t.name: given for t, given in zip(kernel.template_parameters, launch.template, strict=False)}
-    roles = roles_of(rooted)
+    for number in (v for v in launch.grid if isinstance(v, Number) and "//" in tidy(v.text)):
+        sizes.require(combined(">", number, plain(0)))
     given_parts = passed(kernel, launch, unit)
     arguments = tuple(
-        _argument(
-            p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), types, sizes, found, unit
-        )
+        argument_of(p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), found)
         for p in given_parts
     )
+    arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, found))
     for parameter in kernel.parameters[len(launch.arguments) :]:
         if parameter.default is None:
             found.missing.append(f"the value of {parameter.name}, which the launch does not give")
     template = _template(kernel, launch, types, found)
-    promises = tuple(p for p in sizes.promises if _over(p, sizes.dims))
-    used = {name for text in (*found.texts, *promises) for name in _names_in_order(text)}
-    order = [n for a in arguments for extent in a.shape or () for n in _names_in_order(extent)]
-    dims = {n: sizes.dims[n] for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims}
-    chosen = tuple(n for n in dims if n in sizes.chosen)
+    dims, promises = found.dims(arguments)
     return Draft(
         kernel.name,
         kernel.language,
@@ -139,18 +139,32 @@ def _draft(
         tuple(block) if len(block) == len(launch.block) else (),
         shared,
         template_arguments=template,
-        chosen=chosen,
+        chosen=tuple(n for n in dims if n in sizes.chosen),
+        told={n: sizes.lists[n] for n in dims if n in sizes.lists},
+        blocks=sizes.blocks,
         promises=promises,
         assumed=(*sizes.said, *found.said),
         missing=tuple(dict.fromkeys(found.missing)),
-        way=launch.function,
+        way=launch.frames[0].function.name,
         entry=qualified_name(kernel),
         has_fields=len(given_parts) != len(launch.arguments),
     )
 
 
-def _names_in_order(text: str) -> list[str]:
-    return re.findall(r"[A-Za-z_]\w*", text)
+def _with_workspaces(
+    kernel: str,
+    arguments: tuple[DraftArgument, ...],
+    parts: tuple[Passed, ...],
+    launch: Launched,
+    found: Gathered,
+) -> Iterator[DraftArgument]:
+    writes = {a.name: p.given.written for a, p in zip(arguments, parts, strict=True) if a.kind in _WRITTEN}
+    for argument in arguments:
+        others = [given for name, given in writes.items() if name != argument.name]
+        if argument.kind == "inout" and is_workspace(writes[argument.name], kernel, launch.frames, others):
+            found.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
+            argument = replace(argument, kind="scratch")
+        yield argument
 
 
 def _over(text: str, dims: Mapping[str, int]) -> bool:
@@ -160,75 +174,60 @@ def _over(text: str, dims: Mapping[str, int]) -> bool:
         return False
 
 
-def _argument(
-    parameter: Parameter,
-    given: Given,
-    role: str,
-    types: dict[str, str],
-    sizes: Sizes,
-    found: _Gathered,
-    unit: Unit,
-) -> DraftArgument:
-    value, name = given.value, parameter.name
-    dtype = _dtype(parameter, value, types, found, unit)
+def argument_of(parameter: Parameter, given: Given, role: str, found: Gathered) -> DraftArgument:
+    """One argument as far as it is known."""
+    value, name, sizes = given.value, parameter.name, found.sizes
+    dtype = _dtype(parameter, value, found)
     if not parameter.pointer:
         if isinstance(value, Number):
-            found.texts.append(value.text)
-            return DraftArgument(name, "scalar", dtype, value=_scalar(value, dtype))
+            return DraftArgument(name, "scalar", dtype, value=_scalar(value, dtype, found))
         if dtype is not None and dtype.startswith(("int", "uint")):
-            sizes.free(name)
-            found.texts.append(name)
-            return DraftArgument(name, "scalar", dtype, value=name)
+            return DraftArgument(name, "scalar", dtype, value=found.expression(sizes.free(name)))
         why = value.why if isinstance(value, Opaque) else "it"
         found.missing.append(f"the value of {name}, `{given.written}` at the launch: nothing tells {why}")
         return DraftArgument(name, "scalar", dtype)
-    pointer = value
-    if isinstance(pointer, Tensor):
-        pointer = Pointer(pointer.buffer)
-    if isinstance(pointer, Pointer) and pointer.buffer is None:
+    buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
+    if isinstance(value, Pointer) and buffer is None and not found.unit.may_be_set(value.place):
         found.said.append(f"{name} is null at the launch")
         return DraftArgument(name, NULL, dtype)
-    buffer = (
-        pointer.buffer if isinstance(pointer, Pointer) else pointer if isinstance(pointer, Buffer) else None
-    )
-    shape = _shape(value, buffer, dtype, sizes, found)
+    shape = _shape(value, buffer, dtype, found)
     if shape is None:
-        found.missing.append(f"{UNSHAPED}{name}: nothing allocates `{given.written}`")
-    values = ""
-    whole = dtype is not None and not dtype.startswith(("float", "bfloat"))
-    if buffer is not None and buffer.cleared and role != "output":
-        values = _ZEROS
-        found.said.append(f"{name} is cleared before the launch")
-    elif role != "output" and whole:
-        if buffer is not None and buffer.below is not None:
-            found.texts.append(buffer.below.text)
-            values = f"integers(0, {buffer.below.text})"
-        elif dtype in WHOLE_RANGES:
-            values = WHOLE_RANGES[dtype]
-            found.said.append(f"{name} is taken to hold any numbers of its type")
-        elif role == "input":
-            found.missing.append(f"{UNRANGED}{name}")
-        else:
-            values = "integers(0, 8)"
-            found.said.append(f"{name} is taken to hold numbers below 8")
+        why = f"nothing tells {buffer.untold}" if buffer is not None and buffer.untold else ""
+        why = why and f"bytes are allocated, and {why}"
+        found.missing.append(f"{UNSHAPED}{name}: {why or f'nothing allocates `{given.written}`'}")
+    values = _values(name, buffer, role, dtype, found) if role != "output" else ""
     return DraftArgument(name, role, dtype, shape, values)
 
 
-def _scalar(value: Number, dtype: str | None) -> str:
-    if (
-        dtype is not None
-        and dtype.startswith(("int", "uint"))
-        and isinstance(value.value, float)
-        and value.is_constant
-    ):
+def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, found: Gathered) -> str:
+    """What a buffer that is read holds before the launch."""
+    if buffer is not None and buffer.cleared:
+        found.said.append(f"{name} is cleared before the launch")
+        return _ZEROS
+    if dtype is None or dtype.startswith(("float", "bfloat")):
+        return ""
+    if buffer is not None and buffer.below is not None:
+        return f"integers(0, {found.expression(buffer.below)})"
+    if dtype in WHOLE_RANGES:
+        found.said.append(f"{name} is taken to hold any numbers of its type")
+        return WHOLE_RANGES[dtype]
+    if role == "input":
+        found.missing.append(f"{UNRANGED}{name}")
+        return ""
+    found.said.append(f"{name} is taken to hold numbers below 8")
+    return "integers(0, 8)"
+
+
+def _scalar(value: Number, dtype: str | None, found: Gathered) -> str:
+    is_whole = dtype is not None and dtype.startswith(("int", "uint"))
+    if is_whole and isinstance(value.value, float) and value.is_constant:
         return str(int(value.value))
-    return value.text
+    return found.expression(value)
 
 
-def _shape(
-    value: Value, buffer: Buffer | None, dtype: str | None, sizes: Sizes, found: _Gathered
-) -> tuple[str, ...] | None:
+def _shape(value: Value, buffer: Buffer | None, dtype: str | None, found: Gathered) -> tuple[str, ...] | None:
     """The extents of a buffer, from its tensor or from the bytes that are allocated."""
+    sizes = found.sizes
     offset = value.offset if isinstance(value, Pointer) else None
     if buffer is None or (offset is not None and not (offset.is_constant and offset.value == 0)):
         return None
@@ -245,23 +244,26 @@ def _shape(
             numbers = [*(Number(1, (f,)) for f in count.factors), *rest]
     else:
         return None
+    if any(n.is_constant and n.value == 0 for n in numbers):
+        return None
     for number in numbers:
         for factor in number.factors:
             if "-" in factor:
                 extent = made(evaluate_int(factor, sizes.dims), factor)
                 sizes.require(combined(">", extent, plain(0)))
-    texts = tuple(n.text for n in numbers) or ("1",)
-    found.texts.extend(texts)
-    return texts
+    names = {name for number in numbers for name in names_in_order(number.text)}
+    if found.has_list and not names & set(sizes.chosen):
+        # It is allocated once, for the largest of the sizes that the caller goes through.
+        return None
+    return tuple(map(found.expression, numbers)) or ("1",)
 
 
 _BYTES = {dtype: size for name, dtype in DTYPES.items() if (size := bytes_of(name)) is not None}
 
 
-def _dtype(
-    parameter: Parameter, value: Value, types: dict[str, str], found: _Gathered, unit: Unit
-) -> str | None:
+def _dtype(parameter: Parameter, value: Value, found: Gathered) -> str | None:
     """What a parameter is declared as, or what stands for its type parameter."""
+    types, unit = found.types, found.unit
     if parameter.dtype is not None:
         return parameter.dtype
     word = bare_type(parameter.type)
@@ -283,20 +285,25 @@ def _dtype(
         )
         found.said.append(f"{parameter.name}, a `void*`, is taken to point to {given}: nothing tells it")
         return given
+    if (name := bare_type(parameter.type)) in found.type_parameters:
+        types[name] = _TAKEN
+        found.said.append(f"{name} is taken to be {_TAKEN}: nothing tells it")
+        return DTYPES[_TAKEN]
     found.missing.append(f"the dtype of {parameter.name}: nothing tells what `{parameter.type}` is")
     return None
 
 
-def _template(kernel: Kernel, launch: Launched, types: dict[str, str], found: _Gathered) -> tuple[str, ...]:
+def _template(kernel: Kernel, launch: Launched, types: dict[str, str], found: Gathered) -> tuple[str, ...]:
     """The template's arguments, where the kernel is one."""
     result: list[str] = []
     for position, parameter in enumerate(kernel.template_parameters):
-        if position < len(launch.template):
-            result.append(launch.template[position])
-        elif parameter.name in types:
+        if parameter.name in types and (parameter.name in found.type_parameters):
             result.append(types[parameter.name])
+        elif position < len(launch.template):
+            result.append(launch.template[position])
         elif parameter.default is not None:
             break
         else:
             found.missing.append(f"the template argument {parameter.name}, which the launch does not give")
-    return tuple(result)
+    written = kernel.launches[0].template_arguments if kernel.launches else ()
+    return () if tuple(result) == tuple(written) else tuple(result)

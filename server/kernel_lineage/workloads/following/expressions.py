@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of, plain_type
@@ -21,7 +20,6 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Opaque,
     Pointer,
-    Tensor,
     Text,
     TypeName,
     Value,
@@ -58,8 +56,19 @@ def number_of(literal: str) -> Number:
     return plain(int(text, 8) if octal else int(text, 0))
 
 
+def _sets(node: Node, name: str) -> bool:
+    """Whether a statement assigns to a variable, or hands its address to a function."""
+    if node.type == "assignment_expression":
+        return text_of(node.child_by_field_name("left")) == name
+    listed = node.child_by_field_name("arguments") if node.type == "call_expression" else None
+    return listed is not None and any(text_of(c) == f"&{name}" for c in listed.named_children)
+
+
 class Expressions:
     """Follows the expressions of one unit."""
+
+    function = ""
+    """The function that is followed from."""
 
     def __init__(self, unit: Unit, sizes: Sizes) -> None:
         self.unit, self.sizes = unit, sizes
@@ -146,17 +155,25 @@ class Expressions:
         if name in self.unit.constants and name not in self._constants:
             self._constants.add(name)
             try:
-                return self.value(self.unit.constants[name], names)
+                value = self.value(self.unit.constants[name], names)
             finally:
                 self._constants.discard(name)
+            if self.function != "main" and name in self.unit.variables:
+                outside = self.unit_names(names)
+                outside.values[name] = value
+                self._set_elsewhere(name, outside)
+                return outside.values[name]
+            return value
         macro = self.unit.macros.get(name)
         if macro is not None and macro.parameters is None:
             return self.expanded(macro.body, names)
         if name in self.unit.globals:
             kind, stars = self.unit.globals[name]
-            found = self.unset(self.type_named(kind, names), stars, name)
-            self.unit_names(names).values[name] = found
-            return found
+            outside = self.unit_names(names)
+            outside.values[name] = self.unset(self.type_named(kind, names), stars, name)
+            if isinstance(outside.values[name], Opaque):
+                self._set_elsewhere(name, outside)
+            return outside.values[name]
         if name.startswith(("cudaSuccess", "CUDA_SUCCESS")):
             return plain(0)
         if name in SCALAR_KINDS:
@@ -164,6 +181,19 @@ class Expressions:
         if name.startswith("cuda") or name in self.unit.functions:  # a function that is handed to another one
             return Text(name)
         raise NotFollowed(f"`{name}`")
+
+    def _set_elsewhere(self, name: str, outside: Names) -> None:
+        """Give a variable outside of functions what the only statement of the unit that sets it gives it."""
+        found = [
+            node
+            for functions in self.unit.functions.values()
+            for function in functions
+            if function.of_host and name in function.words
+            for node in inside(function.body)
+            if _sets(node, name)
+        ]
+        if len(found) == 1:
+            self.either(found[0], outside)
 
     @staticmethod
     def unit_names(names: Names) -> Names:
@@ -264,9 +294,14 @@ class Expressions:
             return combined(operator, left, right)
         if isinstance(left, Buffer):
             left = Pointer(left, left.dtype)
+        if isinstance(left, Pointer) and left.buffer is None and isinstance(right, Number):
+            raise NotFollowed(f"`{written}`")
         if isinstance(left, Pointer) and isinstance(right, Number) and operator in ("+", "-"):
             offset = right if operator == "+" else times(right, plain(-1))
             return Pointer(left.buffer, left.dtype, combined("+", left.offset or plain(0), offset))
+        for side in (left, right):
+            if isinstance(side, Opaque):
+                raise NotFollowed(side.why)
         if operator in ("==", "!="):
             equal = self._equal(left, right)
             if equal is not None:
@@ -276,7 +311,8 @@ class Expressions:
     def _equal(self, left: Value, right: Value) -> bool | None:
         """Whether two values that are no numbers are the same; None where that is not known."""
         if isinstance(left, Pointer) and isinstance(right, Pointer):
-            return left.buffer is right.buffer
+            is_open = any(p.buffer is None and self.unit.may_be_set(p.place) for p in (left, right))
+            return None if is_open else left.buffer is right.buffer
         pair = [
             v.name if isinstance(v, TypeName) else v.text if isinstance(v, Text) else None
             for v in (left, right)
@@ -317,72 +353,6 @@ class Expressions:
             return made(taken.value, f"({then.text} if {test.text} else {otherwise.text})")
         return self.value(sides[0 if test.value else 1], names)
 
-    def _cast_expression(self, node: Node, names: Names) -> Value:
-        kind = text_of(node.child_by_field_name("type"))
-        return self.cast(kind, self.value(node.child_by_field_name("value"), names), names)
-
-    def cast(self, kind: str, value: Value, names: Names) -> Value:
-        """A value as another type."""
-        bare = self.type_named(bare_type(kind), names)
-        if "*" in kind:
-            inner = value
-            if isinstance(inner, Buffer):
-                inner = Pointer(inner, inner.dtype)
-            if isinstance(inner, Pointer) and bare not in ("void", "", "auto"):
-                if inner.buffer is not None and not inner.buffer.dtype:
-                    inner.buffer.dtype = bare
-                return Pointer(inner.buffer, bare, inner.offset)
-            if isinstance(inner, Number) and inner.is_constant and inner.value == 0:
-                return Pointer(None)
-            return inner
-        is_whole = (
-            bytes_of(bare) is not None and "float" not in bare and bare not in ("double", "half", "bool")
-        )
-        if isinstance(value, Number) and value.is_constant and is_whole:
-            return plain(int(value.value))
-        if isinstance(value, Number) and bare in ("float", "double"):
-            return (
-                plain(float(value.value)) if value.is_constant else replace(value, value=float(value.value))
-            )
-        if (
-            isinstance(value, Number)
-            and not value.whole
-            and bare.startswith(("int", "unsigned", "size_t", "long"))
-        ):
-            return self.whole_part(value)
-        return value
-
-    @staticmethod
-    def whole_part(value: Number) -> Number:
-        """A number over dims without its fraction."""
-        return made(int(value.value), f"({value.text}) // 1")
-
-    def _sizeof_expression(self, node: Node, names: Names) -> Value:
-        inner = node.child_by_field_name("type") or node.child_by_field_name("value")
-        written = text_of(inner).strip("() ")
-        base = self._element(inner, names)
-        if base is None and "*" in written:
-            return plain(8)
-        kind = self.type_named(bare_type(written), names)
-        size = bytes_of(base.dtype) if isinstance(base, (Pointer, Buffer, Tensor)) else bytes_of(kind)
-        if size is None:
-            record = self.unit.fields.get(kind)
-            if record is None:
-                raise NotFollowed(f"`{text_of(node)}`")
-            each = [8 if f.stars else bytes_of(self.type_named(f.type, names)) or 0 for f in record]
-            if 0 in each:
-                raise NotFollowed(f"`{text_of(node)}`")
-            return plain(-(-sum(each) // max(each)) * max(each))
-        return plain(size)
-
-    def _element(self, node: Node | None, names: Names) -> Value | None:
-        """The array of which an expression in `sizeof` names an element: `*x`, `x[0]`."""
-        while node is not None and node.type == "parenthesized_expression":
-            node = node.named_child(0)
-        if node is None or node.type not in ("pointer_expression", "subscript_expression"):
-            return None
-        return self.either(node.child_by_field_name("argument"), names)
-
     def _initializer_list(self, node: Node, names: Names) -> Value:
         return [self.either(c, names) for c in node.named_children if c.type != "comment"]
 
@@ -391,12 +361,3 @@ class Expressions:
 
     def _call_expression(self, node: Node, names: Names) -> Value:
         return self.call(node, names)
-
-    def _new_expression(self, node: Node, names: Names) -> Value:
-        kind = self.type_named(bare_type(text_of(node.child_by_field_name("type"))), names)
-        declarator = node.child_by_field_name("declarator")
-        size = None
-        if declarator is not None and (one := bytes_of(kind)) is not None:
-            count = self.either(declarator.child_by_field_name("length") or declarator.named_child(0), names)
-            size = times(count, plain(one)) if isinstance(count, Number) else None
-        return Pointer(Buffer("", size, dtype=kind), kind)

@@ -47,7 +47,7 @@ def followed_launch(
     that no argument tells, as the code before a change showed it.
     """
     leading = unit.leading_to(kernel.name)
-    for entry in reversed(unit.entries(kernel.name)):
+    for entry in reversed(unit.entries(leading)):
         sizes = Sizes({}, {}, asked_of_tensors(entry))
         launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
         if launch is None or len(launch.arguments) != len(order):

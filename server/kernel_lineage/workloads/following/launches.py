@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.workloads.following.calls import dim3
+from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.workloads.following.calls import Frame, dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.declarations import Declarations
+from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer, buffer_at, note_write
 from kernel_lineage.workloads.following.names import Names, fetched
+from kernel_lineage.workloads.following.unit import HostCode
 from kernel_lineage.workloads.following.values import (
+    Buffer,
     FieldReference,
     KernelName,
     NotFollowed,
     Number,
     Opaque,
+    Pointer,
     Record,
     Reference,
+    Tensor,
     Value,
     plain,
 )
@@ -41,7 +47,14 @@ class Launched:
     shared: Value
     arguments: tuple[Given, ...]
     template: tuple[str, ...]
-    function: str
+    frames: tuple[Frame, ...]
+    """The functions on the way, the first one first."""
+
+    @property
+    def numbers(self) -> Iterator[Number]:
+        """The numbers of all that is given, bytes and extents of buffers among them."""
+        for value in (*self.grid, *self.block, self.shared, *(given.value for given in self.arguments)):
+            yield from _numbers(value)
 
 
 class Reached(Exception):  # noqa: N818
@@ -53,12 +66,35 @@ class Reached(Exception):  # noqa: N818
 
 
 class Launches(Declarations):
-    """Follows host code up to a launch of its kernel."""
+    """Follows host code up to a launch of its kernel, or up to a function that is its target."""
 
     kernel = ""
+    passes = 0
+    """Launches that are passed over."""
+
+    def _reached(
+        self,
+        grid: tuple[Value, ...],
+        block: tuple[Value, ...],
+        shared: Value,
+        arguments: tuple[Given, ...],
+        template: tuple[str, ...] = (),
+    ) -> Value:
+        if self.passes:
+            self.passes -= 1
+            return plain(0)
+        raise Reached(Launched(grid, block, shared, arguments, template, tuple(self.frames)))
+
+    def entered(self, function: HostCode, names: Names) -> None:
+        if function.name == self.kernel and self.kernel not in self.unit.kernels:
+            one = (plain(1),)
+            given = (Given(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters)
+            self._reached(one, one, plain(0), tuple(given))
 
     def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
         if callee.name != self.kernel:
+            for argument in arguments_of(node.child_by_field_name("arguments")):
+                note_write(self.either(argument, names))
             return plain(0)
         chevrons = next(c for c in node.children if c.type == "kernel_call_syntax")
         shape = [c for c in chevrons.named_children if c.type != "comment"]
@@ -67,8 +103,23 @@ class Launches(Declarations):
         grid, block = (self._extents(self.either(n, names), text_of(n)) for n in shape[:2])
         shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
         listed = node.child_by_field_name("arguments")
-        given = tuple(Given(self.either(n, names), text_of(n)) for n in arguments_of(listed))
-        raise Reached(Launched(grid, block, shared, given, callee.template, self.function))
+        given = tuple(Given(self._given(n, names), text_of(n)) for n in arguments_of(listed))
+        return self._reached(grid, block, shared, given, callee.template)
+
+    def _given(self, node: Node, names: Names) -> Value:
+        """An argument; of one that cannot be followed what the function around the launch allocates for it."""
+        value = self.either(node, names)
+        if not isinstance(value, Opaque):
+            return value
+        for call in inside(self.frames[-1].function.body):
+            listed = arguments_of(call.child_by_field_name("arguments"))
+            if call.type != "call_expression" or len(listed) < 2:
+                continue
+            is_its = bare_pointer(text_of(listed[0])) == bare_pointer(text_of(node))
+            if is_its and text_of(call.child_by_field_name("function")) in ALLOCATORS:
+                size = self.either(listed[1], names)
+                return Pointer(Buffer(text_of(node), size if isinstance(size, Number) else None))
+        return value
 
     @staticmethod
     def _extents(value: Value, written: str) -> tuple[Value, ...]:
@@ -99,7 +150,8 @@ class Launches(Declarations):
             )
             shared = given[4] if len(given) > 4 else plain(0)
             grid, block = (self._extents(v, text_of(node)) for v in given[1:3])
-            raise Reached(Launched(grid, block, shared, arguments, given[0].template, self.function))
+            self._reached(grid, block, shared, arguments, given[0].template)
+            return True
         if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and len(given) >= 2:
             config, callee = _at(given[0]), given[1]
             if (
@@ -118,9 +170,22 @@ class Launches(Declarations):
                 self._extents(config.fields.get(f, Opaque(f"`{f}`")), f) for f in ("gridDim", "blockDim")
             )
             shared = config.fields.get("dynamicSmemBytes", plain(0))
-            raise Reached(Launched(grid, block, shared, arguments, callee.template, self.function))
+            self._reached(grid, block, shared, arguments, callee.template)
+            return True
         return False
 
 
 def _at(value: Value) -> Value | None:
     return fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+
+
+def _numbers(value: Value) -> Iterator[Number]:
+    if isinstance(value, Number):
+        yield value
+        return
+    buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
+    if buffer is not None:
+        yield from (n for n in (buffer.size, buffer.below) if n is not None)
+        yield from buffer.tensor.sizes.values() if buffer.tensor is not None else ()
+    for inner in value.fields.values() if isinstance(value, Record) else ():
+        yield from _numbers(inner)

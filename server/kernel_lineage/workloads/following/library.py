@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Mapping
 
 from kernel_lineage.workloads.following.expressions import DEVICE
@@ -14,6 +15,7 @@ from kernel_lineage.workloads.following.values import (
     FieldReference,
     NotFollowed,
     Number,
+    Opaque,
     Pointer,
     Record,
     Reference,
@@ -25,10 +27,11 @@ from kernel_lineage.workloads.following.values import (
     times,
 )
 
-_ALLOCATE = frozenset(
+ALLOCATORS = frozenset(
     {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc", "cudaMallocFromPoolAsync",
      "hipMalloc"}
 )  # fmt: skip
+"""Functions that make a buffer, their first argument."""
 _CEIL_DIV = frozenset(
     {"ceildiv", "cdiv", "divup", "divceil", "iceildiv", "roundupdiv", "divideroundup", "ceildivide"}
 )
@@ -55,6 +58,8 @@ def library_call(name: str, given: list[Value], sizes: Sizes) -> Value:
         if found is not None:
             return found
     if name.startswith(("cuda", "cu", "hip", "nccl", "C10_CUDA", "AT_CUDA")):
+        for value in given:
+            note_write(value)
         return plain(0)
     if name in ("move", "forward", "raw_pointer_cast", "ref", "cref") and given:
         return given[0]
@@ -69,6 +74,18 @@ def buffer_at(value: Value) -> Buffer | None:
         inner = fetched(value)
         return buffer_at(inner) if inner is not None else None
     return value if isinstance(value, Buffer) else value.buffer if isinstance(value, Pointer) else None
+
+
+def note_write(value: Value) -> None:
+    """Note that something that is not followed may have written to memory, so that it is no longer all zeros."""
+    buffer = buffer_at(value)
+    if buffer is not None:
+        buffer.cleared = False
+
+
+def bare_pointer(written: str) -> str:
+    """`&d_out`, `(void**)&d_out` and `d_out` → `d_out`."""
+    return re.sub(r"^\(\s*[\w\s]+\*+\s*\)", "", written.strip()).lstrip("&* ").strip()
 
 
 def clear(record: Record) -> None:
@@ -87,13 +104,15 @@ def _kept(place: Value, value: Value) -> None:
 
 def _memory(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
     """Functions that allocate, copy or set memory."""
-    if name in _ALLOCATE and len(given) >= 2:
+    if name in ALLOCATORS and len(given) >= 2:
         place, size = given[0], given[1]
         label, kind = "", ""
         if isinstance(place, (Reference, FieldReference)):
             before = fetched(place)
             label, kind = place.name, before.dtype if isinstance(before, Pointer) else ""
-        _kept(place, Pointer(Buffer(label, size if isinstance(size, Number) else None, dtype=kind), kind))
+        told = size if isinstance(size, Number) else None
+        untold = size.why if isinstance(size, Opaque) else ""
+        _kept(place, Pointer(Buffer(label, told, dtype=kind, untold=untold), kind))
         return plain(0)
     if name in ("malloc", "calloc", "aligned_alloc", "_aligned_malloc"):
         numbers = [g for g in given if isinstance(g, Number)]

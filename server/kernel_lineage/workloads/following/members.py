@@ -7,7 +7,7 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.workloads.following.expressions import Expressions
+from kernel_lineage.workloads.following.casts import Casts
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.unit import ClassCode, Unit, bare_type, declared_name
@@ -24,7 +24,7 @@ _WRAPPERS = frozenset({"type_descriptor", "dependent_type"})
 _SCOPES = frozenset({"std", "at", "c10", "torch", "cuda", "cub", "thrust"})
 
 
-class Members(Expressions):
+class Members(Casts):
     """Follows expressions and types that stand in classes."""
 
     def __init__(self, unit: Unit, sizes: Sizes) -> None:

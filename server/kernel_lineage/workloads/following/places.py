@@ -8,7 +8,9 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
+from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import INTEGERS
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     FieldReference,
     KernelName,
@@ -27,11 +29,20 @@ from kernel_lineage.workloads.following.values import (
 class Places(Members):
     """Follows what names a place, and what is put there."""
 
+    def __init__(self, unit: Unit, sizes: Sizes) -> None:
+        super().__init__(unit, sizes)
+        self.going: set[str] = set()
+        """Variables by which loops count that lead to the launch."""
+
     def _subscript_expression(self, node: Node, names: Names) -> Value:
         base = self.value(node.child_by_field_name("argument"), names)
         listed = node.child_by_field_name("indices") or node.child_by_field_name("index")
         index = listed.named_child(0) if listed is not None and listed.named_child_count else None
         if isinstance(base, list):
+            numbers = whole_numbers(base)
+            if len(numbers) > 1 and index is not None and text_of(index) in self.going:
+                list_name = text_of(node.child_by_field_name("argument"))
+                return self.sizes.of_list(list_name, numbers, self.function)
             at = self.number(index, names).value
             if not base:
                 raise NotFollowed(f"`{text_of(node)}`")
@@ -47,7 +58,7 @@ class Places(Members):
         raise NotFollowed(f"`{text_of(node)}`")
 
     def _field_expression(self, node: Node, names: Names) -> Value:
-        base = self.value(node.child_by_field_name("argument"), names)
+        base = self.either(node.child_by_field_name("argument"), names)
         name = text_of(node.child_by_field_name("field"))
         if isinstance(base, (Reference, FieldReference)):
             inner = fetched(base)
@@ -56,7 +67,10 @@ class Places(Members):
             return base[name == "second"]
         if isinstance(base, Record):
             if name in base.fields:
-                return base.fields[name]
+                value = base.fields[name]
+                if isinstance(value, Pointer) and value.buffer is None:
+                    return Pointer(None, value.dtype, place=f".{name}")
+                return value
             if base.type == "dim3" and name in "xyz":
                 return plain(1)
         if name == "multiProcessorCount":
@@ -93,6 +107,13 @@ class Places(Members):
         left, right = (node.child_by_field_name(side) for side in ("left", "right"))
         operator = text_of(node.child_by_field_name("operator"))
         value = self.either(right, names)
+        is_name = left is not None and left.type == "identifier" and operator == "="
+        if is_name and isinstance(value, Number) and value.text in self.sizes.lists:
+            value = self.sizes.again(value.text, text_of(left), self.function)
+        if is_name and isinstance(value, Opaque) and text_of(left) in self.sizes.dims:
+            # A size that the code tells, and then sets to what nothing tells: it stays a size of that name.
+            self.sizes.say(f"{text_of(left)} is set to `{text_of(right)}`: {value.why} is not followed")
+            value = names.get(text_of(left)) or value
         if operator != "=":
             value = self._updated(self.either(left, names), operator[:-1], value, text_of(node))
         self.store(left, value, names)
@@ -109,7 +130,9 @@ class Places(Members):
         if target is None:
             return
         if target.type == "identifier":
-            names.set(text_of(target), value)
+            name = text_of(target)
+            is_outside = name in self.unit.variables and names.holder(name) is None
+            (self.unit_names(names) if is_outside else names).set(name, value)
         elif target.type == "parenthesized_expression":
             self.store(target.named_child(0), value, names)
         elif target.type == "field_expression":
@@ -146,3 +169,10 @@ class Places(Members):
         value = self._updated(self.either(target, names), operator, plain(1), text_of(node))
         self.store(target, value, names)
         return value
+
+
+def whole_numbers(values: Value) -> tuple[int, ...]:
+    """The numbers of a list of constant whole numbers; none of another value."""
+    numbers = [v for v in values if isinstance(v, Number)] if isinstance(values, list) else []
+    whole = tuple(int(n.value) for n in numbers if n.is_constant and n.whole)
+    return whole if isinstance(values, list) and len(whole) == len(values) else ()

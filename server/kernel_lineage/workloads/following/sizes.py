@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kernel_gate.expressions import evaluate_int
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, multiprocessors
 from kernel_lineage.workloads.following.unit import HostCode
 from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, made, plain, product
@@ -27,6 +28,9 @@ _WINDOW = re.compile(r"^w$|weight|kernel|filter", re.IGNORECASE)
 _EDGE = 3
 _TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
 """Sizes while no better ones are known: all differ, none is large."""
+_SMALL_TRIAL = 4
+_USUAL_THREADS = 128
+_USUAL_EDGE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,13 @@ def asked_of_tensors(function: HostCode) -> Asked:
     return Asked(ranks, names)
 
 
+def _usual(numbers: tuple[int, ...]) -> int:
+    """Of several numbers of threads a usual one; of edges of square blocks 16."""
+    if _USUAL_EDGE in numbers and max(numbers) < _USUAL_THREADS:
+        return _USUAL_EDGE
+    return min((n for n in numbers if n >= _USUAL_THREADS), default=max(numbers))
+
+
 def root_of(name: str, same: Mapping[str, str]) -> str:
     """The dim that stands for all that equal it."""
     while name in same:
@@ -88,6 +99,16 @@ class Sizes:
     """Tensor → how many extents it has at least, as they are asked for on the way."""
     equal: dict[str, str] = field(default_factory=dict)
     """Dim → a dim that a check says is the same."""
+    threads: Mapping[str, bool] = field(default_factory=dict)
+    """Names of numbers of threads, which are no sizes of the data → whether the block is written with it."""
+    wanted_block: int | None = None
+    """The number of threads to take where a caller goes through several; None for a usual one."""
+    blocks: tuple[int, ...] = ()
+    """The numbers of threads that a caller goes through, the one that is taken first."""
+    lists: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Dim → the sizes that a caller goes through."""
+    copies: dict[str, str] = field(default_factory=dict)
+    """Dim that is set to one of such sizes → the dim that it is set to."""
 
     def say(self, what: str) -> None:
         """Note a conclusion, once."""
@@ -100,9 +121,32 @@ class Sizes:
         if not name.isidentifier():
             return self._expression(name)
         if name not in self.dims:
-            self.dims[name] = self.given.get(name, _TRIAL[len(self.dims) % len(_TRIAL)])
+            trial = _SMALL_TRIAL if stays_small(name) else _TRIAL[len(self.dims) % len(_TRIAL)]
+            self.dims[name] = self.given.get(name, trial)
             self.chosen[name] = None
         return dim(name, self.dims[name])
+
+    def of_list(self, name: str, numbers: tuple[int, ...], where: str) -> Number:
+        """A number that a caller goes through a list for: a number of threads, or a dim."""
+        name = root_of(name, self.same)
+        usual = self.wanted_block if self.wanted_block in numbers else _usual(numbers)
+        if name in self.threads:
+            self.blocks = (usual, *sorted({*numbers} - {usual})) if self.threads[name] else self.blocks
+            self.say(f"{name} is one of {', '.join(map(str, numbers))} in {where}; {usual} is taken")
+            return plain(usual)
+        if name not in self.dims:
+            self.dims[name] = self.given.get(name, usual)
+            self.chosen[name], self.lists[name] = None, tuple(sorted(set(numbers)))
+            self.say(f"{name} is one of {', '.join(map(str, numbers))} in {where}")
+        return dim(name, self.dims[name])
+
+    def again(self, listed: str, name: str, where: str) -> Number:
+        """A variable that is set to a number of a list: a dim of its own, so that several are told apart."""
+        numbers = self.lists[listed]
+        number = self.of_list(name, numbers, where)
+        if number.text != listed:
+            self.copies[name] = self.copies.get(listed, listed)
+        return number
 
     def _expression(self, text: str) -> Number:
         """What a check says that a dim equals, over the dims that stay."""
@@ -114,12 +158,18 @@ class Sizes:
         return made(value, re.sub(r"[A-Za-z_]\w*", lambda m: texts.get(m[0], m[0]), text))
 
     def told(self, name: str, size: int, where: str) -> Number:
-        """A dim that the code gives a size; with the function's name where another one has the name already."""
+        """A dim that the code gives a size; with the function's name where another one has the name already.
+
+        A number of threads stays a number.
+        """
+        if name in self.threads:
+            return plain(size)
         if name in self.dims and self.dims[name] != size and name not in self.given:
             name = f"{name}_{where}"
         if name not in self.dims:
             self.dims[name] = self.given.get(name, size)
-            self.say(f"{name} is {size} in {where}")
+            kept = self.dims[name]
+            self.say(f"{name} is {size} in {where}" + (f"; {kept} keeps its checks" if kept != size else ""))
         return dim(name, self.dims[name])
 
     def multiprocessors(self) -> Number:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.workloads.following.calls import Returned
+from kernel_lineage.workloads.following.calls import Frame, Returned
 from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.places import whole_numbers
 from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.unit import (
     HostCode,
     Unit,
@@ -21,6 +24,7 @@ from kernel_lineage.workloads.following.unit import (
     words_in,
 )
 from kernel_lineage.workloads.following.values import (
+    Buffer,
     NotFollowed,
     Number,
     Opaque,
@@ -43,10 +47,11 @@ class _Left(Exception):  # noqa: N818
 class Follower(Launches):
     """Follows one function of a unit until it launches a kernel."""
 
-    def __init__(self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str]) -> None:
+    def __init__(
+        self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str], passes: int = 0
+    ) -> None:
         super().__init__(unit, sizes)
-        self.kernel, self.leading = kernel, leading
-        self.blocks = unit.threads
+        self.kernel, self.leading, self.passes = kernel, leading, passes
         self.steps = 0
 
     def follow(self, entry: HostCode, taken: Mapping[str, Value] | None = None) -> Launched | None:
@@ -56,8 +61,12 @@ class Follower(Launches):
         self.take_types(entry, names)
         for parameter in entry.parameters:
             given = (taken or {}).get(parameter.name)
+            if entry.name == "main" and parameter.type in INTEGERS:
+                given = plain(1)  # the program is run without arguments
             names.values[parameter.name] = given if given is not None else self.parameter(parameter, names)
+        self.frames = [Frame(entry)]
         try:
+            self.entered(entry, names)
             self.run(entry.body, names)
         except Reached as reached:
             return reached.launch
@@ -119,7 +128,7 @@ class Follower(Launches):
         then, otherwise = (node.child_by_field_name(side) for side in ("consequence", "alternative"))
         test = self.either(condition, names)
         known = test if isinstance(test, Number) else None
-        if isinstance(test, Pointer):
+        if isinstance(test, Pointer) and (test.buffer is not None or not self.unit.may_be_set(test.place)):
             known = plain(test.buffer is not None)
         there, here = self._leads(otherwise), self._leads(then)
         if here != there:
@@ -149,10 +158,26 @@ class Follower(Launches):
         """Note that a condition holds, where it can be told what it says."""
         if condition is None or condition.named_child_count == 0:
             return
+        node = condition.named_child(condition.named_child_count - 1) or condition
+        self._give_memory(node, names)
         try:
-            self.hold(condition.named_child(condition.named_child_count - 1) or condition, names)
+            self.hold(node, names)
         except NotFollowed as error:
             self.sizes.say(f"`{text_of(condition)}` is taken to hold: nothing tells {error}")
+
+    def _give_memory(self, condition: Node, names: Names) -> None:
+        """Let null pointers be none that a condition asks for, as it holds on the way to the launch."""
+        sides = [condition.child_by_field_name(side) for side in ("left", "right")]
+        operator = text_of(condition.child_by_field_name("operator"))
+        for node in sides if operator == "&&" else ():
+            if node is not None:
+                self._give_memory(node, names)
+        asked = condition if condition.type == "identifier" else sides[0] if operator == "!=" else None
+        if asked is None or asked.type != "identifier":
+            return
+        value, name = names.get(text_of(asked)), text_of(asked)
+        if isinstance(value, Pointer) and value.buffer is None:
+            names.set(name, replace(value, buffer=Buffer(name)))
 
     def _branch(self, node: Node | None, names: Names) -> None:
         if node is not None:
@@ -164,6 +189,8 @@ class Follower(Launches):
         first = node.child_by_field_name("initializer")
         if first is not None:
             (self.run if first.type == "declaration" else self.either)(first, inner)
+        if self._leads(node.child_by_field_name("body")):
+            self.going |= set(inner.values)
         self._loop(node, node.child_by_field_name("condition"), node.child_by_field_name("update"), inner)
 
     def _do_while_statement(self, node: Node, names: Names) -> None:
@@ -177,7 +204,10 @@ class Follower(Launches):
         body = node.child_by_field_name("body")
         inner = Names(names)
         name, _ = declared_name(node.child_by_field_name("declarator"))
-        if isinstance(values, list) and values:
+        numbers = whole_numbers(values)
+        if len(numbers) > 1 and self._leads(body):
+            inner.values[name] = self.sizes.of_list(name, numbers, self.function)
+        elif isinstance(values, list) and values:
             inner.values[name] = values[0]
         elif not self._leads(body):
             self._forget(body, names)
@@ -203,6 +233,9 @@ class Follower(Launches):
         for _ in range(1 if self._leads(body) else _ROUNDS):
             test = self.either(condition, names)
             holds = bool(test.value) if isinstance(test, Number) else self._leads(body)
+            if isinstance(test, Number) and not test.is_constant and self._leads(body):
+                self.sizes.require(test)
+                holds = True
             if not holds:
                 return
             if not self._round(body, names):
@@ -241,18 +274,19 @@ class Follower(Launches):
             if node.type == "binary_expression" and text_of(node.child_by_field_name("operator")) == "%":
                 bound = self.either(node.child_by_field_name("right"), names)
                 return bound if isinstance(bound, Number) and bound.whole else None
+        counted = condition.child_by_field_name("left") if condition is not None else None
+        if condition is not None and value is not None and text_of(value) == text_of(counted):
+            bound = self.either(condition.child_by_field_name("right"), names)
+            return bound if isinstance(bound, Number) else None
         found = self.either(value, names)
         if isinstance(found, Number) and found.whole and found.is_constant and found.value >= 0:
             return plain(int(found.value) + 1)
-        if value is not None and value.type == "identifier" and condition is not None:
-            bound = self.either(condition.child_by_field_name("right"), names)
-            return bound if isinstance(bound, Number) else None
         return None
 
     def _do_switch_statement(self, node: Node, names: Names) -> None:
         value = self.either(node.child_by_field_name("condition"), names)
         body = node.child_by_field_name("body")
-        cases = [c for c in body.named_children if c.type == "case_statement"] if body is not None else []
+        cases = list(_cases(body)) if body is not None else []
         chosen = next((c for c in cases if self._is_case(c, value, names)), None)
         leading = [c for c in cases if self._leads(c)]
         if leading and (chosen is None or chosen not in leading):
@@ -260,7 +294,7 @@ class Follower(Launches):
         for case in cases[cases.index(chosen) :] if chosen is not None else ():
             label = case.child_by_field_name("value")
             try:
-                for child in case.named_children:
+                for child in case.named_children if case.type == "case_statement" else (case,):
                     if label is None or child.id != label.id:
                         self.run(child, names)
             except _Left:
@@ -269,13 +303,22 @@ class Follower(Launches):
     def _is_case(self, case: Node, value: Value, names: Names) -> bool:
         label = case.child_by_field_name("value")
         if label is None:
-            return True
+            return case.type == "case_statement"
         found = self.either(label, names)
         if isinstance(found, Number) and isinstance(value, Number):
             return found.value == value.value
         if isinstance(found, (TypeName, Text)) and isinstance(value, (TypeName, Text)):
             return found == value
         return False
+
+
+def _cases(node: Node) -> Iterator[Node]:
+    """The cases of a switch, those in branches of the preprocessor too, and what such branches have after a case."""
+    for child in node.named_children:
+        if child.type.startswith("preproc_") and any(n.type == "case_statement" for n in inside(child)):
+            yield from _cases(child)
+        else:
+            yield child
 
 
 def _leaves(node: Node) -> bool:

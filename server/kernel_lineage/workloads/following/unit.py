@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from tree_sitter import Node, Query, QueryCursor
+from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.kernels.cuda_nodes import grammar
+from kernel_lineage.kernels.cuda_text import Macro
+from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 
-_DEFINE = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)\n]*\))?((?:[^\\\n]|\\\r?\n|\\.)*)$", re.MULTILINE
-)
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
 )
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BLOCK_NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -56,16 +55,6 @@ class HostCode:
 
 
 @dataclass(frozen=True, slots=True)
-class MacroCode:
-    """A macro."""
-
-    name: str
-    parameters: tuple[str, ...] | None
-    """None for one that takes no brackets."""
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
 class ClassCode:
     """A struct or class, of which a host function may ask static constants and types."""
 
@@ -82,11 +71,13 @@ class Unit:
     text: str
     root: Node
     functions: dict[str, list[HostCode]] = field(default_factory=dict)
-    macros: dict[str, MacroCode] = field(default_factory=dict)
+    macros: dict[str, Macro] = field(default_factory=dict)
     fields: dict[str, tuple[HostParameter, ...]] = field(default_factory=dict)
     """Struct → its plain fields."""
     constants: dict[str, Node] = field(default_factory=dict)
     """Variables outside of functions that are set where they are declared; enumerators."""
+    variables: set[str] = field(default_factory=set)
+    """Those outside of functions that are not const."""
     types: dict[str, str] = field(default_factory=dict)
     """Alias → the type that it stands for."""
     globals: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -95,17 +86,44 @@ class Unit:
     """Struct or class → its body; of a specialisation by its name with the arguments."""
     enums: set[str] = field(default_factory=set)
     kernels: frozenset[str] = frozenset()
-    threads: frozenset[str] = frozenset()
-    """Names that blocks are written with, and names that those are set to."""
+    _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
     def leading_to(self, kernel: str) -> frozenset[str]:
-        """The names of functions and macros by which a kernel is launched, its own among them."""
+        """The names of host functions and macros by which a kernel is launched, its own among them."""
         found = {kernel}
-        words = {n: frozenset().union(*(f.words for f in fs)) for n, fs in self.functions.items()}
+        words = {
+            n: frozenset().union(*(f.words for f in fs if f.of_host)) for n, fs in self.functions.items()
+        }
         words |= {m.name: frozenset(_BLOCK_NAMES.findall(m.body)) for m in self.macros.values()}
         while more := {n for n, inner in words.items() if n not in found and inner & found}:
             found |= more
         return frozenset(found)
+
+    def gives_address(self, name: str, is_field: bool) -> bool:
+        """Whether some statement gives a variable, or a field of that name, an address: it is not null on all ways."""
+        if (name, is_field) not in self._addresses:
+            place = rf"\w+(?:->|\.)\s*{re.escape(name)}\b"
+            ways = [rf"&\s*{place}(?!\s*(?:\[|->|\.))", rf"\b[A-Z][A-Z0-9_]+\(\s*{place}"]
+            ways.append(rf"{place}\s*=(?!=|\s*(?:NULL|nullptr|0)\b)")
+            texts = ways if is_field else [rf"&\s*{re.escape(name)}\b"]
+            self._addresses[name, is_field] = re.search("|".join(texts), self.text) is not None
+        return self._addresses[name, is_field]
+
+    def may_be_set(self, place: str) -> bool:
+        """Whether what is kept in a variable or field (`.name`) may have an address although it was null at first."""
+        return bool(place) and self.gives_address(place.removeprefix("."), place.startswith("."))
+
+    def is_led_to(self, kernel: str) -> tuple[bool, bool]:
+        """Whether some function leads to a kernel, and whether a program's `main` does."""
+        hosts = self.entries(self.leading_to(kernel))
+        return bool(hosts), any(f.name == "main" for f in hosts)
+
+    def launching(self, kernel: str) -> list[frozenset[str]]:
+        """For each function that launches a kernel: the names by which it is called, its own and the kernel's too."""
+        direct = {
+            f.name: None for fs in self.functions.values() for f in fs if f.of_host and kernel in f.words
+        }
+        return [self.leading_to(name) | {kernel} for name in direct] or [self.leading_to(kernel)]
 
     def outermost(self, kernel: str) -> frozenset[str]:
         """The functions that lead to a kernel and that nothing here calls; none where a program's `main` does."""
@@ -115,12 +133,11 @@ class Unit:
         names = {f.name for f in hosts}
         return frozenset() if "main" in names else frozenset(names - called)
 
-    def entries(self, kernel: str) -> list[HostCode]:
+    def entries(self, leading: frozenset[str]) -> list[HostCode]:
         """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
 
         Templates only where there is nothing else: who calls them stands in another file.
         """
-        leading = self.leading_to(kernel)
         hosts = [f for n, fs in self.functions.items() if n in leading for f in fs]
         hosts = [f for f in hosts if f.of_host and f.words & leading]
         hosts = [f for f in hosts if not f.template] or hosts
@@ -138,33 +155,10 @@ def unit_of(text: str) -> Unit:
     source = read(text.encode(), Language.CUDA)
     unit = Unit(text, source.root) if source.root is not None else _nothing()
     unit.kernels = frozenset(k.name for k in source.kernels)
-    for match in _DEFINE.finditer(text):
-        given = match[2]
-        names = tuple(n.strip() for n in given[1:-1].split(",") if n.strip()) if given is not None else None
-        body = re.sub(r"\\\r?\n", "\n", match[3])
-        body = re.sub(r"//[^\n]*|/\*.*?\*/", " ", body, flags=re.DOTALL).strip()
-        unit.macros[match[1]] = MacroCode(match[1], names, body)
+    unit.macros.update((m.name, m) for m in layers(text.encode()).macros)
     for node in _outside(unit.root):
         _keep(node, unit)
-    unit.threads = _threads(unit.root)
     return unit
-
-
-def _threads(root: Node) -> frozenset[str]:
-    captured = QueryCursor(_launches_and_values()).captures(root)
-    shapes = [c.named_children for c in captured.get("launch", ())]
-    blocks = [[n for n in shape if n.type != "comment"][1:2] for shape in shapes]
-    found = {word for shape in blocks for node in shape for word in words_in(node)}
-    for node in sorted(captured.get("value", ()), key=lambda n: n.start_byte):
-        if declared_name(node)[0] in found:
-            value = node.child_by_field_name("value")
-            found |= words_in(value) if value is not None else frozenset()
-    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}
-
-
-@cache
-def _launches_and_values() -> Query:
-    return Query(grammar(), "(kernel_call_syntax) @launch (init_declarator) @value")
 
 
 def _nothing() -> Unit:
@@ -206,6 +200,8 @@ def _keep(node: Node, unit: Unit) -> None:
         for declarator in node.children_by_field_name("declarator"):
             value = declarator.child_by_field_name("value")
             variable, stars = declared_name(declarator)
+            if "const" not in text_of(node).split("=")[0]:
+                unit.variables.add(variable)
             if value is not None and variable:
                 unit.constants[variable] = value
             elif variable and declarator.type != "function_declarator":
@@ -277,13 +273,13 @@ def _keep_enumerators(node: Node, unit: Unit) -> None:
         else:
             # One without a value is one more than the one before it.
             text = f"{text_of(before)} + {after}" if before is not None else str(after)
-            unit.macros.setdefault(name, MacroCode(name, None, text))
+            unit.macros.setdefault(name, Macro(name, None, text, 0, 0))
         after += 1
 
 
 def words_in(node: Node) -> frozenset[str]:
     """The names in a piece of code."""
-    return frozenset(_BLOCK_NAMES.findall(text_of(node)))
+    return frozenset(_BLOCK_NAMES.findall(_COMMENT.sub(" ", text_of(node))))
 
 
 def bare_type(written: str) -> str:

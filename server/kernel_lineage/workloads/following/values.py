@@ -198,6 +198,8 @@ class Buffer:
     cleared: bool = False
     below: Number | None = None
     """What all its values, whole numbers from 0, are smaller than."""
+    untold: str = ""
+    """What nothing tells of its bytes, where they are not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,8 @@ class Pointer:
     dtype: str = ""
     offset: Number | None = None
     """Elements, where it does not point to the first one."""
+    place: str = ""
+    """The variable or field that a null pointer was read from, a field with a dot before it."""
 
 
 @dataclass(slots=True, eq=False)

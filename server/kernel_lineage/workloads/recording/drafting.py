@@ -9,11 +9,19 @@ from dataclasses import dataclass, field, replace
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
-from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
+from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.model import CONSTANT, NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Structure
+from kernel_lineage.workloads.model import (
+    CONSTANT,
+    NULL,
+    UNRANGED,
+    UNSHAPED,
+    WHOLE_RANGES,
+    Draft,
+    DraftArgument,
+    Structure,
+)
 from kernel_lineage.workloads.recording.fitting import factors
 from kernel_lineage.workloads.recording.launches import Held, Launch
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of

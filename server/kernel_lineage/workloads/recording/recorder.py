@@ -40,9 +40,7 @@ class Recorder:
 
     def places(self, kernel: Kernel, path: Path, state: State) -> list[Path]:
         """The files by which a kernel may be launched: those with a launch that include its own, and its own."""
-        sites = dict.fromkeys(
-            site.path for site in state.launches_elsewhere(kernel.name) if site.path != path.resolve()
-        )
+        sites = dict.fromkeys(p for p in state.files_launching(kernel.name) if p != path.resolve())
         headers = Headers(self.root.resolve())
         own = [
             p for p in sites if path.resolve() in {at for _, at in included(_text(p, self.root), p, headers)}

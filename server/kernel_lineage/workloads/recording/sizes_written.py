@@ -72,7 +72,7 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
 
 
 def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
-    inside_only = _fixed_names(root) | unit.threads
+    inside_only = _fixed_names(root) | _threads(root)
     on_device = _device_words(unit)
     for node in inside(root):
         if node.type == "function_definition":
@@ -208,3 +208,15 @@ def is_of_host(function: Node) -> bool:
     text = text_of(function)
     head = text[: body.start_byte - function.start_byte] if body is not None else text
     return "__global__" not in head and "__device__" not in head
+
+
+def _threads(root: Node) -> frozenset[str]:
+    """Names that blocks are written with, and names that those are set to."""
+    launches = [n for n in inside(root) if n.type == "kernel_call_syntax"]
+    shapes = [[n for n in launch.named_children if n.type != "comment"] for launch in launches]
+    found = {word for shape in shapes for node in shape[1:2] for word in words_in(node)}
+    for node in inside(root) if found else ():
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        if value is not None and declared_name(node)[0] in found:
+            found |= words_in(value)
+    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}

@@ -10,56 +10,54 @@ from collections.abc import Collection, Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.kernels.source import Launch
-from kernel_lineage.workloads.cuda.host import ALLOCATORS, CLEARS, bare_pointer
-from kernel_lineage.workloads.cuda.scopes import Scope
+from kernel_lineage.workloads.following.calls import Frame
+from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer
 
+CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})
+"""Functions that set a buffer's bytes."""
 _KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}
 """Functions that are handed a buffer and read nothing of it."""
 _DECLARES = ("pointer_declarator", "declaration")
 _OUTSIDE = ""
-"""What uses a buffer that comes from outside of all functions that are known."""
+"""What uses a buffer that comes from outside of all functions on the way."""
 
 
-def is_workspace(given: str, scope: Scope | None, launch: Launch, others: Collection[str]) -> bool:
+def is_workspace(given: str, kernel: str, frames: tuple[Frame, ...], others: Collection[str]) -> bool:
     """Whether a buffer, as a launch is given it, is handed to nobody but that launch from where it is allocated.
 
     It holds nothing before a launch, or zeros: what else is set once, by whom, a launch may count on. `others` are the
     other buffers that the launch writes. One of them has to be read by somebody: a function that reads no result at
     all does not tell results from workspaces.
     """
-    if scope is None or any(use not in _KEEPERS or fills for use, fills in _uses(given, scope, launch)):
+    uses = list(_uses(given, kernel, frames))
+    if any(use not in _KEEPERS or fills for use, fills in uses) or not any(u in ALLOCATORS for u, _ in uses):
         return False
-    name, place = scope.origin(bare_pointer(given))
-    return bool(place.function.allocated(name)) and any(
-        use not in _KEEPERS for other in others for use, _ in _uses(other, scope, launch)
-    )
+    return any(use not in _KEEPERS for other in others for use, _ in _uses(other, kernel, frames))
 
 
-def _uses(given: str, scope: Scope, launch: Launch) -> Iterator[tuple[str, bool]]:
+def _uses(given: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tuple[str, bool]]:
     """What is handed a buffer on the way up to where it comes from, the way itself left out.
 
     With each, whether it sets the buffer otherwise than to the zeros that the launcher sets before each launch.
     """
-    name, taking, is_launcher = bare_pointer(given), launch.kernel, True
-    while name.isidentifier():
-        body = scope.function.node.child_by_field_name("body")
-        if body is None:
-            break
+    name, taking = bare_pointer(given), kernel
+    for frame in reversed(frames) if name.isidentifier() else ():
+        body = frame.function.body
         for node in _named(body, name):
             call = _call_around(node, body)
             if call is None and node.parent is not None and node.parent.type in _DECLARES:
                 continue
             if call is None or not _is_way_or_other(call, body, taking):
                 use = _callee(call) if call is not None else text_of(node.parent)
-                yield use, use in CLEARS and not (is_launcher and _given(call)[1:2] == ["0"])
-        if name not in scope.function.parameters:
+                is_cleared = frame is frames[-1] and _given(call)[1:2] == ["0"]
+                yield use, use in CLEARS and not is_cleared
+        places = [p.name for p in frame.function.parameters]
+        if name not in places:
             return
-        if scope.caller is None:
+        at, taking = places.index(name), frame.callee
+        name = bare_pointer(frame.arguments[at]) if at < len(frame.arguments) else ""
+        if not name.isidentifier():
             break
-        handed = [p for p, written in scope.caller.given.items() if written == scope.function.name]
-        taking, is_launcher = (handed or [scope.function.name])[0], False
-        name, scope = bare_pointer(scope.given.get(name, "")), scope.caller
     yield _OUTSIDE, False
 
 

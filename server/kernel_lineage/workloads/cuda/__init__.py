@@ -1,1 +1,0 @@
-"""Drafts of CUDA C++ kernels: launches, what callers allocate, and the sizes that they come with."""

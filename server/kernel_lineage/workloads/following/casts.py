@@ -1,0 +1,103 @@
+"""What casts, `sizeof` and `new` give in host code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.expressions import Expressions
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.unit import bare_type
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    NotFollowed,
+    Number,
+    Pointer,
+    Tensor,
+    Value,
+    made,
+    plain,
+    times,
+)
+
+
+class Casts(Expressions):
+    """Follows expressions that ask for types."""
+
+    def _cast_expression(self, node: Node, names: Names) -> Value:
+        kind = text_of(node.child_by_field_name("type"))
+        return self.cast(kind, self.value(node.child_by_field_name("value"), names), names)
+
+    def cast(self, kind: str, value: Value, names: Names) -> Value:
+        """A value as another type."""
+        bare = self.type_named(bare_type(kind), names)
+        if "*" in kind:
+            inner = value
+            if isinstance(inner, Buffer):
+                inner = Pointer(inner, inner.dtype)
+            if isinstance(inner, Pointer) and bare not in ("void", "", "auto"):
+                if inner.buffer is not None and not inner.buffer.dtype:
+                    inner.buffer.dtype = bare
+                return replace(inner, dtype=bare)
+            if isinstance(inner, Number) and inner.is_constant and inner.value == 0:
+                return Pointer(None)
+            return inner
+        is_whole = (
+            bytes_of(bare) is not None and "float" not in bare and bare not in ("double", "half", "bool")
+        )
+        if isinstance(value, Number) and value.is_constant and is_whole:
+            return plain(int(value.value))
+        if isinstance(value, Number) and bare in ("float", "double"):
+            return (
+                plain(float(value.value)) if value.is_constant else replace(value, value=float(value.value))
+            )
+        if (
+            isinstance(value, Number)
+            and not value.whole
+            and bare.startswith(("int", "unsigned", "size_t", "long"))
+        ):
+            return self.whole_part(value)
+        return value
+
+    @staticmethod
+    def whole_part(value: Number) -> Number:
+        """A number over dims without its fraction."""
+        return made(int(value.value), f"({value.text}) // 1")
+
+    def _sizeof_expression(self, node: Node, names: Names) -> Value:
+        inner = node.child_by_field_name("type") or node.child_by_field_name("value")
+        written = text_of(inner).strip("() ")
+        base = self._element(inner, names)
+        if base is None and "*" in written:
+            return plain(8)
+        kind = self.type_named(bare_type(written), names)
+        size = bytes_of(base.dtype) if isinstance(base, (Pointer, Buffer, Tensor)) else bytes_of(kind)
+        if size is None:
+            record = self.unit.fields.get(kind)
+            if record is None:
+                raise NotFollowed(f"`{text_of(node)}`")
+            each = [8 if f.stars else bytes_of(self.type_named(f.type, names)) or 0 for f in record]
+            if 0 in each:
+                raise NotFollowed(f"`{text_of(node)}`")
+            return plain(-(-sum(each) // max(each)) * max(each))
+        return plain(size)
+
+    def _element(self, node: Node | None, names: Names) -> Value | None:
+        """The array of which an expression in `sizeof` names an element: `*x`, `x[0]`."""
+        while node is not None and node.type == "parenthesized_expression":
+            node = node.named_child(0)
+        if node is None or node.type not in ("pointer_expression", "subscript_expression"):
+            return None
+        return self.either(node.child_by_field_name("argument"), names)
+
+    def _new_expression(self, node: Node, names: Names) -> Value:
+        kind = self.type_named(bare_type(text_of(node.child_by_field_name("type"))), names)
+        declarator = node.child_by_field_name("declarator")
+        size = None
+        if declarator is not None and (one := bytes_of(kind)) is not None:
+            count = self.either(declarator.child_by_field_name("length") or declarator.named_child(0), names)
+            size = times(count, plain(one)) if isinstance(count, Number) else None
+        return Pointer(Buffer("", size, dtype=kind), kind)

@@ -1,0 +1,128 @@
+"""A workload drafted for a host function that launches kernels: its parameters are the arguments.
+
+What it launches is read from its statements whenever it is run; the draft says what a caller gives it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.source import Language, Parameter, SourceFile, Span
+from kernel_lineage.workloads.files import Launcher
+from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.draft import Gathered, argument_of
+from kernel_lineage.workloads.following.fields import alias_of
+from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.unit import HostCode, HostParameter, Unit, declared_name
+from kernel_lineage.workloads.following.ways import follow_way
+from kernel_lineage.workloads.following.workspaces import CLEARS
+from kernel_lineage.workloads.model import Draft, Role
+
+_THREADS = "128"
+_STREAM = "cudaStream_t"
+_NOWHERE = Span(0, 0, 0, 0)
+_DEPTH = 4
+
+
+def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
+    """The draft of a host function of a unit."""
+    name = launcher.name
+    leading = unit.leading_to(name)
+    functions = [f for f in unit.functions.get(name, ()) if f.of_host]
+    ways = (follow_way(unit, name, leading, entry) for entry in (*unit.entries(leading), *functions))
+    reached = next(filter(None, ways), None)
+    if reached is None:
+        missing = (f"the parameters of {name}, which cannot be read",)
+        return Draft(name, Language.CUDA, path_name, {}, {}, (), missing=missing)
+    launch, sizes = reached
+    function = launch.frames[-1].function
+    roles: dict[str, Role] = {}
+    for parameter, role in _touched(launcher.source, function, unit, _DEPTH):
+        roles[parameter] = _together(roles[parameter], role) if parameter in roles else role
+    found = Gathered(unit, sizes, {}, launch)
+    arguments = tuple(
+        argument_of(_parameter(p, unit), given, roles.get(p.name, "input"), found)
+        for p, given in zip(function.parameters, launch.arguments, strict=True)
+        if p.type != _STREAM
+    )
+    dims, promises = found.dims(arguments)
+    return Draft(
+        name,
+        Language.CUDA,
+        path_name,
+        dims,
+        dims,
+        arguments,
+        ("1",),
+        (_THREADS,),
+        chosen=tuple(n for n in dims if n in sizes.chosen),
+        told={n: sizes.lists[n] for n in dims if n in sizes.lists},
+        promises=promises,
+        assumed=(*sizes.said, *found.said),
+        missing=tuple(dict.fromkeys(found.missing)),
+    )
+
+
+def _parameter(parameter: HostParameter, unit: Unit) -> Parameter:
+    kind = parameter.type
+    return Parameter(parameter.name, kind, _NOWHERE, DTYPES.get(alias_of(kind, unit)), parameter.stars > 0)
+
+
+def _touched(source: SourceFile, function: HostCode, unit: Unit, depth: int) -> Iterator[tuple[str, Role]]:
+    """The function's parameters with what each launch, memset or called function does with them, in order.
+
+    All branches count, whichever of them a caller takes.
+    """
+    values = _values(function)
+    for node in inside(function.body):
+        if node.type != "call_expression":
+            continue
+        name = text_of(node.child_by_field_name("function")).split("<")[0].rsplit("::", 1)[-1].strip()
+        given = [text_of(a) for a in arguments_of(node.child_by_field_name("arguments"))]
+        kernel, called = source.kernel(name), unit.functions.get(name, [])
+        if kernel is not None and any(c.type == "kernel_call_syntax" for c in node.children):
+            names = [p.name for p in kernel.parameters]
+            roles: Mapping[str, Role] = roles_of(kernel)
+            touched = [(n, roles[n]) for n in names if n in roles]
+        elif name in CLEARS and given:
+            names, touched = [given[0]], [(given[0], "output")]
+        elif called and called[0] is not function and depth:
+            names = [p.name for p in called[0].parameters]
+            touched = list(_touched(source, called[0], unit, depth - 1))
+        else:
+            continue
+        inner = dict(zip(names, given, strict=False))
+        yield from ((_root(inner[n], function, values), role) for n, role in touched if n in inner)
+
+
+def _values(function: HostCode) -> dict[str, str]:
+    """Local → what it is set to where it is declared."""
+    found: dict[str, str] = {}
+    for node in inside(function.body):
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        if value is not None:
+            found.setdefault(declared_name(node)[0], text_of(value))
+    return found
+
+
+def _root(given: str, function: HostCode, values: Mapping[str, str]) -> str:
+    """The parameter that an expression points into: `q` of `(float*)q + n`, or of a local that is that."""
+    names = {p.name for p in function.parameters}
+    for _ in range(_DEPTH):
+        plain = re.sub(r"^(?:\(\s*[\w\s]+\*+\s*\)|&)\s*", "", given.strip()).lstrip("(&")
+        name = re.match(r"\w*", plain)
+        root = name[0] if name is not None else ""
+        if root in names or root not in values:
+            return root
+        given = values[root]
+    return given
+
+
+def _together(first: Role, then: Role) -> Role:
+    """What a sequence does with a buffer: what it writes first is an output, whoever reads it later."""
+    if first == "input" and then != "input":
+        return "inout"
+    return first

@@ -1,0 +1,109 @@
+"""Macros of host code, and the dispatch over types that PyTorch's are for."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from functools import lru_cache
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_text import Macro
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.checks import Checks, arguments_of
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.values import NotFollowed, Opaque, TypeName, Value
+
+DEEPEST = 24
+"""Calls within calls that are followed."""
+_ROUND = {
+    "scalar_t": "float",
+    "index_t": "int",
+    "scalar_t_0": "float",
+    "input_t": "float",
+    "opmath_t": "float",
+}
+"""Types that PyTorch's dispatch gives names to, where no tensor tells them."""
+
+
+@lru_cache(maxsize=2048)
+def snippet(body: str) -> Node | None:
+    """The block of a macro's body; None where it is none."""
+    root = read(f"void f() {{ {body} ; }}".encode(), Language.CUDA).root
+    found = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
+    function = next(found, None)
+    return function.child_by_field_name("body") if function is not None else None
+
+
+class Macros(Checks):
+    """Follows macros."""
+
+    _depth = 0
+
+    @abstractmethod
+    def run(self, node: Node, names: Names) -> None:
+        """Follow a statement."""
+
+    @abstractmethod
+    def body(self, body: Node | None, names: Names) -> Value:
+        """What a function's body gives."""
+
+    def in_place_of(self, macro: Macro, listed: Node | None, names: Names) -> Value:
+        """What a macro gives for some arguments."""
+        given = [text_of(n) for n in arguments_of(listed)]
+        bound: dict[str, str] = {}
+        for at, name in enumerate(macro.parameters or ()):
+            if name.endswith("..."):
+                bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(given[at:])
+            else:
+                bound[name] = given[at] if at < len(given) else ""
+        body = macro.body
+        if bound:
+            pattern = "|".join(map(re.escape, bound))
+            body = re.sub(rf"(?<!#)#\s*({pattern})\b", lambda m: f'"{m[1]}"', body)
+            body = re.sub(rf"\b({pattern})\b", lambda m: bound[m[1]], body)
+        return self.expanded(re.sub(r"\s*##\s*", "", body), names)
+
+    def expanded(self, body: str, names: Names) -> Value:
+        block = snippet(body.strip().rstrip(";"))
+        if block is None or self._depth >= DEEPEST:
+            raise NotFollowed(f"`{body}`")
+        statements = [c for c in block.named_children if c.type != "comment"]
+        if len(statements) == 1 and statements[0].type == "declaration" and "=" not in body:
+            # `A * B` reads like the declaration of a pointer.
+            block = snippet(f"({body.strip().rstrip(';')})") or block
+            statements = [c for c in block.named_children if c.type != "comment"]
+        self._depth += 1
+        try:
+            if len(statements) == 1 and statements[0].type == "expression_statement":
+                inside_it = statements[0].named_children
+                return self.value(inside_it[0] if inside_it else None, names)
+            for statement in statements:
+                self.run(statement, names)
+        finally:
+            self._depth -= 1
+        return Opaque("a macro that gives nothing")
+
+    def dispatched(self, name: str, listed: Node | None, names: Names) -> Value:
+        """A dispatch over types that PyTorch defines: what it is handed is followed with the first usual type."""
+        nodes = arguments_of(listed)
+        kind = "int" if "INDEX" in name else "float"
+        for node in nodes:
+            value = self.either(node, names) if node.type == "call_expression" else None
+            if isinstance(value, TypeName) and bytes_of(value.name) is not None:
+                kind = value.name
+                break
+        for node in nodes:
+            for inner in inside(node):
+                if inner.type != "lambda_expression":
+                    continue
+                around = Names(names)
+                around.types.update({n: t if n != "scalar_t" else kind for n, t in _ROUND.items()})
+                if "INDEX" in name:
+                    around.types["index_t"] = kind
+                self.sizes.say(f"the dispatch over types is followed with {kind}")
+                return self.body(inner.child_by_field_name("body"), around)
+        raise NotFollowed(f"`{name}`")

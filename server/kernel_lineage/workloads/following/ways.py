@@ -1,0 +1,117 @@
+"""The ways of host code that come to a launch, followed again with the sizes that they keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kernel_lineage.workloads.following.launches import Launched
+from kernel_lineage.workloads.following.sizes import MULTIPROCESSORS, Sizes, asked_of_tensors, root_of
+from kernel_lineage.workloads.following.statements import Follower
+from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.values import Number
+from kernel_lineage.workloads.launch_expressions import BLOCK_SIZES
+from kernel_lineage.workloads.promises import fitted_sizes
+
+_ROUNDS = 4
+_LIST = re.compile(r"\{\s*\d+\s*,")
+"""How a list of numbers is written that a caller goes through."""
+
+
+def way_to_launch(
+    unit: Unit, kernel: str, leading: frozenset[str], entry: HostCode, block: int | None
+) -> tuple[Launched, Sizes] | None:
+    """The launch that a function comes to, with the numbers of threads of a later one that goes through several."""
+    first = follow_way(unit, kernel, leading, entry, block)
+    if first is None or first[1].blocks or not _LIST.search(unit.text):
+        return first
+    threads = [str(n.value) for n in first[0].block if isinstance(n, Number) and n.is_constant]
+    several = follow_way(unit, kernel, leading, entry, block, passes=1)
+    if several is None or not several[1].blocks:
+        return first
+    usual = next((int(t) for t in threads if int(t) in several[1].blocks), None)
+    if block is not None or usual is None:
+        return several
+    first[1].blocks = (usual, *(n for n in sorted(several[1].blocks) if n != usual))
+    return first
+
+
+def follow_way(
+    unit: Unit,
+    kernel: str,
+    leading: frozenset[str],
+    entry: HostCode,
+    block: int | None = None,
+    passes: int = 0,
+) -> tuple[Launched, Sizes] | None:
+    """The launch that a function comes to, with sizes that keep what is asked for on the way.
+
+    `passes` launches are passed over.
+    """
+    asked = asked_of_tensors(entry)
+    given: Mapping[str, int] = {}
+    same: dict[str, str] = {}
+    threads: dict[str, bool] = {}
+    result = None
+    for _ in range(_ROUNDS):
+        sizes = Sizes(given, same, asked, threads=threads, wanted_block=block)
+        launch = Follower(unit, sizes, kernel, leading, passes).follow(entry)
+        if launch is None:
+            return result
+        result = launch, sizes
+        wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
+        asked = replace(asked, ranks={**asked.ranks, **wider})
+        broken = any(not condition.value for condition in sizes.promises.values())
+        more = {n: is_of_block for n, is_of_block in _threads(launch, sizes).items() if n not in threads}
+        copies = _copies_of_used(launch, sizes)
+        if not sizes.equal and not broken and not wider and not more and not copies:
+            break
+        for one, other in (*sizes.equal.items(), *copies.items()):
+            _join(same, one, other, sizes.nameless)
+        threads |= more
+        fitted = fitted_sizes(sizes.dims, tuple(sizes.promises))
+        if not sizes.equal and not wider and not more and not copies and dict(fitted) == sizes.dims:
+            break
+        given = {n: size for n, size in fitted.items() if n not in threads}
+    return result
+
+
+def _threads(launch: Launched, sizes: Sizes) -> dict[str, bool]:
+    """The dims that are numbers of threads: told ones by which the block is written, and names that stand alone.
+
+    With each, whether the block is written with it, or a name says so of one that a caller goes through a list for.
+    """
+    found: set[str] = set()
+    for extent in launch.block:
+        used = set(names_in_order(extent.text)) if isinstance(extent, Number) else set()
+        found |= {n for n in used if n in sizes.lists or (n in sizes.dims and n not in sizes.chosen)}
+        found |= used & set(sizes.chosen) if isinstance(extent, Number) and extent.text in used else set()
+    others = {n for n in names_used(launch) & set(sizes.lists) if n.lower() in BLOCK_SIZES}
+    return {**dict.fromkeys(others, False), **dict.fromkeys(found - {MULTIPROCESSORS}, True)}
+
+
+def _copies_of_used(launch: Launched, sizes: Sizes) -> dict[str, str]:
+    """Dims that are set to a number of a list which the launch depends on by itself as well: they are one."""
+    used = names_used(launch)
+    return {copy: listed for copy, listed in sizes.copies.items() if {copy, listed} <= used}
+
+
+def names_used(launch: Launched) -> set[str]:
+    """The names in the numbers of a launch."""
+    return {name for number in launch.numbers for name in names_in_order(number.text)}
+
+
+def _join(same: dict[str, str], one: str, other: str, nameless: set[str]) -> None:
+    """Two dims that are one: the one whose name the code gives stays."""
+    one, other = root_of(one, same), root_of(other, same)
+    if one == other:
+        return
+    if other in nameless and one not in nameless:
+        one, other = other, one
+    same[one] = other
+
+
+def names_in_order(text: str) -> list[str]:
+    """The names in an expression."""
+    return re.findall(r"[A-Za-z_]\w*", text)

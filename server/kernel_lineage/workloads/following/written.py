@@ -1,0 +1,59 @@
+"""Expressions over dims as a person writes them: no more brackets than needed, and `ceil_div` by its name."""
+
+from __future__ import annotations
+
+import ast
+
+
+def tidy(text: str) -> str:
+    """An expression of the workload's language in its shortest spelling; itself where it cannot be parsed."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+        return ast.unparse(_Tidy().visit(tree))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+
+
+class _Tidy(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        node = ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
+        if isinstance(node.op, ast.FloorDiv) and (rounded := _rounded_up(node.left, node.right)) is not None:
+            return ast.Call(ast.Name("ceil_div", ast.Load()), [rounded, node.right], [])
+        if isinstance(node.op, ast.Mult) and _number(node.right) == 1:
+            return node.left
+        return node
+
+
+def _rounded_up(top: ast.expr, bottom: ast.expr) -> ast.expr | None:
+    """`n` of `n + d - 1`, `n + (d - 1)` and `(n - 1) + d`, where `d` is the divisor; None of another expression."""
+    added, constant = _terms(top)
+    divisor = _number(bottom)
+    if divisor is not None:
+        constant -= divisor - 1
+    elif (at := next((i for i, t in enumerate(added) if ast.dump(t) == ast.dump(bottom)), None)) is not None:
+        del added[at]
+        constant += 1
+    else:
+        return None
+    if constant != 0 or len(added) != 1 or divisor == 1:
+        return None
+    return added[0]
+
+
+def _terms(node: ast.expr) -> tuple[list[ast.expr], int]:
+    """What a sum adds up: its terms, and its constant."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            terms, constant = _terms(left)
+            more, other = _terms(right)
+            return [*terms, *more], constant + other
+        case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=int(less))):
+            terms, constant = _terms(left)
+            return terms, constant - less
+        case ast.Constant(value=int(number)):
+            return [], number
+    return [node], 0
+
+
+def _number(node: ast.expr) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None

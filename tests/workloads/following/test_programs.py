@@ -1,0 +1,160 @@
+"""What a program does on the way to a launch: sizes that it goes through, memory that it makes, what stays open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.following.written import tidy
+from kernel_lineage.workloads.model import Draft, DraftArgument
+
+KERNELS = """\
+__global__ void fill(float* x, int n) { x[threadIdx.x] = n; }
+__global__ void add(float* out, const float* x, const int* at, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] += x[at[i]];
+}
+"""
+
+
+def drafted(tmp_path: Path, host: str, kernel: str = "add") -> Draft:
+    path = tmp_path / "add.cu"
+    path.write_text(KERNELS + host)
+    found = read(path.read_bytes(), Language.CUDA).kernel(kernel)
+    assert found is not None
+    return draft_of(found, path, measure=False)
+
+
+def argument(draft: Draft, name: str) -> DraftArgument:
+    (found,) = (a for a in draft.arguments if a.name == name)
+    return found
+
+
+MAIN = """\
+int main() {
+    int n = 5000;
+    float *out, *x;
+    int* at;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&at, n * sizeof(int));
+    int* host = (int*)malloc(n * sizeof(int));
+    for (int i = 0; i < n; i++) host[i] = i;
+    cudaMemcpy(at, host, n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemset(out, 0, n * sizeof(float));
+    add<<<(n - 1 + 256) / 256, 256>>>(out, x, at, n);
+}
+"""
+
+
+def test_what_a_loop_numbers_is_below_its_bound_and_a_grid_is_rounded_up(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, MAIN)
+    assert draft.missing == () and draft.grid == ("ceil_div(n, 256)",)
+    assert argument(draft, "at").values == "integers(0, n)"
+    assert argument(draft, "out").values == "integers(0, 1)", "it is cleared"
+
+
+def test_what_another_kernel_may_have_written_is_no_longer_all_zeros(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, MAIN.replace("    add<<<", "    fill<<<1, 32>>>(out, n);\n    add<<<"))
+    assert argument(draft, "out").values == ""
+    assert argument(draft, "at").values == "integers(0, n)", "ranges of indices stay"
+
+
+def test_a_macro_that_calls_the_function_of_its_name_is_followed(tmp_path: Path) -> None:
+    checks = (
+        "void check(cudaError_t e, const char* file, int line) { if (e) exit(1); }\n"
+        "#define check(e) (check(e, __FILE__, __LINE__))\n"
+    )
+    text = MAIN.replace("cudaMalloc(&x, n * sizeof(float));", "check(cudaMalloc(&x, n * sizeof(float)));")
+    draft = drafted(tmp_path, checks + text.replace("*x;", "*x = nullptr;"))
+    assert (argument(draft, "x").kind, argument(draft, "x").shape) == ("input", ("n",))
+
+
+STRUCTS = """\
+struct Data { float* out; float* x; int* at; int n; };
+void make(Data* d, int n) {
+    UNKNOWN(d);
+    other::allocate(&d->x, n);
+    d->n = n;
+}
+int main() {
+    int n = 5000;
+    Data d;
+    d.x = NULL;
+    d.at = NULL;
+    Data all[2];
+    make(&d, n);
+    for (int i = 0; i < 2; i++) {
+        cudaMalloc(&all[i].out, n * sizeof(float));
+        add<<<1, 256>>>(all[i].out, d.x, d.at, n);
+    }
+}
+"""
+
+
+def test_a_field_that_some_function_is_handed_is_not_taken_to_be_null(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, STRUCTS)
+    assert argument(draft, "x").kind == "input"
+    assert any(m.startswith("the shape of x") for m in draft.missing)
+    assert argument(draft, "at").kind == "null", "nothing ever gives it an address"
+
+
+def test_an_element_of_an_array_of_structures_has_what_is_allocated_for_it(tmp_path: Path) -> None:
+    assert argument(drafted(tmp_path, STRUCTS), "out").shape == ("n",)
+
+
+@pytest.mark.parametrize("around", ["#ifdef OLD\n{}\n#endif\n", "{}\n"])
+def test_a_case_in_a_branch_of_the_preprocessor_is_found(tmp_path: Path, around: str) -> None:
+    case = around.format("    case 2: add<<<4, 64>>>(out, x, at, n); break;")
+    launcher = (
+        "void launch(int which, float* out, float* x, int* at, int n) {\n  switch (which) {\n"
+        f"    case 1: fill<<<1, 32>>>(out, n); break;\n{case}  }}\n}}\n"
+    )
+    main = MAIN.partition("    add<<<")[0] + "    launch(2, out, x, at, n);\n}\n"
+    draft = drafted(tmp_path, launcher + main)
+    assert (draft.way, draft.grid, draft.block) == ("main", ("4",), ("64",))
+    assert argument(draft, "x").shape == ("n",)
+
+
+def test_sizes_that_are_set_to_a_number_of_a_list_are_told_apart_unless_memory_says_that_they_are_one(
+    tmp_path: Path,
+) -> None:
+    loop = "    for (int size : {64, 128}) { int m = size; int n = size; run(m, n); }\n}\n"
+    run = (
+        "void run(int m, int n) {\n    float *x, *out;\n    int* at;\n    cudaMalloc(&x, m * 4);\n"
+        "    add<<<m, 64>>>(out, x, at, n);\n}\n"
+    )
+    draft = drafted(tmp_path, run + "int main() {\n" + loop)
+    assert dict(draft.told) == {"m": (64, 128), "n": (64, 128)}
+    one = loop.replace("int n = size;", "").replace("run(m, n)", "run(m, size)")
+    assert list(drafted(tmp_path, run + "int main() {\n" + one).told) == ["size"]
+
+
+def test_a_pointer_that_a_condition_on_the_way_asks_for_is_not_null(tmp_path: Path) -> None:
+    host = (
+        "void run(float* out, float* x, int* at, int n) { if (x != NULL) { add<<<1, 64>>>(out, x, at, n); } }\n"
+        "int main() { float* out; int* at; cudaMalloc(&out, 64 * 4); run(out, NULL, at, 64); }\n"
+    )
+    assert argument(drafted(tmp_path, host), "x").kind == "input"
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("(((n + 256) - 1) // 256)", "ceil_div(n, 256)"),
+        ("((n + (d - 1)) // d)", "ceil_div(n, d)"),
+        ("(((n - 1) + d) // d)", "ceil_div(n, d)"),
+        ("((n * 32) + 255) // 256", "ceil_div(n * 32, 256)"),
+        ("(n + 254) // 256", "(n + 254) // 256"),
+        ("((n - d) // d)", "(n - d) // d"),
+        ("-(-(n * 0.5) // 1)", "-(-(n * 0.5) // 1)"),
+        ("n * 1", "n"),
+        ("n +", "n +"),
+    ],
+)
+def test_expressions_are_written_in_their_shortest_spelling(text: str, short: str) -> None:
+    assert tidy(text) == short
