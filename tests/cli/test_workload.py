@@ -46,7 +46,7 @@ def test_a_complete_draft_is_written_and_proved(tmp_path):
 
 def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
     (tmp_path / "fill.cu").write_text(FILE.replace("fill<<<1,", "fill<<<blocks(),"))
-    result = run("init", f"{tmp_path / 'fill.cu'}:fill")
+    result = run("init", f"{tmp_path / 'fill.cu'}:fill", "--no-record")
     assert result.exit_code == ExitCode.NOT_JUDGED
     assert "not found: the launch's grid: nothing tells `blocks()`" in result.stdout
     kept = (tmp_path / ".klineage" / "workloads" / "fill.toml").read_text()
