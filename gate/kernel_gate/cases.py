@@ -225,8 +225,9 @@ def elements(workload: Workload, dims: Mapping[str, int]) -> int:
 
 
 def is_valid(workload: Workload, dims: Mapping[str, int]) -> bool:
-    """Whether a shape keeps the workload's promises and has elements."""
+    """Whether a shape keeps the workload's promises, has elements, and gives each number of the launch a value."""
     try:
+        workload.scalars(dims)
         return workload.keeps_promises(dims) and elements(workload, dims) > 0
     except ExpressionError:
         return False

@@ -52,6 +52,17 @@ def test_hidden_shapes_keep_promises():
     assert all(s["C"] % 32 == 0 for s in shapes)
 
 
+def test_hidden_shapes_give_each_number_of_the_launch_a_value():
+    divided = workload(
+        **{
+            "[launch]": '[[args]]\nname = "s"\nkind = "scalar"\ndtype = "float32"\nvalue = "1.0 / (C // 30)"\n\n[launch]'
+        }
+    )
+    assert hidden_shapes(divided, 91)
+    assert all(s["C"] >= 30 for seed in range(20) for s in hidden_shapes(divided, seed))
+    assert any(s["C"] < 30 for seed in range(20) for s in hidden_shapes(workload(), seed))
+
+
 def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     cases = plan(workload(), 91)
     assert [dict(c.dims) for c in cases[:4]] == [

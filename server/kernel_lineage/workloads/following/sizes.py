@@ -65,7 +65,7 @@ def asked_of_tensors(function: HostCode) -> Asked:
 
 
 def _usual(numbers: tuple[int, ...]) -> int:
-    """Of several numbers of threads a usual one; of edges of square blocks 16."""
+    """A usual one of several numbers of threads; 16 where they are edges of square blocks."""
     if _USUAL_EDGE in numbers and max(numbers) < _USUAL_THREADS:
         return _USUAL_EDGE
     return min((n for n in numbers if n >= _USUAL_THREADS), default=max(numbers))
