@@ -9,8 +9,9 @@ import pytest
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.draft import draft_of
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.of_state import State, draft_for
 from kernel_lineage.workloads.preprocessed import active_text
 
@@ -316,6 +317,16 @@ def test_another_of_the_block_sizes_can_be_asked_for(tmp_path: Path) -> None:
         assert draft.block == (str(taken),)
         assert draft.blocks[0] == taken and sorted(draft.blocks) == [32, 64, 128, 256]
         assert draft.grid == (f"ceil_div(B * T * C, {taken})",)
+
+
+def test_checked_sizes_keep_promises_that_fewer_multiprocessors_break() -> None:
+    buffer = DraftArgument("x", "inout", "float32", ("n",))
+    dims = {"n": 3072, "multiProcessorCount": 132}
+    promise = "not max(1, multiProcessorCount * 1024 // n) == 1"
+    draft = Draft("k", Language.CUDA, "k.cu", dims, dims, (buffer,), ("1",), ("32",), promises=(promise,))
+    checked = with_checked_sizes(draft).checked
+    assert checked["multiProcessorCount"] == 4
+    assert checked["n"] <= 2048
 
 
 def test_checked_sizes_are_the_files_own_halved() -> None:

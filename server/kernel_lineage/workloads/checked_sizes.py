@@ -13,6 +13,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
 from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.promises import fitted_sizes
 
 _CHECKED_ELEMENTS = 1 << 14
 """Elements of all buffers of a checked shape: what the emulated device runs in about a second."""
@@ -37,6 +38,7 @@ def with_checked_sizes(draft: Draft) -> Draft:
     except WorkloadError:
         return draft
     sizes = {n: CHECKED if counts_multiprocessors(n) else size for n, size in draft.dims.items()}
+    sizes = fitted_sizes(sizes, draft.promises)
     try:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
