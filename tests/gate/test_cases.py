@@ -53,11 +53,8 @@ def test_hidden_shapes_keep_promises():
 
 
 def test_hidden_shapes_give_each_number_of_the_launch_a_value():
-    divided = workload(
-        **{
-            "[launch]": '[[args]]\nname = "s"\nkind = "scalar"\ndtype = "float32"\nvalue = "1.0 / (C // 30)"\n\n[launch]'
-        }
-    )
+    number = '[[args]]\nname = "s"\nkind = "scalar"\ndtype = "float32"\nvalue = "1.0 / (C // 30)"\n\n'
+    divided = workload(**{"[launch]": f"{number}[launch]"})
     assert hidden_shapes(divided, 91)
     assert all(s["C"] >= 30 for seed in range(20) for s in hidden_shapes(divided, seed))
     assert any(s["C"] < 30 for seed in range(20) for s in hidden_shapes(workload(), seed))

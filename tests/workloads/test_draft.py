@@ -325,8 +325,8 @@ def test_checked_sizes_keep_promises_that_fewer_multiprocessors_break() -> None:
     promise = "not max(1, multiProcessorCount * 1024 // n) == 1"
     draft = Draft("k", Language.CUDA, "k.cu", dims, dims, (buffer,), ("1",), ("32",), promises=(promise,))
     checked = with_checked_sizes(draft).checked
-    assert checked["multiProcessorCount"] == 4
-    assert checked["n"] <= 2048
+    assert checked["multiProcessorCount"] < 132
+    assert checked["multiProcessorCount"] * 1024 // checked["n"] > 1
 
 
 def test_checked_sizes_are_the_files_own_halved() -> None:
