@@ -305,5 +305,4 @@ def _template(kernel: Kernel, launch: Launched, types: dict[str, str], found: Ga
             break
         else:
             found.missing.append(f"the template argument {parameter.name}, which the launch does not give")
-    written = kernel.launches[0].template_arguments if kernel.launches else ()
-    return () if tuple(result) == tuple(written) else tuple(result)
+    return tuple(result)
