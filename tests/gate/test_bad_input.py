@@ -9,9 +9,10 @@ import pytest
 from gate.programs import affine, workload
 from kernel_gate import oracle
 from kernel_gate.build import compile as building
+from kernel_gate.build.near_names import near_names
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
-from kernel_gate.program import LaunchSpec
+from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_gate.workload import WorkloadError
@@ -151,3 +152,15 @@ def test_a_disk_that_runs_full_while_compiling_is_nobodys_fault(monkeypatch):
         patch.setattr(building.shutil, "disk_usage", lambda folder: Usage)
         v = verdict()
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.DISK_FULL)
+
+
+@pytest.mark.parametrize(
+    "there",
+    ["#if 0\n__global__ void k(int* x) {}\n#endif\n", "namespace a { __global__ void k(int* x) {} }\n"],
+    ids=["a condition", "a namespace"],
+)
+def test_a_kernel_that_stands_in_the_text_is_told_from_one_that_does_not(there: str) -> None:
+    assert near_names(Program("cuda", there, "k"), "k").startswith(
+        "; its text has one, which needs its namespace"
+    )
+    assert near_names(Program("cuda", there, "l"), "l") == "; it has k"
