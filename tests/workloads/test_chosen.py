@@ -173,7 +173,7 @@ def test_a_kernel_that_cannot_be_run_keeps_what_is_missing_and_says_why(state: S
 
 @pytest.mark.parametrize(
     ("body", "looked"),
-    [("__trap();", [True] * 4), ("out[0] = n;", [True, True, True, True, False, False])],
+    [("__trap();", [True] * 4), ("out[0] = n;", [True] * 4 + [False] * 4)],
     ids=["traps", "races"],
 )
 def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
@@ -218,3 +218,31 @@ def test_a_draft_ends_within_the_time_that_its_caller_has(state: State) -> None:
     assert isinstance(late, NoDraft)
     assert "the time for a draft is up" in late.reason
     assert isinstance(draft_for(state, "rows.cu", "row_means"), Draft)
+
+
+CHOOSING = """
+__global__ void passed_on(float* out, const float* x, const float* grad, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i] > 0.5f ? grad[i] : 0;
+}
+void run(float* out, const float* x, const float* grad, int n) {
+    passed_on<<<(n + 127) / 128, 128>>>(out, x, grad, n);
+}
+"""
+
+
+def test_elements_that_data_decide_to_read_are_counted_over_several_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pass.cu").write_text(CHOOSING)
+    draws: list[int] = []
+
+    def counted(*given: Any, seed: int, **named: Any) -> Any:
+        draws.append(seed)
+        return footprints(*given, seed=seed, **named)
+
+    monkeypatch.setattr(measured, "footprints", counted)
+    draft = draft_for(State(tmp_path), "pass.cu", "passed_on")
+    assert isinstance(draft, Draft), draft.reason
+    assert {a.name: a.shape for a in draft.arguments}["grad"] == ("n",)
+    assert len(set(draws)) == 3
