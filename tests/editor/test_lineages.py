@@ -89,6 +89,7 @@ async def test_in_a_workspace_that_is_not_trusted_no_git_is_run(scale):
         assert not kept_in(scale.parent).exists()
 
 
+@pytest.mark.long
 async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(scale, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with Repo.init(scale.parent) as repository:

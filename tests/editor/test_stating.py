@@ -41,6 +41,7 @@ def test_an_alignment_is_a_key_of_its_argument():
         assert said not in stated(text)
 
 
+@pytest.mark.long
 async def test_the_menu_offers_it_when_a_person_asks_and_it_edits_the_workload_only(scale):
     path = scale.parent / ".klineage" / "workloads" / "scale.toml"
     path.parent.mkdir(parents=True)

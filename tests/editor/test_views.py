@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from git import Repo
 
 from editor.conftest import SCALE
@@ -120,6 +121,7 @@ async def test_skills_are_those_at_hand_and_each_opens_its_card(scale):
         assert await editor.command("klineage.card", {"skill": "none-such"}) is None
 
 
+@pytest.mark.long
 async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)

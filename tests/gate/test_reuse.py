@@ -72,6 +72,7 @@ def test_a_rejection_is_not_worked_out_twice():
     assert again.stages == first.stages and again.environment["made"] == first.environment["made"]
 
 
+@pytest.mark.long
 def test_an_inconclusive_verdict_is_worked_out_again():
     store = Store()
     first, _ = judged(request(), store)

@@ -37,6 +37,7 @@ def tried(kind: str, fate: Fate) -> Tried:
     return Tried(Mutant(f"{kind}:3", kind, kind, 3, "a", "b", b"", ""), fate, "")
 
 
+@pytest.mark.long
 def test_a_drafted_workload_is_tried_and_mended(tmp_path: Path) -> None:
     path = tmp_path / "scale.cu"
     path.write_text(SCALE)

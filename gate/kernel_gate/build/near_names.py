@@ -27,7 +27,8 @@ def near_names(program: Program, wanted: str) -> str:
         return "; it has no kernel"
     bare = wanted.rsplit("::", 1)[-1].partition("<")[0]
     if bare in known:
-        return "; its text has one, which needs its namespace, its template's arguments, or what the `#if` around it asks"
+        needs = "its namespace, its template's arguments, or what the `#if` around it asks for"
+        return f"; its text has one, which needs {needs}"
     near = difflib.get_close_matches(bare, known, n=3, cutoff=0.5)
     ordered = list(dict.fromkeys([*near, *known]))
     more = f" and {len(ordered) - _MOST} more" if len(ordered) > _MOST else ""

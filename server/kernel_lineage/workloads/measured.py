@@ -32,6 +32,7 @@ _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
 _OTHERS = ((17, Variation.DECLARED), (5, Variation.LOWEST), (2, Variation.NEGATIVE), (3, Variation.HIGHEST))
 """Other values for a run in which a buffer is not touched: they may lead to it."""
 _NEARLY = 0.9
+_LATE = "the time for a draft is up; --seconds gives more"
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
@@ -66,13 +67,16 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     ]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         if not seconds_left():
-            why.append("the time for a draft is up")
+            why = [_LATE]
             break
         try:
             measured = _Measured(way, plan, races, kept, kernel, path, root)
             shapes = measured.shapes(unknown)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
+            if not seconds_left():
+                why = [_LATE]
+                break
             if isinstance(error, FootprintError) and error.of_races:
                 racing.append((way, plan))
             continue

@@ -78,6 +78,7 @@ def run(top: Path, *arguments: str):
     return CliRunner().invoke(main, [*given, *arguments])
 
 
+@pytest.mark.long
 def test_every_mechanism_that_can_be_taken_off_is(document):
     assert {step["taken_off"] for step in document["steps"]} == {
         "drop_launch_bounds",

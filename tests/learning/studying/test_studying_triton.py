@@ -107,6 +107,7 @@ def test_the_step_is_right_and_adds_its_mechanism(document: ReplayDocument) -> N
     assert added == ["fast_math"]
 
 
+@pytest.mark.long
 def test_its_lesson_finds_the_card_of_its_mechanism(document: ReplayDocument) -> None:
     assert document.skills.proposed == ["triton-fast-math"]
     assert not any("no skill adds" in reason for reason in document.skills.refused)

@@ -209,6 +209,7 @@ def test_what_a_launch_says_is_left_to_it(option: str) -> None:
     assert f"says {option} already" in made.reason
 
 
+@pytest.mark.long
 def test_products_are_the_same_with_other_warps_and_stages() -> None:
     code = GRAM.replace("OPTIONS", "")
     load = workload(
