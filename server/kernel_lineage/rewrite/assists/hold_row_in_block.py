@@ -21,7 +21,13 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_passes import joined
-from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names, triton_syntax_of
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    check_launched_here,
+    function_of,
+    stored_names,
+    triton_syntax_of,
+)
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
@@ -30,11 +36,7 @@ _SHAPED = ("arange", "zeros", "full")
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     function, syntax = function_of(kernel), triton_syntax_of(kernel)
-    for tuner in ("autotune", "heuristics"):
-        if tuner in kernel.attributes:
-            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the block itself")
-    if not kernel.launches:
-        raise Refusal(f"{kernel.name} is not launched in this file")
+    check_launched_here(kernel, "chooses the block itself")
     loops = passes(syntax.entry, {p.name for p in kernel.parameters if p.constexpr})
     if any(list(unit.called("load", "store")) for unit in syntax.units if not unit.entry):
         raise Refusal(f"{kernel.name} reaches functions that load or store")

@@ -28,6 +28,7 @@ from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternati
 from kernel_lineage.rewrite.assists.triton_lanes import OF_LANES, Unfollowed, Walk
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
+    check_launched_here,
     function_of,
     holds_text_of_lines,
     parameter_added,
@@ -47,11 +48,7 @@ _INFINITIES = {"max": 'float("-inf")', "min": 'float("inf")'}
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
-    for tuner in ("autotune", "heuristics"):
-        if tuner in kernel.attributes:
-            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which gives it its sizes")
-    if not kernel.launches:
-        raise Refusal(f"{kernel.name} is not launched in this file")
+    check_launched_here(kernel, "gives it its sizes")
     loops = [s for s in function.body if isinstance(s, ast.For)]
     here = [
         s for s in loops if (span := span_of(kernel, s)).contains(anchor.span) or anchor.span.contains(span)

@@ -21,7 +21,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices
-from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
+from kernel_lineage.rewrite.assists.triton_places import calls_of, check_launched_here, function_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 from kernel_lineage.skills.kernel_facts import constant
@@ -37,11 +37,7 @@ _FOR_PRODUCTS = ((8, 3), (4, 4), (8, 4), (4, 2))
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     function = function_of(kernel)
-    for tuner in ("autotune", "heuristics"):
-        if tuner in kernel.attributes:
-            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the options itself")
-    if not kernel.launches:
-        raise Refusal(f"{kernel.name} is not launched in this file")
+    check_launched_here(kernel, "chooses the options itself")
     loops = [n for n in ast.walk(function) if isinstance(n, (ast.For, ast.While))]
     products = any(next(calls_of(loop, "dot"), None) is not None for loop in loops)
     for launch in kernel.launches:

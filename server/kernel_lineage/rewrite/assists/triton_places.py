@@ -11,6 +11,17 @@ from kernel_lineage.rewrite.assists.layout import data_of, insert_before, start_
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
 
+_TUNERS = ("autotune", "heuristics")
+
+
+def check_launched_here(kernel: Kernel, does: str) -> None:
+    """Refuse a kernel whose file has no launch, or one that a tuner launches; `does` is what the tuner then does."""
+    for tuner in _TUNERS:
+        if tuner in kernel.attributes:
+            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which {does}")
+    if not kernel.launches:
+        raise Refusal(f"{kernel.name} is not launched in this file")
+
 
 def function_of(kernel: Kernel) -> ast.FunctionDef:
     """The kernel's function. Refused where its file does not parse."""
