@@ -8,12 +8,12 @@ import re
 from collections.abc import Set as AbstractSet
 
 from kernel_lineage.kernels.cuda_text import Text, closing, text_of
+from kernel_lineage.kernels.slice_needs import WORD
 
 _HOST, _DEVICE = re.compile(rb"\b__host__\b"), re.compile(rb"\b(?:__device__|__global__)\b")
 _BEFORE = re.compile(rb"[;{}]|\b(?:public|private|protected)\s*:")
 """What a declaration may follow."""
 _ACCESS = re.compile(rb"\s*(?:public|private|protected)\s*:")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 _TOKEN = re.compile(rb"[;({\[]|(?<!:):(?!:)")
 
 
@@ -53,8 +53,8 @@ def without_members(
         head_end, after = _ends(text.code, position)
         if after is None or after > end:
             break
-        words = set(_WORD.findall(text.code, position, after))
-        marks = set(_WORD.findall(text.code, position, head_end))
+        words = set(WORD.findall(text.code, position, after))
+        marks = set(WORD.findall(text.code, position, head_end))
         if text.code[head_end : head_end + 1] == b"(" and words & names and not marks & on_device:
             _blank(written, text, position, after)
         position = after

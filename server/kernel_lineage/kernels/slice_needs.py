@@ -209,5 +209,5 @@ def host_functions(pieces: Sequence[Piece], on_device: set[bytes]) -> set[bytes]
     """The functions that nothing declares for device code."""
     functions = [p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION]
     hosts = {p.declaration.name.encode() for p in functions if p.declaration and not _eligible(p, on_device)}
-    others = (_declared_names(p) for p in pieces if p.declaration and _eligible(p, on_device))
-    return hosts.difference(*others)
+    namesakes = (p for p in pieces if p.declaration and not p.words.isdisjoint(hosts))
+    return hosts.difference(*(_declared_names(p) for p in namesakes if _eligible(p, on_device)))
