@@ -67,16 +67,12 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     ]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         if not seconds_left():
-            why = [_LATE]
             break
         try:
             measured = _Measured(way, plan, races, kept, kernel, path, root)
             shapes = measured.shapes(unknown)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
-            if not seconds_left():
-                why = [_LATE]
-                break
             if isinstance(error, FootprintError) and error.of_races:
                 racing.append((way, plan))
             continue
@@ -96,7 +92,8 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         return partly
     if not draft.missing and not draft.chosen:  # only roles were asked for, and they stay what they are
         return draft
-    reason = f"the kernel cannot be run to see it: {'; '.join(dict.fromkeys(why))}"
+    shown = "; ".join(dict.fromkeys(why)) if seconds_left() else _LATE
+    reason = f"the kernel cannot be run to see it: {shown}"
     missing = [f"{m} ({reason})" for m in ranged.missing] or [
         f"sizes for {', '.join(draft.chosen)}: {reason}"
     ]
