@@ -173,8 +173,8 @@ def _slice(
     if number in into:
         return into[number]
     uniform = True
-    given = instruction.operands[1:]
-    for source in (*names(given), *bases(given)):
+    sources = instruction.operands[1:]
+    for source in (*names(sources), *bases(sources)):
         of_source = _slice(source, body, definitions, into)
         if of_source is None:
             return None

@@ -63,9 +63,9 @@ def atomic(site: Site) -> Step:
     if name is None:
         raise site.unsupported()
     kind, returns = site.type, site.parts[0] == "atom"
-    given, count = _items(site, int(returns) + 1)
+    operands, count = _items(site, int(returns) + 1)
     where = access(site, int(returns), "atomic", kind, count)
-    firsts = [site.reader(item, kind) for item in given]
+    firsts = [site.reader(item, kind) for item in operands]
     seconds = [site.read(int(returns) + 2, kind)] if name == "cas" else firsts
     results = _items(site, 0)[0] if returns else []
     writes = [site.writer(item, kind) for item in results if any(site.is_read(r) for r in results)]
@@ -100,11 +100,11 @@ def atomic(site: Site) -> Step:
 
 def _items(site: Site, position: int) -> tuple[Sequence[Operand], int]:
     """The registers of an operand and how many they are; as many as the opcode's vector has."""
-    given = items(site.operand(position))
+    operands = items(site.operand(position))
     named = site.first("v2", "v4", "v8")
-    if len(given) != (int(named[1:]) if named else 1):
+    if len(operands) != (int(named[1:]) if named else 1):
         raise site.unsupported()
-    return given, len(given)
+    return operands, len(operands)
 
 
 def _record(wave: Wave, where: Access, at: Located, index: Array) -> None:

@@ -39,9 +39,9 @@ def effect_of(instruction: Instruction, layout: Layout) -> Effect:
     name, modifiers = parts[0], parts[1:]
     written = results(instruction)
     accumulates = name == "wgmma"
-    given = operands if not written or accumulates else operands[1:]
+    sources = operands if not written or accumulates else operands[1:]
     guard = [] if instruction.guard is None else [*_numbers([instruction.guard], layout)]
-    reads = [*_numbers(given, layout), *guard]
+    reads = [*_numbers(sources, layout), *guard]
     writes = [*_numbers(written, layout)]
     condition_code = len(layout.types)
     if "cc" in modifiers:

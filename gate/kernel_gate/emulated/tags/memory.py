@@ -143,15 +143,15 @@ def copy(shadows: Shadows, site: Site) -> Wrap | None:
         lengths = np.minimum(wave.spread(given(wave)).astype(np.int64), size.value)
         outer, everyone = wave.active, wave.index
         shape = shadows.coding.width, shadows.lanes(size.value), len(everyone)
-        found = np.full(shape, UNTAGGED, np.int64)
+        tags = np.full(shape, UNTAGGED, np.int64)
         for length in np.unique(lengths):
             here = np.flatnonzero(lengths == length)
             wave.active = everyone[here]
             part = read(shadows, wave, replace(source, vector=int(length))) if length else None
             if part is not None:
-                found[:, : part.shape[1], here] = part
+                tags[:, : part.shape[1], here] = part
         wave.active = outer
-        return found
+        return tags
 
     def watch(wave: Wave) -> Iterator[None]:
         tags = copied(wave)

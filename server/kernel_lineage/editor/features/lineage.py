@@ -56,8 +56,8 @@ def register(server: EditorServer) -> None:
 
 
 async def _cards(server: EditorServer, snapshot: Snapshot, kernel: Kernel, offset: int) -> dict[str, Any]:
-    found = await server.applicability.at(snapshot, kernel)
-    here = skills_at(found, kernel, offset) or found
+    skills = await server.applicability.at(snapshot, kernel)
+    here = skills_at(skills, kernel, offset) or skills
     page = "\n---\n\n".join(card_text(one) for one in here) or "No skill has a place in this kernel.\n"
     return {"title": f"Skills for {kernel.name}", "markdown": without_links(page)}
 
@@ -71,11 +71,11 @@ async def _timeline(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _o
 
 
 async def _lineage(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
-    found = server.lineages.of(snapshot.path, kernel.name)
-    if found is None:
+    lineage = server.lineages.of(snapshot.path, kernel.name)
+    if lineage is None:
         page = f"# {kernel.name}\n\nLineage {_state(server, snapshot)}.\n"
     else:
-        page = without_links(lineage_page(found, server.lineages.replayed(snapshot.path)))
+        page = without_links(lineage_page(lineage, server.lineages.replayed(snapshot.path)))
     return {"title": f"Lineage of {kernel.name}", "markdown": page}
 
 

@@ -150,17 +150,17 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.run")
     async def run(params: types.ExecuteCommandParams) -> Any:
-        found = server.runs.get(argument(RunRequest, params).run)
-        if found is None:
+        entry = server.runs.get(argument(RunRequest, params).run)
+        if entry is None:
             return None
-        return {"title": found.title, "markdown": without_links(found.page), "html": found.drawn or None}
+        return {"title": entry.title, "markdown": without_links(entry.page), "html": entry.drawn or None}
 
     @server.command("klineage.stopRun")
     async def stop_run(params: types.ExecuteCommandParams) -> Any:
-        found = server.runs.get(argument(RunRequest, params).run)
-        stops = found is not None and found.stop is not None
-        if found is not None and found.stop is not None:
-            found.stop()
+        entry = server.runs.get(argument(RunRequest, params).run)
+        stops = entry is not None and entry.stop is not None
+        if entry is not None and entry.stop is not None:
+            entry.stop()
         return stops
 
     @server.command("klineage.clearRuns")
