@@ -1,7 +1,8 @@
 """What each lane sees of wrong candidates and does to right ones: the emulated device, a GPU alone, and both together.
-Beside them what a comparison of outputs alone sees (`allclose`), and what compute-sanitizer alone does (`sanitizer`).
+Beside them what a comparison of outputs alone sees (`allclose`), what compute-sanitizer alone does (`sanitizer`), and of
+Triton programs what `fpsan`, `consan` and `triton-viz` do.
 
-    python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose,sanitizer] [--jobs 8]
+    python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose,sanitizer,fpsan,consan,triton-viz] [--jobs 8]
         [--seconds 280] [--rows FILE] [--write]
 
 The strangers' pairs, and the seeded bugs with the kernels they were made of. Every candidate is judged on every lane,
@@ -17,11 +18,11 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,7 +37,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.programs import ProgramError
 
-from . import allclose, sanitizer_alone
+from . import allclose, sanitizer_alone, triton_tools
 from .seeded_bugs import chosen, kernel_of, request_of
 from .seeded_cases import KERNELS
 from .strangers_table import LANES, SETS
@@ -108,10 +109,8 @@ def _programs(item: Item) -> tuple[Program, Program, Workload]:
 
 def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Row:
     """One candidate on one lane, by a worker that is free."""
-    if lane == "allclose":
-        return _compared(item, seed)
-    if lane == "sanitizer":
-        return _watched(item, seed)
+    if lane in ALONE:
+        return _alone(item, lane, seed)
     device, watch = LANES[lane]
     options = GateOptions(need="not_slower", profile_seconds=0.2, watch_seconds=watch, seed=seed)
     worker = workers.get()
@@ -127,18 +126,22 @@ def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Ro
     return Row(item, lane, fate_of(verdict), str(verdict.code), seconds, verdict.reason[:_LONGEST_REASON])
 
 
-def _compared(item: Item, seed: int) -> Row:
+def _alone(item: Item, lane: str, seed: int) -> Row:
     started = time.monotonic()
-    fate = allclose.fate(*_programs(item), seed)
-    return Row(item, "allclose", fate, "", round(time.monotonic() - started, 2))
-
-
-def _watched(item: Item, seed: int) -> Row:
-    started = time.monotonic()
-    _, candidate, workload = _programs(item)
-    fate, reason = sanitizer_alone.fate(candidate, workload, seed)
+    fate, reason = ALONE[lane](*_programs(item), seed)
     seconds = round(time.monotonic() - started, 2)
-    return Row(item, "sanitizer", fate, "", seconds, reason[:_LONGEST_REASON])
+    return Row(item, lane, fate, "", seconds, reason[:_LONGEST_REASON])
+
+
+ALONE: dict[str, Callable[[Program, Program, Workload, int], tuple[str, str]]] = {
+    "allclose": lambda *asked: (allclose.fate(*asked), ""),
+    "sanitizer": lambda _before, *asked: sanitizer_alone.fate(*asked),
+    "fpsan": partial(triton_tools.instrumented_fate, "fpsan"),
+    "consan": partial(triton_tools.instrumented_fate, "consan"),
+    "triton-viz": lambda _before, *asked: triton_tools.viz_fate(*asked),
+}
+"""What others' checkers say: of the baseline, the candidate, their workload and a seed."""
+OF_TRITON = {"fpsan", "consan", "triton-viz"}
 
 
 def fate_of(verdict: Verdict) -> str:
@@ -161,6 +164,8 @@ def measured(
     """As many as the time allows, in an order that the seed draws; all lanes of a candidate together."""
     drawn = [item for item in items() if only in item.source]
     random.Random(seed).shuffle(drawn)
+    if set(lanes) <= OF_TRITON:
+        drawn = [item for item in drawn if _programs(item)[0].language == "triton"]
     waiting = ((item, lane) for item in drawn for lane in lanes if (item, lane) not in done_before)
     until = time.monotonic() + seconds
     workers: SimpleQueue[Worker] = SimpleQueue()

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pynvml
-
 from kernel_gate.build.errors import BuildError
 from kernel_gate.building import build_program
 from kernel_gate.cases import Case, named_shapes
@@ -25,6 +23,8 @@ _SECONDS = 60.0
 @cache
 def _arch() -> str:
     """The first GPU's. Asked for without a context: the tools' processes have their own."""
+    import pynvml
+
     pynvml.nvmlInit()
     major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(pynvml.nvmlDeviceGetHandleByIndex(0))
     return f"sm_{major}{minor}"

@@ -80,3 +80,30 @@ def test_lines_that_no_case_executes_are_named():
     checked = judge(affine(), candidate, workload(), device="emulated").stage("check")
     assert checked.details["coverage"]["never"] == [6]
     assert checked.reason.endswith("; no case executed line 6")
+
+
+def test_loops_that_no_case_repeats_are_named():
+    looped = """int more = i < n && (int)(x[i] * 1e6f) == 1234567;
+    for (int k = 0; k <= more; k++) { if (i < n) y[i] = 2.0f * x[i] + 1.0f; __threadfence(); }"""
+    candidate = affine("if (i < n) y[i] = 2.0f * x[i] + 1.0f;", looped)
+    checked = judge(affine(), candidate, workload(), device="emulated").stage("check")
+    assert checked.details["coverage"]["loops_once"] == [4]
+    assert checked.reason.endswith("; no case repeats the loop of line 4")
+
+
+LARGE_BLOCK = {"N = [1, 3]": "N = [1]", "C = [32, 70]": "C = [32]", "block = [64]": "block = [1024]"}
+
+
+def test_each_dim_that_brings_blocks_is_tried_with_more_than_one():
+    replaced = {**LARGE_BLOCK, "ceil_div(N * C, 64)": "ceil_div(C, 1024) * ceil_div(N, 512)"}
+    cases, _ = cases_for(affine("2.0f * x[i]", "x[i] * 2.0f"), workload(**replaced))
+    shapes = {(c.dims["N"], c.dims["C"]) for c in cases}
+    assert any(c > 1024 and n < 512 for n, c in shapes)
+    assert any(n > 512 and c < 1024 for n, c in shapes)
+
+
+def test_a_wrong_stride_of_blocks_is_seen_where_the_workload_has_one_block():
+    one_block = workload(**LARGE_BLOCK, **{"ceil_div(N * C, 64)": "ceil_div(N * C, 1024)"})
+    candidate = affine("blockIdx.x * blockDim.x", "blockIdx.x * (blockDim.x + 1)")
+    found = judge(affine(), candidate, one_block, device="emulated")
+    assert found.outcome == "rejected" and "hidden shape" in found.reason

@@ -23,6 +23,7 @@ from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.raced import Held, that_matter
 from kernel_gate.emulated.slicing.idle_reads import can_be_told
 from kernel_gate.emulated.slicing.trace import Trace
+from kernel_gate.emulated.terminators import Branch
 from kernel_gate.emulated.variables import place_variables
 from kernel_gate.invariants.bound import Invariants
 from kernel_gate.reasons import Reason
@@ -236,11 +237,23 @@ class EmulatedKernel:
         lines: set[int] = set()
         for name, blocks in self._executed.items():
             start = 0
-            for block, executed in zip(self.kernel.blocks, blocks, strict=True):
+            for block, executed in zip(self.kernel.blocks, blocks[0], strict=True):
                 if executed and family in (None, name):
                     body = self.kernel.flat.body[start : start + block.count]
                     lines |= {ins.line for ins in body if ins.line is not None}
                 start += block.count
+        return lines
+
+    def loops(self) -> dict[int, bool]:
+        """Line of each loop that a branch goes back in → whether some thread has gone back in any launch."""
+        lines: dict[int, bool] = {}
+        for number, block in enumerate(self.kernel.blocks):
+            end = block.end
+            if isinstance(end, Branch) and end.target is not None and end.target <= number:
+                line = end.instruction.line
+                if line is not None:
+                    again = any(blocks[1, number] for blocks in self._executed.values())
+                    lines[line] = lines.get(line, False) or again
         return lines
 
     def _run(
@@ -264,7 +277,7 @@ class EmulatedKernel:
                 self._device.limits,
                 number=number,
                 executed=self._executed.setdefault(
-                    self._device.family, np.zeros(len(self.kernel.blocks), np.bool_)
+                    self._device.family, np.zeros((2, len(self.kernel.blocks)), np.bool_)
                 ),
             )
 

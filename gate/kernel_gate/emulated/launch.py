@@ -98,7 +98,7 @@ class Launch:
     spare: tuple[AddressOverflow, DecodedKernel] | None = None
     """The kernel with the usual watcher, to be used again."""
     executed: npt.NDArray[np.bool_] | None = None
-    """By basic block, whether some thread has run it; None: not kept."""
+    """[2, blocks]: whether some thread has run a basic block, and has gone back from its end; None: not kept."""
     trace: Trace | None = None
     """What is executed is recorded here."""
     instructions: int = 0

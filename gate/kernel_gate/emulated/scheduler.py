@@ -108,7 +108,7 @@ class Flow:
         if by_steps or (self.steps % _CLOCK_EVERY == 0 and time.monotonic() > launch.deadline):
             self._time_out(number, by_steps)
         if launch.executed is not None:
-            launch.executed[number] = True
+            launch.executed[0, number] = True
         if launch.checks.counts:
             launch.counts.execute(wave, number)
         for step in block.steps:
@@ -139,11 +139,15 @@ class Flow:
         if isinstance(end, Branch):
             target = END if end.target is None else end.target
             if end.guard is None:
+                self._note_repetition(number, target)
                 return target
             taken = end.guard(wave)
             self._count_branch(number, wave.every, taken)
-            if taken.ndim == 0 or taken.all() or not taken.any():
-                return target if taken.all() else following
+            if not taken.any():
+                return following
+            self._note_repetition(number, target)
+            if taken.ndim == 0 or taken.all():
+                return target
             self.at = np.where(taken, target, following)
             self._note_returns(wave.every, taken, target, following)
             return None
@@ -177,7 +181,9 @@ class Flow:
             return
         wave.active = chosen
         if isinstance(end, Branch):
-            self.at[chosen] = END if end.target is None else end.target
+            target = END if end.target is None else end.target
+            self._note_repetition(number, target)
+            self.at[chosen] = target
         elif isinstance(end, IndexedBranch):
             targets = np.array([END if t is None else t for t in end.targets])
             index = wave.spread(end.index(wave))
@@ -194,6 +200,12 @@ class Flow:
         launch = self.wave.launch
         if launch.checks.counts:
             launch.counts.branch(self.wave, number, active, taken)
+
+    def _note_repetition(self, number: int, target: int) -> None:
+        """Keep that some thread went back from a block: its loop has a second round."""
+        executed = self.wave.launch.executed
+        if target <= number and executed is not None:
+            executed[1, number] = True
 
     def _wait_for_cluster(self, end: ClusterWait, chosen: Index, number: int) -> None:
         """Threads whose cluster has not arrived stay, and try again after all others."""

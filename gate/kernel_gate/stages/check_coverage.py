@@ -26,7 +26,7 @@ def family_of(case: Case) -> str:
 
 
 def coverage_of(run: CheckState) -> dict[str, Any]:
-    """Lines with instructions, those that no case executed, and by family those that its cases did not."""
+    """Lines with instructions, those that no case executed, loops without a second round, and lines by family."""
     loaded = [one for key, one in run.loaded.items() if key.startswith("candidate")]
     kernels = [k for one in loaded for k in one.kernels if isinstance(k, EmulatedKernel)]
     if not kernels:
@@ -38,18 +38,28 @@ def coverage_of(run: CheckState) -> dict[str, Any]:
         return sorted(n + shift for n in lines.difference(*(k.executed_lines(family) for k in kernels)))
 
     never = missing(None)
+    loops: dict[int, bool] = {}
+    for kernel in kernels:
+        for line, again in kernel.loops().items():
+            loops[line + shift] = loops.get(line + shift, False) or again
+    once = sorted(line for line, again in loops.items() if not again and line not in never)
     by_family = {family: [n for n in missing(family) if n not in never] for family in FAMILIES}
     return {
         "lines": len(lines),
         "never": never,
+        "loops_once": once,
         "not_in": {f: found for f, found in by_family.items() if found},
     }
 
 
 def not_executed(coverage: Mapping[str, Any]) -> str:
-    """What to say of lines that nothing is known of; "" when there are none."""
-    never = coverage.get("never", [])
-    if not never:
-        return ""
-    named = ", ".join(map(str, never[:_MOST_NAMED])) + (" …" if len(never) > _MOST_NAMED else "")
-    return f"; no case executed line{'s' if len(never) > 1 else ''} {named}"
+    """What to say of lines that no case executed, and of loops that no case repeats; "" when there are none."""
+    said = ""
+    for what, lines in (
+        ("executed", coverage.get("never", [])),
+        ("repeats the loop of", coverage.get("loops_once", [])),
+    ):
+        if lines:
+            shown = ", ".join(map(str, lines[:_MOST_NAMED])) + (" …" if len(lines) > _MOST_NAMED else "")
+            said += f"; no case {what} line{'s' if len(lines) > 1 else ''} {shown}"
+    return said

@@ -1,7 +1,8 @@
 """Cases that follow the code: shapes, values and memory for both sides of what the programs decide by.
 
 Branches that depend on arguments alone are asked for their sides on shapes that nothing is run on, until every side
-that can be found has a shape. Values are drawn around the constants that the programs compare with. Where buffers lie
+that can be found has a shape. So are grids: an extent from which more blocks come is taken with one of them and with
+more, because what only the second block reads is seen by nothing smaller. Values are drawn around the constants that the programs compare with. Where buffers lie
 is varied on a shape of each path, because a path that needs alignment may not be the usual one.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +19,7 @@ from kernel_gate.cases import ALLOCATED, Case, Variation, elements, is_valid, na
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, constants
-from kernel_gate.launching import LaunchError
+from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.workload import Workload
 
@@ -31,6 +32,9 @@ _MOST_PATHS = 4
 _MOST_CONSTANTS = 6
 _FEW = 40
 _LARGEST = 1 << 16
+_LEAST = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_MANY = 1 << 15
+"""Extents of one dim at which grids are compared: the first that a launch takes, and one of many blocks."""
 _PAIRED = (1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 65, 100, 128)
 """Extents of which any two dims take any pair: for branches that two dims decide."""
 
@@ -105,6 +109,46 @@ class Paths:
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
 
 
+@dataclass(frozen=True, slots=True)
+class Grids:
+    """How many blocks both programs launch."""
+
+    baseline: Built
+    candidate: Built
+    workload: Workload
+    growing: dict[tuple[int, str], int] = field(init=False)
+    """Axes of all grids in a row, each with a dim that brings it blocks, and the least extent that can be launched."""
+
+    def __post_init__(self) -> None:
+        usual = typical_shape(named_shapes(self.workload))
+        growing = {}
+        for name in self.workload.dims:
+            axes_by_extent = ((extent, self._axes({**usual, name: extent})) for extent in _LEAST)
+            least, few = next(((extent, axes) for extent, axes in axes_by_extent if axes), (0, []))
+            many = self._axes({**usual, name: _MANY})
+            growing |= {
+                (at, name): least for at, (n, more) in enumerate(zip(few, many, strict=False)) if more > n
+            }
+        object.__setattr__(self, "growing", growing)
+
+    def of(self, dims: Dims) -> Signature | None:
+        """Whether an axis has the blocks that the least extent of a dim brings, and whether it has more."""
+        axes = self._axes(dims)
+        without = [self._axes({**dims, name: least}) for (_, name), least in self.growing.items()]
+        if not axes or not all(without):
+            return None
+        pairs = [(axes[at], fewer[at]) for (at, _), fewer in zip(self.growing, without, strict=True)]
+        return tuple((n == fewer, n > fewer) for n, fewer in pairs)
+
+    def _axes(self, dims: Dims) -> list[int]:
+        """Blocks along every axis of every launch; none where the launch cannot be computed."""
+        try:
+            bound = [bind(self.workload, built.program, dims) for built in (self.baseline, self.candidate)]
+        except LaunchError:
+            return []
+        return [blocks for program in bound for launch in program.launches for blocks in launch.grid]
+
+
 def followed(
     cases: Sequence[Case], baseline: Built, candidate: Built, workload: Workload, seed: int
 ) -> list[Case]:
@@ -114,7 +158,10 @@ def followed(
         return list(cases)
     with Paths(baseline, candidate, workload) as paths:
         planned = [c.dims for c in cases if c.memory == ALLOCATED]
-        shapes = _shapes(paths, workload, [*named, *planned])
+        asked = [*named, *planned]
+        shapes = _shapes(paths.of, paths, workload, asked)
+        grids = Grids(baseline, candidate, workload)
+        shapes += _shapes(grids.of, paths, workload, [*asked, *shapes]) if grids.growing else []
         taken = _one_of_each(paths, workload, [*planned, *shapes])
         around = tuple(paths.constants())
     usual = typical_shape(named)
@@ -148,17 +195,19 @@ def _one_of_each(paths: Paths, workload: Workload, shapes: Iterable[Dims]) -> li
     return [dims for signature, dims in chosen.items() if signature is not None]
 
 
-def _shapes(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> list[dict[str, int]]:
+def _shapes(
+    sides_of: Callable[[Dims], Signature | None], paths: Paths, workload: Workload, planned: Sequence[Dims]
+) -> list[dict[str, int]]:
     """Shapes that take sides which no planned one takes, the smallest for each."""
     seen: set[tuple[int, int]] = set()
     for dims in planned:
-        seen |= _taken(paths.of(dims))
-    guards = len(next((s for s in map(paths.of, planned) if s is not None), ()))
+        seen |= _taken(sides_of(dims))
+    guards = len(next((s for s in map(sides_of, planned) if s is not None), ()))
     found: dict[tuple[int, int], dict[str, int]] = {}
     if len(seen) == 2 * guards:
         return []
     for dims in itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED):
-        for side in _taken(paths.of(dims)) - seen:
+        for side in _taken(sides_of(dims)) - seen:
             best = found.get(side)
             if best is None or elements(workload, dims) < elements(workload, best):
                 found[side] = dims
@@ -166,7 +215,7 @@ def _shapes(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> list[d
             break
     chosen: list[dict[str, int]] = []
     for _, dims in sorted(found.items(), key=lambda item: -elements(workload, item[1])):
-        fresh = _taken(paths.of(dims)) - seen
+        fresh = _taken(sides_of(dims)) - seen
         if fresh and len(chosen) < _MOST_SHAPES:
             chosen.append(dims)
             seen |= fresh

@@ -83,6 +83,15 @@ def test_it():
     assert draft.dims == {"rows": 12, "cols": 96}
 
 
+COUNTED = """\
+def counted():
+    index = torch.zeros((3,), dtype=torch.int32)
+    index[0] = 7
+    index[1] = 96
+    return index
+
+
+"""
 LISTED = {
     "offsets up to a size": ("torch.tensor([0, 24, 96], dtype=torch.int32)", "listed(0, d96 * 24 // 96, d96)"),
     "indices below a size": ("torch.tensor([95, 3, 7], dtype=torch.int32)", "integers(0, d96)"),
@@ -94,13 +103,14 @@ LISTED = {
     "a list behind another": (
         "torch.cat([torch.zeros(1, dtype=torch.int64), torch.tensor([24, 96])])", "listed(0, d96 * 24 // 96, d96)"
     ),
+    "a list whose elements are stored one by one": ("counted()", "listed(d96 * 7 // 96, d96, 0)"),
     "a part of a list": ("torch.tensor([0, 24, 96])[1:]", "listed(d96 * 24 // 96, d96)"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("index", "values"), LISTED.values(), ids=LISTED)
 def test_numbers_that_a_test_writes_out(tmp_path: Path, index: str, values: str) -> None:
-    draft = drafted(tmp_path, f"{KERNEL}def test_it():\n    launch(torch.randn(12, 96), {index})\n")
+    draft = drafted(tmp_path, f"{KERNEL}{COUNTED}def test_it():\n    launch(torch.randn(12, 96), {index})\n")
 
     assert argument(draft, "index_ptr").values == values
 
@@ -163,6 +173,24 @@ def test_what_no_mask_guards_is_whole_tiles(tmp_path: Path, mask: str, promised:
     draft = drafted(tmp_path, TILED.format(mask=mask), "copy")
 
     assert {p.replace("(", "").replace(")", "") for p in draft.promises} == promised
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "        tl.store",
+            "        tl.store(x_ptr + rows * cols + tl.program_id(0), 0.0)\n        tl.store",
+        ),
+        ("(triton.cdiv(rows, 16),)", "(triton.next_power_of_2(triton.cdiv(rows, 16)),)"),
+    ],
+    ids=["one element of each program", "a count that is rounded"],
+)
+def test_whole_tiles_are_no_promise_of_what_counts_no_tiles(tmp_path: Path, old: str, new: str) -> None:
+    code = TILED.format(mask=MASKS["a mask over columns" if "cdiv" in old else "a mask over both"][0])
+    draft = drafted(tmp_path, code.replace(old, new), "copy")
+
+    assert not any("rows" in p for p in draft.promises)
 
 
 def test_a_block_of_a_product_keeps_its_least_size(tmp_path: Path) -> None:

@@ -93,6 +93,18 @@ def sliced_elements(tensor: Tensor, start: object, extent: object) -> Tensor:
     return replace(tensor, values="")
 
 
+def with_element(tensor: Tensor, count: Number | None, at: object, value: object) -> Tensor:
+    """A row of so many elements of which one was given a value: what was drawn before is no longer what it holds."""
+    row: list[Number] | None = None
+    if isinstance(count, int) and len(tensor.shape or ()) == 1:
+        as_row = replace(tensor, shape=(count,))
+        row = elements_of(as_row) or _all_same(as_row)
+    if row and isinstance(at, int) and -len(row) <= at < len(row) and isinstance(value, (int, Size)):
+        row[at] = value
+        return replace(tensor, values=listed(row))
+    return replace(tensor, values="")
+
+
 def _all_same(tensor: Tensor) -> list[Number] | None:
     """The elements of a small tensor of zeros or ones."""
     count = tensor.shape[0] if tensor.shape is not None and len(tensor.shape) == 1 else None

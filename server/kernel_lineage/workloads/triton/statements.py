@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from kernel_lineage.workloads.triton.elements import with_element
 from kernel_lineage.workloads.triton.guards import keep, raises
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import (
@@ -237,6 +238,10 @@ def assign(reader: Reads, target: ast.expr, value: object, names: Names, module:
                     held[found] = value
                 elif isinstance(held, list) and isinstance(at, int) and -len(held) <= at < len(held):
                     held[at] = value
+            elif isinstance(held, Tensor) and isinstance(of, ast.Name):
+                count = value_at(held.shape[0], reader.sizes) if held.shape else None
+                at = None if isinstance(key, ast.Slice) else reader.evaluate(key, module, names)
+                names[of.id] = with_element(held, count if isinstance(count, int) else None, at, value)
 
 
 def named(value: object, name: str) -> object:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from kernel_lineage.kernels.triton_forms import dotted
 
 _ACCESSES = frozenset({"load", "store"})
+_BLOCKS = frozenset({"arange", "make_block_ptr", "make_tensor_descriptor"})
 _CEIL = frozenset({"cdiv", "ceil_div"})
 _DEEPEST = 400
 """Nodes that are looked at for one access."""
@@ -26,7 +27,7 @@ def whole_tiles(function: ast.FunctionDef, constexpr: Collection[str], grid: Seq
     Accesses that a parameter which is known at compile time (`constexpr`) decides on are for the sizes that it names.
     """
     values = values_of(function)
-    counted = [list(_counted(ast.parse(g, mode="eval"))) for g in grid]
+    counted = [list(_counted(ast.parse(g, mode="eval").body)) for g in grid]
     for call, loops in _accesses(function, frozenset(constexpr), ()):
         address = _Reached.of([call.args[0]] if call.args else [], values)
         guards = [*call.args[1 + (dotted(call.func).endswith("store")) :][:1]]
@@ -35,7 +36,7 @@ def whole_tiles(function: ast.FunctionDef, constexpr: Collection[str], grid: Seq
             continue
         guard = _Reached.of(guards, values)
         for axis in sorted(address.axes - guard.axes):
-            if not address.wraps:
+            if address.spans and not address.wraps:
                 yield from counted[axis] if axis < len(counted) else ()
         for loop in loops:
             names = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)}
@@ -51,6 +52,8 @@ class _Reached:
     names: set[str] = field(default_factory=set)
     axes: set[int] = field(default_factory=set)
     """Axes of the grid whose program's number is in it."""
+    spans: bool = False
+    """Whether it is a block of indices. One element for each program has no part of a tile."""
     wraps: bool = False
     """Whether an index is taken modulo something."""
 
@@ -70,6 +73,8 @@ class _Reached:
                         given = [*node.args, *(k.value for k in node.keywords)]
                         if given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, int):
                             found.axes.add(given[0].value)
+                    case ast.Call(func=func) if dotted(func).rpartition(".")[2] in _BLOCKS:
+                        found.spans = True
                     case ast.BinOp(op=ast.Mod(), left=inner) if any(
                         isinstance(n, ast.Call) and dotted(n.func).endswith("arange") for n in ast.walk(inner)
                     ):
@@ -109,12 +114,16 @@ def _accesses(
         yield from _accesses(child, constexpr, inside)
 
 
-def _counted(tree: ast.AST) -> Iterator[Tile]:
-    """The tiles that an expression counts: N and B of each `ceil_div(N, B)`."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=func, args=[extent, tile]) if dotted(func).rpartition(".")[2] in _CEIL:
-                yield extent, tile
+def _counted(count: ast.expr) -> Iterator[Tile]:
+    """The tiles that a count is made of: N and B of `ceil_div(N, B)`, of products of such, and of the least of some."""
+    match count:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            yield from (*_counted(left), *_counted(right))
+        case ast.Call(func=func, args=[extent, tile]) if dotted(func).rpartition(".")[2] in _CEIL:
+            yield extent, tile
+        case ast.Call(func=ast.Name(id="min"), args=counts):
+            for one in counts:
+                yield from _counted(one)
 
 
 def _of_loop(over: ast.expr) -> Iterator[Tile]:
@@ -122,4 +131,6 @@ def _of_loop(over: ast.expr) -> Iterator[Tile]:
     match over:
         case ast.Call(args=[_, extent, step]) if not isinstance(step, ast.Constant):
             yield extent, step
-    yield from _counted(over)
+        case ast.Call(args=[*bounds]):
+            for bound in bounds:
+                yield from _counted(bound)
