@@ -1,6 +1,6 @@
 """What each lane sees of wrong candidates and does to right ones: the emulated device, a GPU alone, and both together.
-Beside them what a comparison of outputs alone sees (`allclose`), what compute-sanitizer alone does (`sanitizer`), and of
-Triton programs what `fpsan`, `consan` and `triton-viz` do.
+Beside them what a comparison of outputs alone sees (`allclose`), what compute-sanitizer alone does (`sanitizer`), and
+of Triton programs what `fpsan`, `consan` and `triton-viz` do.
 
     python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose,sanitizer,fpsan,consan,triton-viz] [--jobs 8]
         [--seconds 280] [--rows FILE] [--write]

@@ -1,10 +1,11 @@
 """What others' checkers of Triton kernels see: FpSan, ConSan and triton-viz.
 
-FpSan and ConSan are instrumentations of Triton's own compiler. What they add is plain code of the same kernel, which the
-emulated device runs. FpSan stands for every float by a payload in a ring of integers, so that outputs of two programs
-agree bit for bit when they compute the same expression; ConSan stops a launch at copies that are used too early. GSan, the
-third, keeps its shadows at addresses of its own allocator on a GPU and is not run. triton-viz follows a launch's addresses
-symbolically; it needs `triton-viz` (tried: 3.0), torch and a Triton that it knows (3.6), none of them dependencies here.
+FpSan and ConSan are instrumentations of Triton's own compiler. What they add is plain code of the same kernel, which
+the emulated device runs. FpSan puts a payload in a ring of integers in the place of every float, so that outputs of two
+programs agree bit for bit when they compute the same expression; ConSan stops a launch at copies that are used too
+early. GSan, the third, keeps its shadows at addresses of its own allocator on a GPU and is not run. triton-viz follows
+a launch's addresses symbolically; it needs `triton-viz` (tried: 3.0), torch and a Triton that it knows (3.6), none of
+them dependencies here.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def instrumented_fate(
 ) -> tuple[str, str]:
     """`rejected` with the first difference or stop, `right`, or why nothing could be said.
 
-    An address out of bounds ends a launch of the emulated device, not of a GPU with one of the tools: where that happens
-    before the tool has spoken, nothing is counted for it.
+    An address out of bounds ends a launch of the emulated device, not of a GPU with one of the tools: where that
+    happens before the tool has spoken, nothing is counted for it.
     """
     for dims in named_shapes(workload):
         try:
