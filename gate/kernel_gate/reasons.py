@@ -167,6 +167,10 @@ class Reason(StrEnum):
         "With these inputs a constant output would pass as well, so that agreement says nothing.",
         "Give inputs that vary, and a tolerance small beside the outputs.",
     )
+    CHANGE_NOT_COMPILED = ("change-not-compiled", "check", _UNCLEAR,
+        "What changed is in no image: constants that the workload gives the kernel leave it out.",
+        "Give the workload the constants that compile it (constexpr, template_arguments), and what it then needs.",
+    )
     CASE_TIME_SPENT = ("case-time-spent", "check", _UNCLEAR,
         "All cases that ran agree, but shapes that the workload names did not fit into the check's time.",
         "Use smaller dims (profile_dims may stay large), a GPU, or more time for the check.",

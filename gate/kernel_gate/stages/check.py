@@ -22,6 +22,7 @@ from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
 from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
+from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
@@ -215,6 +216,11 @@ def _finished(
             f"the workload cannot tell a right {', '.join(blind)} from a constant one; give inputs that vary",
             "workload",
         )
+    left_out = uncompiled_changes(run.baseline, run.candidate)
+    if left_out is not None and left_out.alone:
+        return unavailable(
+            Reason.CHANGE_NOT_COMPILED, f"{left_out}; what is compiled is the same", "workload"
+        )
     if missing := [c for c in unreached if c.required]:
         return unavailable(
             Reason.CASE_TIME_SPENT,
@@ -228,6 +234,7 @@ def _finished(
             status=StageStatus.PASS,
             reason=f"{run.compared} cases agree in every element{said_of(run.algebra)}"
             + _provided(run.conditions)
+            + (f"; {left_out}" if left_out is not None else "")
             + not_executed(details["coverage"])
             + str(run.callers or ""),
             details=details,

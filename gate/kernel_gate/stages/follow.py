@@ -2,8 +2,9 @@
 
 Branches that depend on arguments alone are asked for their sides on shapes that nothing is run on, until every side
 that can be found has a shape. So are grids: an extent from which more blocks come is taken with one of them and with
-more, because what only the second block reads is seen by nothing smaller. Values are drawn around the constants that the programs compare with. Where buffers lie
-is varied on a shape of each path, because a path that needs alignment may not be the usual one.
+more, because what only the second block reads is seen by nothing smaller. Values are drawn around the constants that
+the programs compare with. Where buffers lie is varied on a shape of each path, because a path that needs alignment may
+not be the usual one.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Grids:
 
     def __post_init__(self) -> None:
         usual = typical_shape(named_shapes(self.workload))
-        growing = {}
+        growing: dict[tuple[int, str], int] = {}
         for name in self.workload.dims:
             axes_by_extent = ((extent, self._axes({**usual, name: extent})) for extent in _LEAST)
             least, few = next(((extent, axes) for extent, axes in axes_by_extent if axes), (0, []))

@@ -17,6 +17,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
+from kernel_gate.stages.check_coverage import not_executed
 from kernel_gate.verdict import Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
@@ -121,7 +122,8 @@ class Watch:
         return Stage(
             name="watch",
             status=StageStatus.PASS,
-            reason=f"emulated device beside: {about.get('cases', 0)} cases, nothing found",
+            reason=f"emulated device beside: {about.get('cases', 0)} cases, nothing found"
+            + not_executed(about.get("coverage", {})),
             details=details,
         )
 

@@ -31,7 +31,7 @@ def parse(text: str, entry: str | None = None) -> Module:
 def _read_module(text: str, entry: str | None) -> Module:
     tokens = tokenise(text)
     module = Module(target="sm_80", files={int(number): name for number, name in _FILE.findall(text)})
-    user_file = _file_of(text, entry)
+    user_file = file_of(text, entry)
     while tokens.peek():
         word = tokens.next()
         if word == ".target":
@@ -60,7 +60,7 @@ def _read_module(text: str, entry: str | None) -> Module:
     return module
 
 
-def _file_of(text: str, entry: str | None) -> int | None:
+def file_of(text: str, entry: str | None) -> int | None:
     """Number of the file of the first source line of a kernel."""
     start = re.search(rf"\.entry\s+{re.escape(entry)}\b" if entry else r"\.entry\b", text)
     place = _PLACE.search(text, start.end()) if start else None

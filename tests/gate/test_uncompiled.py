@@ -1,0 +1,122 @@
+"""A change that no launch of the workload compiles is told apart from one that was checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.programs import affine, workload
+from kernel_gate.gate import judge
+from kernel_gate.program import Program
+from kernel_gate.stages.uncompiled import branches
+from kernel_gate.verdict import Verdict
+from kernel_gate.workload import parse_workload
+
+CUDA = """constexpr bool SCALED = false;
+__global__ void affine(float *y, const float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = i < n ? 2.0f * x[i] + 1.0f : 0.0f;
+    if constexpr (SCALED) {
+        v *= 3.0f;
+    }
+#ifdef TWICE
+    y[i] = 4.0f * x[i];
+#endif
+    if (i < n) {
+        y[i] = v;
+    }
+}
+"""
+TRITON = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def affine(y, x, n, SCALED: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n) * 2.0 + 1.0
+    if SCALED:
+        v = tl.exp(v)
+    elif BLOCK > 4096:
+        v = tl.log(v)
+    else:
+        v = tl.abs(v)
+    tl.store(y + i, v, mask=i < n)
+"""
+TRITON_WORKLOAD = """
+kernel = "affine"
+language = "triton"
+
+[dims]
+n = [100, 128]
+
+[[args]]
+name = "y"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+
+[launch]
+grid = ["ceil_div(n, 64)"]
+constexpr = { SCALED = "False", BLOCK = "64" }
+"""
+
+
+def judged(old: str, new: str, language: str = "cuda") -> Verdict:
+    text, w = (CUDA, workload()) if language == "cuda" else (TRITON, parse_workload(TRITON_WORKLOAD))
+    assert old in text
+    before, after = Program(language, text, "affine"), Program(language, text.replace(old, new), "affine")
+    return judge(before, after, w, device="emulated")
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "new", "told"),
+    [
+        ("cuda", "v *= 3.0f", "v *= 5.0f", "compiles line 6, which changed"),
+        ("cuda", "y[i] = 4.0f * x[i];", "y[i] = 5.0f * x[i];", "compiles line 9, which changed"),
+        ("cuda", "    y[i] = 4.0f * x[i];\n", "", "compiles line 9 of the baseline, which changed"),
+        ("triton", "tl.exp(v)", "tl.exp2(v)", "compiles line 10, which changed (it has SCALED = False)"),
+        ("triton", "tl.log(v)", "tl.log2(v)", "compiles line 12, which changed (it has BLOCK = 64)"),
+    ],
+)
+def test_a_change_in_a_branch_that_is_not_compiled_is_undecided(language, old, new, told):
+    found = judged(old, new, language)
+    assert (found.code, found.standing) == ("change-not-compiled", "undecided")
+    assert told in found.reason
+
+
+def test_beside_a_change_that_was_checked_it_is_told():
+    text = TRITON.replace("tl.exp(v)", "tl.exp2(v)").replace("* 2.0 + 1.0", "* 2.0 + 0.5 + 0.5")
+    w = parse_workload(TRITON_WORKLOAD)
+    check = judge(
+        Program("triton", TRITON, "affine"), Program("triton", text, "affine"), w, device="emulated"
+    ).stage("check")
+    assert check.status == "pass" and "compiles line 10, which changed" in check.reason
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "new"),
+    [
+        ("cuda", "2.0f * x[i] + 1.0f", "1.0f + x[i] * 2.0f"),
+        ("cuda", "    if (i < n) {", "    // one element each\n    if (i < n) {"),
+        ("triton", "tl.abs(v)", "tl.abs(1.0 * v)"),
+    ],
+)
+def test_what_is_compiled_to_the_same_code_is_no_such_change(language, old, new):
+    check = judged(old, new, language).stage("check")
+    assert check.status == "pass" and "compiles line" not in check.reason
+
+
+def test_branches_without_work_are_none():
+    assert branches(affine()) == []
+    folded = affine("if (i < n) y[i]", "int k;\n    if (n > 0) {\n        k = 2;\n    }\n    if (i < n) y[i]")
+    assert branches(folded) == []
