@@ -7,6 +7,7 @@ import pytest
 from gate.programs import affine, workload
 from kernel_gate.gate import judge
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 from kernel_gate.stages.uncompiled import branches
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import parse_workload
@@ -90,7 +91,7 @@ def judged(old: str, new: str, language: str = "cuda") -> Verdict:
 )
 def test_a_change_in_a_branch_that_is_not_compiled_is_undecided(language, old, new, told):
     found = judged(old, new, language)
-    assert (found.code, found.standing) == ("change-not-compiled", "undecided")
+    assert (found.code, found.standing) == (Reason.CHANGE_NOT_COMPILED, "undecided")
     assert told in found.reason
 
 
