@@ -127,11 +127,13 @@ def test_a_block_that_only_the_launcher_knows_is_counted_there() -> None:
 
 
 def test_products_in_a_loop_get_warps_and_stages_together() -> None:
-    tried = launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
-    pairs = [(o["num_warps"], o["num_stages"]) for o in tried if "SIDE" not in o]
+    told = launches(made_of(GRAM.replace("OPTIONS", ", num_warps=4"), "gram"))
+    pairs = [(o["num_warps"], o["num_stages"]) for o in told if "SIDE" not in o]
     assert pairs == [("8", "3"), ("4", "4"), ("8", "4"), ("4", "2")]
-    sizes = [(o["SIDE"], o["STEP"], o["num_warps"]) for o in tried if "SIDE" in o]
-    assert sizes == [("64", "64", "4"), ("128", "128", "8")]
+    tried = launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
+    assert tried == [o for o in told if "SIDE" in o]
+    sizes = [(o["SIDE"], o["STEP"], o["num_warps"]) for o in tried]
+    assert sizes == [("128", "64", "8"), ("128", "64", "4"), ("64", "64", "4"), ("64", "32", "4")]
 
 
 def test_elements_are_tried_in_tiles_of_other_sizes_with_the_grid_that_they_make() -> None:
@@ -203,10 +205,22 @@ def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code:
 
 
 @pytest.mark.parametrize("option", ["num_warps", "num_stages"])
-def test_what_a_launch_says_is_left_to_it(option: str) -> None:
-    made = made_of(GRAM.replace("OPTIONS", f", {option}=2"), "gram")
+def test_what_a_launch_works_out_is_left_to_it(option: str) -> None:
+    made = made_of(GRAM.replace("OPTIONS", f", {option}=n // 64"), "gram")
     assert isinstance(made, Refusal)
-    assert f"says {option} already" in made.reason
+    assert f"says {option} as `n // 64`" in made.reason
+
+
+def test_what_is_launched_already_is_not_tried_again() -> None:
+    code = GRAM.replace("SIDE=16, STEP=16OPTIONS", "SIDE=64, STEP=64, num_warps=4, num_stages=4")
+    code = code.replace("cdiv(n, 16)", "cdiv(n, 64)")
+    made = made_of(code, "gram")
+    assert isinstance(made, Candidate), made.reason
+    texts = [c.apply(code.encode()).decode() for c in (made, *made.alternatives)]
+    assert code not in texts
+    first = made_of(texts[0], "gram")
+    assert isinstance(first, Refusal)
+    assert "is launched with what would be tried first" in first.reason
 
 
 @pytest.mark.long

@@ -5,26 +5,34 @@ Before:
         v = tl.load(x + r * columns + c, mask=c < columns, other=0.0)
         total += v
 After:
+    total_rows = tl.full((ROWS, BLOCK), 0, total.dtype)
     for first in range(0, rows, ROWS):
         r = first + tl.arange(0, ROWS)[:, None]
         v = tl.load(x + r * columns + c, mask=(c < columns) & (r < rows), other=0.0)
-        total += tl.sum(tl.where(r < rows, v.to(total.dtype), 0), axis=0)
+        total_rows += tl.where(r < rows, v.to(total.dtype), 0)
+    total += tl.sum(total_rows, axis=0)
 
-`ROWS` is a new parameter that each launch gives; the candidate's alternatives give others. What the loop reads under
-its counter is masked by the counter's bound as well. The loop may add up, and take maxima or minima that begin with an
-infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as is all that is no row:
-blocks of two axes, and what is done to a whole block.
+Each row of a block is combined by itself: the loop neither waits for other warps nor goes through shared memory.
+`ROWS` is a new parameter that each launch gives. Where the columns of a program are the launch's to choose as well
+(`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
+What the loop reads under its counter is masked by the counter's bound as well. The loop may add up, and take maxima or
+minima that begin with an infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as
+is all that is no row: blocks of two axes, and what is done to a whole block.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.edits import edited
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before
-from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before, start_of_line
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
+from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices, resized
 from kernel_lineage.rewrite.assists.triton_lanes import OF_LANES, Unfollowed, Walk
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
@@ -42,7 +50,7 @@ from kernel_lineage.rewrite.launch_site import launch_edits
 
 _ROWS = "ROWS"
 _TRIED = (32, 8)
-"""Rows of a block: as many as keep loads in flight, and as few as spare registers."""
+"""Rows of a block where nothing else of its size can be chosen: many keep loads in flight, few spare registers."""
 _INFINITIES = {"max": 'float("-inf")', "min": 'float("inf")'}
 
 
@@ -56,16 +64,28 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if len(here) != 1:
         raise Refusal(f"{kernel.name} has no one loop here that stands by itself")
     edits = [*_loaded_together(kernel, function, here[0]), parameter_added(kernel, function, _ROWS)]
-    return with_alternatives(_TRIED, lambda rows: _launched(kernel, edits, rows))
+    choices = attempt(lambda: block_choices(_with_rows(kernel, edits)))
+    if isinstance(choices, Refusal) or not choices:
+        choices = [BlockChoice({_ROWS: rows}) for rows in _TRIED]
+    return with_alternatives(choices, lambda choice: _launched(kernel, edits, choice))
 
 
-def _launched(kernel: Kernel, edits: list[Edit], rows: int) -> Candidate:
-    launched = [e for launch in kernel.launches for e in launch_edits(kernel, launch, {_ROWS: str(rows)})]
+def _with_rows(kernel: Kernel, edits: list[Edit]) -> Kernel:
+    """The kernel as these edits leave it, launched with some number of rows. Refused where it is not read again."""
+    launched = [e for x in kernel.launches for e in launch_edits(kernel, x, {_ROWS: str(_TRIED[0])})]
+    made = read(edited(data_of(kernel), [*edits, *launched]), kernel.language).kernel(kernel.name)
+    if made is None:
+        raise Refusal(f"{kernel.name} is not read again with its rows together")
+    return made
+
+
+def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candidate:
     return ASSIST.candidate(
         kernel,
-        [*edits, *launched],
-        explanation=f"{rows} rows are loaded together; what is combined over rows is rounded in another order.",
-        launch={_ROWS: str(rows)},
+        [*edits, *resized(kernel, choice)],
+        explanation=f"{choice.options[_ROWS]} rows are loaded together, launched with {choice.said}; what is combined "
+        "over rows is rounded in another order.",
+        launch=choice.launch,
     )
 
 
@@ -94,31 +114,57 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
     for statement in loop.body:
         loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
         edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
-    for name, how, statement, what in totals:
-        if not _names(what) & depends:
-            raise Refusal(f"what line {statement.lineno} takes in each round is no row")
-        edits += _over_rows(kernel, name, how, what, inside)
-    data, first = (
-        data_of(kernel),
-        fresh_name("first", {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}),
-    )
-    body = span_of(kernel, loop.body[0])
-    indent = indent_at(data, body.start)
-    own = f"{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n{indent}"
+    data, taken = data_of(kernel), {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    first, whole, body = fresh_name("first", taken), span_of(kernel, loop), span_of(kernel, loop.body[0])
+    indent, outer = indent_at(data, body.start), indent_at(data, whole.start)
+    behind: list[Edit] = []
+    for total in totals:
+        if not _names(total.what) & depends:
+            raise Refusal(f"what line {total.statement.lineno} takes in each round is no row")
+        own = fresh_name(f"{total.name}_rows", taken)
+        edits += _by_row(kernel, total, own, inside)
+        begins = f"{own} = tl.full(({_ROWS}, {total.extent or 1}), {total.begins}, {total.name}.dtype)"
+        edits.append(insert_before(kernel, whole.start, f"{begins}\n{outer}"))
+        behind.append(insert_before(kernel, whole.end, f"\n{outer}{total.taken_in(own)}"))
+    rows = f"{indent}{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n"
     begin = ast.unparse(start) if start is not None else "0"
     ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
     return [
         Edit(span_of(kernel, loop.target), first),
         Edit(span_of(kernel, loop.iter), ranged),
-        insert_before(kernel, body.start, own),
+        insert_before(kernel, start_of_line(data, body.start), rows),
+        *behind,  # Of two insertions at one place, the later one of the list stands first.
         *edits,
     ]
 
 
-def _totals(
-    function: ast.FunctionDef, loop: ast.For, changed: set[str]
-) -> list[tuple[str, str, ast.stmt, ast.expr]]:
-    """What the loop combines over rows: name, how, where and what. Refused where it does anything else with one."""
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """What a loop combines over rows."""
+
+    name: str
+    extent: str
+    """Of the block that the name holds; "" for 1."""
+    how: str
+    """`sum`, `max` or `min`."""
+    statement: ast.stmt
+    what: ast.expr
+
+    @property
+    def begins(self) -> str:
+        """What changes nothing when it is taken in."""
+        return "0" if self.how == "sum" else _INFINITIES[self.how]
+
+    def taken_in(self, rows: str) -> str:
+        """The statement that takes in what each row of a block has."""
+        whole = f"tl.{self.how}({rows}, axis=0)"
+        if self.how == "sum":
+            return f"{self.name} += {whole}"
+        return f"{self.name} = tl.{self.how}imum({self.name}, {whole})"
+
+
+def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list[_Total]:
+    """What the loop combines over rows. Refused where it does anything else with one."""
     walk = Walk(Tiles(), function)
     try:
         walk.block(function.body[: function.body.index(loop)])
@@ -134,11 +180,12 @@ def _totals(
         _check_of_rows(statement)
     for name in sorted(changed):
         step = combined_in(loop.body, name) if is_carried(loop.body, name) else None
-        if step is not None and len(walk.values[name].axes if name in walk.values else ()) == 1:
-            begins = walk.values[name].beyond
-            if step[1] != "sum" and begins != IDENTITY[step[1]]:
+        axes = walk.values[name].axes if name in walk.values else ()
+        if step is not None and len(axes) == 1:
+            statement, how, added = step
+            if how != "sum" and walk.values[name].beyond != IDENTITY[how]:
                 raise Refusal(f"`{name}` does not begin with an infinity")
-            found.append((name, step[1], step[0], step[2]))
+            found.append(_Total(name, axes[0].size, how, statement, added))
         elif is_carried(loop.body, name):
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
@@ -201,13 +248,15 @@ def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
     )
 
 
-def _over_rows(kernel: Kernel, name: str, how: str, what: ast.expr, inside: str) -> list[Edit]:
-    """Edits that combine what a block's rows have, in the type that it goes into, where one row was taken."""
-    span, none = span_of(kernel, what), "0" if how == "sum" else _INFINITIES[how]
-    plain = isinstance(what, ast.Name | ast.Call | ast.Attribute)
+def _by_row(kernel: Kernel, total: _Total, own: str, inside: str) -> list[Edit]:
+    """Edits that combine each of a block's rows by itself, in the type of the whole, where one row was taken."""
+    span, plain = span_of(kernel, total.what), isinstance(total.what, ast.Name | ast.Call | ast.Attribute)
+    names = [n for n in ast.walk(total.statement) if isinstance(n, ast.Name) and n.id == total.name]
+    end = f"{'' if plain else ')'}.to({total.name}.dtype), {total.begins})"
     return [
-        insert_before(kernel, span.start, f"tl.{how}(tl.where({inside}, {'' if plain else '('}"),
-        insert_before(kernel, span.end, f"{'' if plain else ')'}.to({name}.dtype), {none}), axis=0)"),
+        *(Edit(span_of(kernel, n), own) for n in names),
+        insert_before(kernel, span.start, f"tl.where({inside}, {'' if plain else '('}"),
+        insert_before(kernel, span.end, end),
     ]
 
 

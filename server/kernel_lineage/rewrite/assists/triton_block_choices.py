@@ -21,22 +21,32 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
 from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, tiles_of
-from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.launch_site import launch_edits
+from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS, constant
 
 _ELEMENTS = ((1024, 4), (2048, 8), (4096, 8), (512, 4))
 """Elements of one axis, and warps: 8 to 16 elements in each thread."""
 _DOWN = ((64, 1), (32, 1), (128, 1))
 """Columns of which a program goes down all rows one by one: few, for many programs."""
-_COLUMNS = ((32, 64, 4), (64, 64, 8), (16, 128, 4), (64, 128, 8))
-"""Columns, rows that are loaded together, warps."""
+_COLUMNS = ((32, 256, 16), (16, 512, 16), (16, 256, 8), (64, 128, 8), (32, 64, 4))
+"""Columns, rows that are loaded together, warps: 16 or 32 KiB of floats under way, in as many programs as can be."""
 _ROWS = ((1024, 4, 8), (512, 8, 8), (256, 16, 8))
 """Elements along a row, rows, warps."""
 _PLANES = ((64, 64, 8), (128, 32, 8), (32, 32, 4), (256, 8, 4))
 """Elements along the one axis and along the other, warps."""
-_PRODUCTS = ((128, 128, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 32, 8, 4), (128, 64, 64, 4, 4))
+_PRODUCTS = (
+    (256, 128, 64, 8, 3),
+    (128, 128, 64, 4, 4),
+    (128, 128, 64, 8, 3),
+    (128, 128, 32, 8, 4),
+    (128, 64, 64, 4, 4),
+)
 """Columns, rows, depth, warps, stages."""
-_SQUARES = ((64, 64, 64, 4, 3), (128, 128, 128, 8, 2))
-"""The same where columns and rows, or all three, have one size."""
+_SQUARES = ((128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (64, 64, 64, 4, 4), (64, 64, 32, 4, 4))
+"""The same where columns and rows have one size."""
+_CUBES = ((128, 128, 128, 8, 3), (64, 64, 64, 4, 4), (128, 128, 128, 8, 2), (32, 32, 32, 4, 4))
+"""The same where all three have one size."""
 _AXES = "xyz"
 
 
@@ -45,10 +55,23 @@ class BlockChoice:
     """Sizes, warps and stages of a kernel's launches, by the keyword arguments that say them."""
 
     options: Mapping[str, int]
+    is_present: bool = False
+    """A launch says just these already."""
     grids: tuple[str, ...] = ()
     """The grid of each launch; "" where it follows from the sizes by itself, or does not depend on them."""
     scaled: str = ""
     """The grid over what it was before (`workloads.programs.with_launch`); "" where it stays."""
+
+    @property
+    def said(self) -> str:
+        """The sizes for people."""
+        return ", ".join(f"{name} = {value}" for name, value in self.options.items())
+
+    @property
+    def launch(self) -> dict[str, str]:
+        """The launch's changed fields, as a candidate names them."""
+        sizes = {name: str(value) for name, value in self.options.items()}
+        return sizes | ({"grid": self.scaled} if self.scaled else {})
 
 
 def block_choices(kernel: Kernel) -> list[BlockChoice]:
@@ -58,14 +81,36 @@ def block_choices(kernel: Kernel) -> list[BlockChoice]:
     if not tiles.sizes:
         raise Refusal(next(iter(tiles.fixed.values())))
     present = [_present(kernel, launch, tiles) for launch in kernel.launches]
+    said = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
     found = []
     for options in _tried(kernel, tiles):
         grids = tuple(_grid(kernel, launch, tiles, options) for launch in kernel.launches)
         alike = all(sizes == present[0] for sizes in present)
         scaled = _scaled(kernel.launches[0], tiles, options, present[0]) if alike else ""
-        if any(sizes.items() <= options.items() for sizes in present):
-            continue  # Only the warps differ: they are chosen by themselves.
-        found.append(BlockChoice(options, grids, scaled))
+        found.append(BlockChoice(options, any(options.items() <= own.items() for own in said), grids, scaled))
+    return found
+
+
+def resized(kernel: Kernel, choice: BlockChoice) -> list[Edit]:
+    """Edits that launch a kernel with a choice's sizes. Raises `LaunchError`."""
+    sizes = {name: str(value) for name, value in choice.options.items()}
+    grids = choice.grids or ("",) * len(kernel.launches)
+    return [
+        edit
+        for launch, grid in zip(kernel.launches, grids, strict=True)
+        for edit in launch_edits(kernel, launch, sizes | ({"grid": grid} if grid else {}))
+    ]
+
+
+def present_options(launch: Launch) -> dict[str, int]:
+    """The warps and stages of a launch. Refused where it does not say them as numbers."""
+    found: dict[str, int] = {}
+    for name, default in TRITON_DEFAULTS.items():
+        number = constant(launch.options[name], launch.definitions) if name in launch.options else default
+        if number is None:
+            line = launch.span.first_line
+            raise Refusal(f"the launch in line {line} says {name} as `{launch.options[name]}`")
+        found[name] = number
     return found
 
 
@@ -95,10 +140,10 @@ def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
             columns = next((s for s in outer if s in along), outer[1])
             names = [columns, next(s for s in outer if s != columns), *inner]
         elif len(outer) == len(inner) == 1 or (len(free) == 1 and by_grid[free[0]] == {True, False}):
-            names = [*outer, *outer, *inner] or free * 3
+            names = [*outer, *outer, *inner] if inner else free * 3
         else:
             raise Refusal(f"not all extents of the product of {kernel.name} are free sizes")
-        for *sizes, warps, stages in _PRODUCTS if len(set(names)) == 3 else _SQUARES:
+        for *sizes, warps, stages in {3: _PRODUCTS, 2: _SQUARES}.get(len(set(names)), _CUBES):
             yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps, "num_stages": stages}
         return
     if len(free) == 1:

@@ -67,7 +67,7 @@ class Tiles:
     bounds: dict[Place, Term] = field(default_factory=dict)
     """Place → the number that all its values are below."""
     along: set[Place] = field(default_factory=set)
-    """The places with which an address moves by one element."""
+    """The places with which an address of several tiles moves by one element."""
     touched: dict[str, set[Term]] = field(default_factory=dict)
     """Buffer → where it is read and written, over places without what they are counted by."""
     fixed: dict[str, str] = field(default_factory=dict)
@@ -165,7 +165,7 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
             tiles.fixed.setdefault(place.size, f"the loop around {where} does not end where its mask does")
         conditions = [c for c in conditions if c not in ends]
         moved = coefficient_of(polynomial(offset), place.variable)
-        if moved is not None and moved[0] == {(): _ITEM}:
+        if len(counted) > 1 and moved is not None and moved[0] == {(): _ITEM}:
             tiles.along.add(place)
     whole = {p.variable.name: Var(f"place {p.size}") for p in counted}
     tiles.touched.setdefault(access.root, set()).add(normal(substituted(offset, whole)))
