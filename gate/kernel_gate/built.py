@@ -41,9 +41,7 @@ class Built:
                 raise LaunchError(f"{self.label} does not build for {shape}: {error}") from error
         return self.images[unit]
 
-    def bound(
-        self, workload: Workload, dims: Mapping[str, int], memory: Memory = ALLOCATED
-    ) -> BoundProgram:
+    def bound(self, workload: Workload, dims: Mapping[str, int], memory: Memory = ALLOCATED) -> BoundProgram:
         """What the program does on one shape, with buffers that lie so. Raises `LaunchError`."""
         return bind(workload, self.program, dims, memory)
 
