@@ -8,6 +8,7 @@ import pytest
 
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchSpec
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.registry import anchors_of
@@ -16,6 +17,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.programs import with_launch
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
@@ -84,6 +86,24 @@ def column_sums(sums, x, rows, columns, DOWN: tl.constexpr, ACROSS: tl.constexpr
 def run(sums, x):
     rows, columns = x.shape
     column_sums[(triton.cdiv(columns, 16),)](sums, x, rows, columns, DOWN=4, ACROSS=16)
+"""
+)
+
+NUMBERED = (
+    HEAD
+    + """\
+def squared(y, x, rows, columns, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    high = tl.cdiv(rows, HIGH)
+    i = tl.program_id(0) % high * HIGH + tl.arange(0, HIGH)
+    j = tl.program_id(0) // high * WIDE + tl.arange(0, WIDE)
+    inside = (i[:, None] < rows) & (j[None, :] < columns)
+    v = tl.load(x + (i % rows)[:, None] * columns + j[None, :], mask=j[None, :] < columns)
+    tl.store(y + i[:, None] * columns + j[None, :], v * v, mask=inside)
+
+
+def run(y, x):
+    rows, columns = x.shape
+    squared[(GRID,)](y, x, rows, columns, HIGH=16, WIDE=8)
 """
 )
 
@@ -170,6 +190,31 @@ def test_sizes_stay_where_the_grid_is_not_known_to_be_their_tiles(grid: str) -> 
     assert [set(one) for one in launches(made)] == [{"num_warps"}]
 
 
+def test_tiles_that_are_numbered_along_one_axis_are_counted_along_both() -> None:
+    code = NUMBERED.replace("GRID", "triton.cdiv(columns, 8) * triton.cdiv(rows, 16)")
+    made = made_of(code, "squared")
+    assert isinstance(made, Candidate), made.reason
+    after = made.apply(code.encode()).decode()
+    assert "squared[(triton.cdiv(columns, 64) * triton.cdiv(rows, 64),)]" in after
+    assert "HIGH=64, WIDE=64, num_warps=8)" in after
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "triton.cdiv(rows, 16)",
+        "triton.cdiv(rows, 16) * triton.cdiv(rows, 16)",
+        "triton.cdiv(rows, 16) * triton.cdiv(columns, 8) * 2",
+        "triton.cdiv(rows, 16) + triton.cdiv(columns, 8)",
+        "triton.cdiv(columns, 16) * triton.cdiv(rows, 8)",
+    ],
+)
+def test_sizes_stay_where_a_grid_of_one_axis_does_not_count_the_tiles_of_both(grid: str) -> None:
+    made = made_of(NUMBERED.replace("GRID", grid), "squared")
+    assert isinstance(made, Refusal)
+    assert "one constexpr parameter" in made.reason
+
+
 SHAPE = 'grid = ["ceil_div(N, 64)"]\nconstexpr = { WIDTH = 64 }'
 SCALED = workload(
     "scale", "N = [1, 770, 5000]", SHAPE, "y: output float32 [N]", "x: input float32 [N]", "factor: float32 = 1.5",
@@ -180,11 +225,21 @@ SUMMED = workload(
     "sums: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
 )  # fmt: skip
 
+SQUARED = workload(
+    "squared", "R = [1, 37]\nC = [5, 70]",
+    'grid = ["ceil_div(R, 16) * ceil_div(C, 8)"]\nconstexpr = { HIGH = 16, WIDE = 8 }',
+    "y: output float32 [R, C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
+)  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("code", "load"),
-    [(SCALE.replace("GRID", "(triton.cdiv(n, 64),)"), SCALED), (COLUMN_SUMS, SUMMED)],
-    ids=["elements", "columns"],
+    [
+        (SCALE.replace("GRID", "(triton.cdiv(n, 64),)"), SCALED),
+        (COLUMN_SUMS, SUMMED),
+        (NUMBERED.replace("GRID", "triton.cdiv(rows, 16) * triton.cdiv(columns, 8)"), SQUARED),
+    ],
+    ids=["elements", "columns", "numbered"],
 )
 @pytest.mark.long
 def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code: str, load: Workload) -> None:
@@ -192,16 +247,20 @@ def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code:
     assert isinstance(made, Candidate), made.reason
     options = GateOptions(check_seconds=3600.0, hidden=False, seed=5)
     for one in (made, *made.alternatives):
-        after = program(
-            Language.TRITON,
-            one.apply(code.encode()).decode(),
-            load.kernel,
-            with_launch(None, load, one.launch),
-        )
+        text = one.apply(code.encode()).decode()
+        # How many tiles of each axis there were is not told by their product: that grid is read where it stands.
+        launch = _read(text, load) if load is SQUARED else with_launch(None, load, one.launch)
+        after = program(Language.TRITON, text, load.kernel, launch)
         before = program(Language.TRITON, code, load.kernel)
         stage = judge(before, after, load, device="emulated", options=options).stage("check")
         assert stage is not None
         assert stage.status is StageStatus.PASS, (one.launch, stage.reason)
+
+
+def _read(text: str, load: Workload) -> LaunchSpec | None:
+    kernel = read(text.encode(), Language.TRITON).kernel(load.kernel)
+    assert kernel is not None
+    return read_launch(kernel, load, [a.name for a in load.args])
 
 
 @pytest.mark.parametrize("option", ["num_warps", "num_stages"])

@@ -13,11 +13,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kernel_gate.expr.terms import Var
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
 from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, tiles_of
@@ -165,15 +166,14 @@ def _grid(kernel: Kernel, launch: Launch, tiles: Tiles, options: Mapping[str, in
     extents = list(launch.grid)
     asks = _asks_for_sizes(kernel, launch)
     changed = False
-    for place in tiles.bounds:
-        if not place.of_grid or place.size not in options:
-            continue
-        axis = _AXES.index(place.by[-1])
-        if sum(p.by == place.by and p.size != place.size for p in tiles.bounds):
-            raise Refusal(f"programs along {place.by} take tiles of several sizes")
-        extent = _tiles_up_to(kernel, launch, tiles, place, extents[axis] if axis < len(extents) else "")
+    for axis in {p.axis for p in tiles.bounds if p.of_grid and p.size in options}:
+        here, position = [p for p in tiles.bounds if p.axis == axis], _AXES.index(axis)
+        if any(p.size not in options for p in here):
+            raise Refusal(f"programs along {axis} take tiles of sizes that are not free")
+        counts = _counts(kernel, launch, tiles, here, extents[position] if position < len(extents) else "")
         if not asks:
-            extents[axis] = ast.unparse(_with_size(extent, options[place.size]))
+            resized = [ast.unparse(_with_size(call, options[p.size])) for p, call in counts]
+            extents[position] = " * ".join(resized)
             changed = True
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})" if changed else ""
 
@@ -186,6 +186,46 @@ def _asks_for_sizes(kernel: Kernel, launch: Launch) -> bool:
     if name and re.search(rf"\bdef {name}\(", data):
         raise Refusal(f"the grid of the launch in line {launch.span.first_line} is worked out by {name}")
     return name == "lambda" or bool(name and re.search(rf"\b{name}\s*=\s*lambda\b", data))
+
+
+def _counts(
+    kernel: Kernel, launch: Launch, tiles: Tiles, places: list[Place], extent: str
+) -> list[tuple[Place, ast.Call]]:
+    """The factors of a grid's extent, each with the place whose tiles it counts. Refused where it is anything else."""
+    waiting, found = list(places), list[tuple[Place, ast.Call]]()
+    factors = _factors(extent)
+    for factor in factors:
+        tried = [(p, attempt(partial(_tiles_up_to, kernel, launch, tiles, p, factor))) for p in waiting]
+        place, call = next(
+            (t for t in tried if not isinstance(t[1], Refusal)), tried[0] if tried else (None, None)
+        )
+        if isinstance(call, Refusal):
+            raise call
+        if place is None or call is None:
+            break
+        waiting.remove(place)
+        found.append((place, call))
+    if waiting or len(found) < len(factors):
+        raise Refusal(
+            f"the grid in line {launch.span.first_line} does not count the tiles of {places[0].size} alone"
+        )
+    return found
+
+
+def _factors(extent: str) -> list[str]:
+    """The factors of a product as it is written."""
+    try:
+        tree = ast.parse(extent, mode="eval").body
+    except SyntaxError:
+        return [extent]
+    waiting, found = [tree], list[str]()
+    while waiting:
+        match waiting.pop(0):
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                waiting[:0] = [left, right]
+            case factor:
+                found.append(ast.unparse(factor))
+    return found
 
 
 def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> ast.Call:
@@ -230,8 +270,10 @@ def _scaled(launch: Launch, tiles: Tiles, options: Mapping[str, int], present: M
     for place in tiles.bounds:
         if not place.of_grid or place.size not in options:
             continue
-        old, new, axis = present[place.size], options[place.size], _AXES.index(place.by[-1])
+        if not isinstance(place.by, Var):
+            return ""  # How many tiles of each axis there were is not told by their product.
+        old, new = present[place.size], options[place.size]
         if old != new:
-            extents[axis] = f"ceil_div(grid.{place.by[-1]} * {old}, {new})"
+            extents[_AXES.index(place.axis)] = f"ceil_div(grid.{place.axis} * {old}, {new})"
     same = all(extent == f"grid.{axis}" for axis, extent in zip(_AXES, extents, strict=False))
     return "" if same else f"[{', '.join(extents)}]"
