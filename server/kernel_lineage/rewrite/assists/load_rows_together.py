@@ -15,7 +15,8 @@ After:
 Each row of a block is combined by itself: the loop neither waits for other warps nor goes through shared memory.
 `ROWS` is a new parameter that each launch gives. Where the columns of a program are the launch's to choose as well
 (`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
-What the loop reads under its counter is masked by the counter's bound as well. The loop may add up, and take maxima or
+What the loop reads under its counter is masked by the counter's bound as well; a pointer that each round moves on by a
+row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take maxima or
 minima that begin with an infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as
 is all that is no row: blocks of two axes, and what is done to a whole block.
 """
@@ -107,14 +108,20 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
         or {n.id for n in ast.walk(stop) if isinstance(n, ast.Name)} & changed
     ):
         raise Refusal(f"the bound of the loop in line {loop.lineno} is no name or number that stays")
-    totals = _totals(function, loop, changed - {row})
-    depends = _depending(loop, row)
+    moved = _moved(loop, changed)
+    if outside := moved.keys() & _names_outside(function, loop):
+        raise Refusal(f"`{min(outside)}` is used outside of the loop in line {loop.lineno} that moves it on")
+    totals = _totals(function, loop, changed - {row} - moved.keys())
+    depends = _depending(loop, {row, *moved})
+    data, taken = data_of(kernel), {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    if row == "_":
+        row = fresh_name("row", taken)
     inside = f"{row} < {ast.unparse(stop)}"
     edits: list[Edit] = []
     for statement in loop.body:
         loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
         edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
-    data, taken = data_of(kernel), {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    edits += [e for name, step in moved.items() for e in _by_rows(kernel, loop, name, step)]
     first, whole, body = fresh_name("first", taken), span_of(kernel, loop), span_of(kernel, loop.body[0])
     indent, outer = indent_at(data, body.start), indent_at(data, whole.start)
     behind: list[Edit] = []
@@ -224,9 +231,42 @@ def _check_of_rows(statement: ast.stmt) -> None:
             )
 
 
-def _depending(loop: ast.For, row: str) -> set[str]:
+def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
+    """The names that are only read from, and that each round then moves on by the same; with what it moves them by."""
+    found: dict[str, ast.expr] = {}
+    read = {
+        id(n)
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and called(call) == "load" and call.args
+        for n in ast.walk(call.args[0])
+    }
+    for position, statement in enumerate(loop.body):
+        match statement:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=step):
+                inside = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+                uses = [n for n in inside if n is not statement.target]
+                later = {n for s in loop.body[position + 1 :] for n in _names(s)}
+                same = not _names(step) & changed and not any(isinstance(n, ast.Call) for n in ast.walk(step))
+                if uses and same and name not in later and all(id(n) in read for n in uses):
+                    found[name] = step
+    return found
+
+
+def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr) -> list[Edit]:
+    """Edits by which a round moves a name on by a block's rows, and each of the rows reads behind it."""
+    written = ast.unparse(step)
+    by = written if isinstance(step, ast.Name | ast.Constant) else f"({written})"
+    behind = f"({name} + tl.arange(0, {_ROWS})[:, None] * {by})"
+    names = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+    return [
+        *(Edit(span_of(kernel, n), behind) for n in names if isinstance(n.ctx, ast.Load)),
+        Edit(span_of(kernel, step), f"{_ROWS} * {by}"),
+    ]
+
+
+def _depending(loop: ast.For, rows: set[str]) -> set[str]:
     """The names that a row's number is in, directly or not."""
-    found = {row}
+    found = set(rows)
     for statement in loop.body:
         value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
         if value is not None and _names(value) & found:
