@@ -5,12 +5,12 @@ Before:
         v = tl.load(x + r * columns + c, mask=c < columns, other=0.0)
         total += v
 After:
-    total_rows = tl.full((ROWS, BLOCK), 0, total.dtype)
+    total_parts = tl.full((ROWS, BLOCK), 0, total.dtype)
     for first in range(0, rows, ROWS):
         r = first + tl.arange(0, ROWS)[:, None]
         v = tl.load(x + r * columns + c, mask=(c < columns) & (r < rows), other=0.0)
-        total_rows += tl.where(r < rows, v.to(total.dtype), 0)
-    total += tl.sum(total_rows, axis=0)
+        total_parts += tl.where(r < rows, v.to(total.dtype), 0)
+    total += tl.sum(total_parts, axis=0)
 
 Each row of a block is combined by itself: the loop neither waits for other warps nor goes through shared memory.
 `ROWS` is a new parameter that each launch gives. Where the columns of a program are the launch's to choose as well
@@ -24,7 +24,6 @@ is all that is no row: blocks of two axes, and what is done to a whole block.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.edits import edited
@@ -39,12 +38,12 @@ from kernel_lineage.rewrite.assists.triton_places import (
     called,
     check_launched_here,
     function_of,
-    holds_text_of_lines,
     parameter_added,
     span_of,
     stored_names,
 )
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
+from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import IDENTITY, combined_in, is_carried
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
@@ -52,19 +51,13 @@ from kernel_lineage.rewrite.launch_site import launch_edits
 _ROWS = "ROWS"
 _TRIED = (32, 8)
 """Rows of a block where nothing else of its size can be chosen: many keep loads in flight, few spare registers."""
-_INFINITIES = {"max": 'float("-inf")', "min": 'float("inf")'}
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
     check_launched_here(kernel, "gives it its sizes")
-    loops = [s for s in function.body if isinstance(s, ast.For)]
-    here = [
-        s for s in loops if (span := span_of(kernel, s)).contains(anchor.span) or anchor.span.contains(span)
-    ]
-    if len(here) != 1:
-        raise Refusal(f"{kernel.name} has no one loop here that stands by itself")
-    edits = [*_loaded_together(kernel, function, here[0]), parameter_added(kernel, function, _ROWS)]
+    loop = loop_at(kernel, function, anchor)
+    edits = [*_loaded_together(kernel, function, loop), parameter_added(kernel, function, _ROWS)]
     choices = attempt(lambda: block_choices(_with_rows(kernel, edits)))
     if isinstance(choices, Refusal) or not choices:
         choices = [BlockChoice({_ROWS: rows}) for rows in _TRIED]
@@ -122,66 +115,28 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
         loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
         edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
     edits += [e for name, step in moved.items() for e in _by_rows(kernel, loop, name, step)]
-    first, whole, body = fresh_name("first", taken), span_of(kernel, loop), span_of(kernel, loop.body[0])
-    indent, outer = indent_at(data, body.start), indent_at(data, whole.start)
-    behind: list[Edit] = []
-    for total in totals:
-        if not _names(total.what) & depends:
-            raise Refusal(f"what line {total.statement.lineno} takes in each round is no row")
-        own = fresh_name(f"{total.name}_rows", taken)
-        edits += _by_row(kernel, total, own, inside)
-        begins = f"{own} = tl.full(({_ROWS}, {total.extent or 1}), {total.begins}, {total.name}.dtype)"
-        edits.append(insert_before(kernel, whole.start, f"{begins}\n{outer}"))
-        behind.append(insert_before(kernel, whole.end, f"\n{outer}{total.taken_in(own)}"))
-    rows = f"{indent}{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n"
+    first, body = fresh_name("first", taken), span_of(kernel, loop.body[0])
+    if none := [t.statement.lineno for t in totals if not _names(t.what) & depends]:
+        raise Refusal(f"what line {none[0]} takes in each round is no row")
+    rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n"
     begin = ast.unparse(start) if start is not None else "0"
     ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
     return [
         Edit(span_of(kernel, loop.target), first),
         Edit(span_of(kernel, loop.iter), ranged),
         insert_before(kernel, start_of_line(data, body.start), rows),
-        *behind,  # Of two insertions at one place, the later one of the list stands first.
+        *kept_apart(kernel, loop, totals, taken, inside),
         *edits,
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Total:
-    """What a loop combines over rows."""
-
-    name: str
-    extent: str
-    """Of the block that the name holds; "" for 1."""
-    how: str
-    """`sum`, `max` or `min`."""
-    statement: ast.stmt
-    what: ast.expr
-
-    @property
-    def begins(self) -> str:
-        """What changes nothing when it is taken in."""
-        return "0" if self.how == "sum" else _INFINITIES[self.how]
-
-    def taken_in(self, rows: str) -> str:
-        """The statement that takes in what each row of a block has."""
-        whole = f"tl.{self.how}({rows}, axis=0)"
-        if self.how == "sum":
-            return f"{self.name} += {whole}"
-        return f"{self.name} = tl.{self.how}imum({self.name}, {whole})"
-
-
-def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list[_Total]:
+def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list[Total]:
     """What the loop combines over rows. Refused where it does anything else with one."""
     walk = Walk(Tiles(), function)
     try:
         walk.block(function.body[: function.body.index(loop)])
     except Unfollowed as what:
         raise Refusal(str(what)) from what
-    lines = [s.lineno for s in loop.body]
-    if len(set(lines)) < len(lines) or lines[0] == loop.lineno or holds_text_of_lines(loop.body):
-        raise Refusal(
-            f"the loop in line {loop.lineno} has several statements on one line, or a text of several"
-        )
     found = []
     for statement in loop.body:
         _check_of_rows(statement)
@@ -192,7 +147,8 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
             statement, how, added = step
             if how != "sum" and walk.values[name].beyond != IDENTITY[how]:
                 raise Refusal(f"`{name}` does not begin with an infinity")
-            found.append(_Total(name, axes[0].size, how, statement, added))
+            shape = f"({_ROWS}, {axes[0].size or 1})"
+            found.append(Total(name, how, statement, added, added, shape, f"{name}.dtype", ", axis=0"))
         elif is_carried(loop.body, name):
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
@@ -286,18 +242,6 @@ def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
     return Edit(
         span_of(kernel, mask), f"{written if written.isidentifier() else f'({written})'} & ({inside})"
     )
-
-
-def _by_row(kernel: Kernel, total: _Total, own: str, inside: str) -> list[Edit]:
-    """Edits that combine each of a block's rows by itself, in the type of the whole, where one row was taken."""
-    span, plain = span_of(kernel, total.what), isinstance(total.what, ast.Name | ast.Call | ast.Attribute)
-    names = [n for n in ast.walk(total.statement) if isinstance(n, ast.Name) and n.id == total.name]
-    end = f"{'' if plain else ')'}.to({total.name}.dtype), {total.begins})"
-    return [
-        *(Edit(span_of(kernel, n), own) for n in names),
-        insert_before(kernel, span.start, f"tl.where({inside}, {'' if plain else '('}"),
-        insert_before(kernel, span.end, end),
-    ]
 
 
 def _names(node: ast.AST) -> set[str]:
