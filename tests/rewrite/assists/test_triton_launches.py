@@ -17,6 +17,9 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.optimise.proposals import proposals
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.library import library
 from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.programs import with_launch
 from rewrite.assists.test_gate import program
@@ -268,6 +271,13 @@ def test_what_a_launch_works_out_is_left_to_it(option: str) -> None:
     made = made_of(GRAM.replace("OPTIONS", f", {option}=n // 64"), "gram")
     assert isinstance(made, Refusal)
     assert f"says {option} as `n // 64`" in made.reason
+
+
+def test_a_launch_that_says_its_warps_is_searched() -> None:
+    kernel = read(GRAM.replace("OPTIONS", ", num_warps=4").encode(), Language.TRITON).kernel("gram")
+    assert kernel is not None
+    offered = proposals(kernel, library(), Facts())
+    assert [p for p in offered.made if p.skill == "triton-launch-options"]
 
 
 def test_what_is_launched_already_is_not_tried_again() -> None:

@@ -19,5 +19,5 @@ def column_squares(out, x, rows, columns, WIDTH: tl.constexpr, ROWS: tl.constexp
 def run(x):
     rows, columns = x.shape
     out = torch.empty(columns, device=x.device)
-    column_squares[(triton.cdiv(columns, 32),)](out, x, rows, columns, WIDTH=32, ROWS=256, num_warps=16)
+    column_squares[(triton.cdiv(columns, 16),)](out, x, rows, columns, WIDTH=16, ROWS=512, num_warps=16)
     return out
