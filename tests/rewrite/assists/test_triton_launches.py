@@ -178,9 +178,46 @@ def test_a_grid_that_is_asked_for_the_sizes_is_left_to_that() -> None:
     assert f"scale[{grid}](y, x, factor, n, WIDTH=1024, num_warps=4)" in made.apply(code.encode()).decode()
 
 
+@pytest.mark.parametrize("grid", ["((n + 63) // 64,)", "((n - 1 + 64) // 64,)"])
+def test_a_grid_that_rounds_up_by_itself_counts_tiles_too(grid: str) -> None:
+    code = SCALE.replace("GRID", grid)
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert "scale[((n + 1023) // 1024,)](" in made.apply(code.encode()).decode()
+
+
+def test_a_size_that_is_given_by_its_place_is_changed_there() -> None:
+    code = SCALE.replace("GRID", "(triton.cdiv(n, 64),)").replace("WIDTH=64", "64")
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert (
+        "scale[(triton.cdiv(n, 1024),)](y, x, factor, n, 1024, num_warps=4)"
+        in made.apply(code.encode()).decode()
+    )
+
+
+def test_a_grid_function_is_left_to_ask_for_the_size() -> None:
+    function = "    def tiles(meta):\n        return (triton.cdiv(n, meta['WIDTH']),)\n\n    scale[tiles]"
+    code = SCALE.replace("    scale[GRID]", function)
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert "scale[tiles](y, x, factor, n, WIDTH=1024, num_warps=4)" in made.apply(code.encode()).decode()
+
+
+def test_a_tile_of_one_size_along_both_axes_stays_small() -> None:
+    code = NUMBERED.replace("GRID", "triton.cdiv(columns, 16) * triton.cdiv(rows, 16)")
+    code = code.replace("HIGH=16, WIDE=8", "T=16").replace(
+        "HIGH: tl.constexpr, WIDE: tl.constexpr", "T: tl.constexpr"
+    )
+    made = launches(made_of(code.replace("HIGH", "T").replace("WIDE", "T"), "squared"))
+    assert {one["T"] for one in made if "T" in one} == {"32", "64", "128"}
+
+
 @pytest.mark.parametrize(
     "grid",
     [
+        "((n + 64) // 64,)",
+        "((n + 63) // 32,)",
         "(triton.cdiv(n - 7, 64),)",
         "(triton.cdiv(n, 32),)",
         "(tiles(n),)",

@@ -10,6 +10,7 @@ not tell the sizes as numbers, or where its grid is not the number of tiles up t
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ _ROWS = ((1024, 4, 8), (512, 8, 8), (256, 16, 8))
 """Elements along a row, rows, warps."""
 _PLANES = ((64, 64, 8), (128, 32, 8), (32, 32, 4), (256, 8, 4))
 """Elements along the one axis and along the other, warps."""
+_SIDES = ((32, 4), (64, 8), (64, 4), (128, 16))
+"""Elements along either axis, warps."""
 _PRODUCTS = (
     (256, 128, 64, 8, 3),
     (128, 128, 64, 4, 4),
@@ -81,7 +84,7 @@ def block_choices(kernel: Kernel) -> list[BlockChoice]:
     narrow(kernel, tiles)
     if not tiles.sizes:
         raise Refusal(next(iter(tiles.fixed.values())))
-    present = [_present(kernel, launch, tiles) for launch in kernel.launches]
+    present = [_present(launch, tiles) for launch in kernel.launches]
     said = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
     found = []
     for options in _tried(kernel, tiles):
@@ -115,13 +118,12 @@ def present_options(launch: Launch) -> dict[str, int]:
     return found
 
 
-def _present(kernel: Kernel, launch: Launch, tiles: Tiles) -> dict[str, int]:
+def _present(launch: Launch, tiles: Tiles) -> dict[str, int]:
     """The sizes of a launch, by their parameters."""
     found: dict[str, int] = {}
     for size in tiles.sizes:
         number = constant(launch.options.get(size, ""), launch.definitions)
-        written = source_of(kernel).text(launch.span)
-        if number is None or re.search(rf"\b{size}\s*=", written) is None:
+        if number is None:
             raise Refusal(f"the launch in line {launch.span.first_line} does not tell {size} as a number")
         found[size] = number
     return found
@@ -146,6 +148,12 @@ def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
             raise Refusal(f"not all extents of the product of {kernel.name} are free sizes")
         for *sizes, warps, stages in {3: _PRODUCTS, 2: _SQUARES}.get(len(set(names)), _CUBES):
             yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps, "num_stages": stages}
+        return
+    if len(free) == 1 and (
+        by_grid[free[0]] == {True, False} or sum(p.of_grid for p in tiles.places(free[0])) > 1
+    ):
+        for size, warps in _SIDES:
+            yield {free[0]: size, "num_warps": warps}
         return
     if len(free) == 1:
         down = by_grid[free[0]] == {True} and any(isinstance(n, ast.For) for n in ast.walk(function))
@@ -172,39 +180,36 @@ def _grid(kernel: Kernel, launch: Launch, tiles: Tiles, options: Mapping[str, in
             raise Refusal(f"programs along {axis} take tiles of sizes that are not free")
         counts = _counts(kernel, launch, tiles, here, extents[position] if position < len(extents) else "")
         if not asks:
-            resized = [ast.unparse(_with_size(call, options[p.size])) for p, call in counts]
-            extents[position] = " * ".join(resized)
+            made = [text.format(size=options[p.size], less=options[p.size] - 1) for p, text in counts]
+            extents[position] = (
+                made[0] if len(made) == 1 else " * ".join(f"({m})" if "//" in m else m for m in made)
+            )
             changed = True
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})" if changed else ""
 
 
 def _asks_for_sizes(kernel: Kernel, launch: Launch) -> bool:
-    """Whether a launch's grid is a function of its sizes. Refused where that function is no lambda."""
+    """Whether a launch's grid is a function that is asked with its sizes."""
     data = data_of(kernel).decode("utf-8", "replace")
     written = re.search(r"\[\s*(lambda\b|\w+\s*\])", source_of(kernel).text(launch.span))
     name = written[1].rstrip("] \n") if written is not None else ""
-    if name and re.search(rf"\bdef {name}\(", data):
-        raise Refusal(f"the grid of the launch in line {launch.span.first_line} is worked out by {name}")
-    return name == "lambda" or bool(name and re.search(rf"\b{name}\s*=\s*lambda\b", data))
+    return name == "lambda" or bool(name and re.search(rf"\b{name}\s*=\s*lambda\b|\bdef {name}\(\w", data))
 
 
 def _counts(
     kernel: Kernel, launch: Launch, tiles: Tiles, places: list[Place], extent: str
-) -> list[tuple[Place, ast.Call]]:
+) -> list[tuple[Place, str]]:
     """The factors of a grid's extent, each with the place whose tiles it counts. Refused where it is anything else."""
-    waiting, found = list(places), list[tuple[Place, ast.Call]]()
+    waiting, found = list(places), list[tuple[Place, str]]()
     factors = _factors(extent)
     for factor in factors:
         tried = [(p, attempt(partial(_tiles_up_to, kernel, launch, tiles, p, factor))) for p in waiting]
-        place, call = next(
-            (t for t in tried if not isinstance(t[1], Refusal)), tried[0] if tried else (None, None)
-        )
-        if isinstance(call, Refusal):
-            raise call
-        if place is None or call is None:
-            break
-        waiting.remove(place)
-        found.append((place, call))
+        fits = [(place, text) for place, text in tried if not isinstance(text, Refusal)]
+        if tried and not fits and isinstance(tried[0][1], Refusal):
+            raise tried[0][1]
+        if fits:
+            waiting.remove(fits[0][0])
+            found.append(fits[0])
     if waiting or len(found) < len(factors):
         raise Refusal(
             f"the grid in line {launch.span.first_line} does not count the tiles of {places[0].size} alone"
@@ -228,28 +233,50 @@ def _factors(extent: str) -> list[str]:
     return found
 
 
-def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> ast.Call:
-    """The grid's extent, which has to be the number of tiles up to the bound of a place."""
+def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> str:
+    """The grid's extent, which has to be the number of tiles up to the bound of a place: as text with `{size}` for the
+    size of a tile and `{less}` for one less.
+    """
     line, bound = launch.span.first_line, tiles.bounds[place]
     refusal = Refusal(f"the grid in line {line} is not the number of tiles of {place.size} up to {bound}")
-    try:
-        call = ast.parse(extent, mode="eval").body
-    except SyntaxError:
-        raise refusal from None
-    if not isinstance(call, ast.Call) or len(call.args) != 2 or not isinstance(bound, Var):
-        raise refusal
     names = [p.name for p in kernel.parameters]
-    if ast.unparse(call.func).rpartition(".")[2] != "cdiv" or bound.name not in names:
+    if not isinstance(bound, Var) or bound.name not in names:
         raise refusal
     given = launch.arguments[names.index(bound.name)]
-    written = ast.unparse(call.args[1])
-    size = {launch.options[place.size], place.size}
-    same = written in size or constant(written, launch.definitions) == constant(
-        launch.options[place.size], launch.definitions
-    )
-    if not same or not _is_same(ast.unparse(call.args[0]), given, launch):
+    definitions = {**launch.definitions, place.size: launch.options[place.size]}
+    size = constant(launch.options[place.size], launch.definitions)
+    try:
+        tree = ast.parse(extent, mode="eval").body
+    except SyntaxError:
+        raise refusal from None
+    match tree:
+        case ast.Call(func=function, args=[number, by]) if ast.unparse(function).rpartition(".")[2] == "cdiv":
+            same = _is_same(ast.unparse(number), given, launch)
+            written = f"{ast.unparse(function)}({ast.unparse(number)}, {{size}})"
+        case ast.BinOp(left=above, op=ast.FloorDiv(), right=by):
+            # `(n + SIZE - 1) // SIZE`: what stands above is SIZE - 1 for 0, and SIZE for 1.
+            ends = [constant(_with_number(above, n, given, launch), definitions) for n in (0, 1)]
+            same = size is not None and ends == [size - 1, size]
+            written = f"({given} + {{less}}) // {{size}}"
+        case _:
+            raise refusal
+    told = (place.size, launch.options[place.size])
+    if not same or not (
+        ast.unparse(by) in told or None is not constant(ast.unparse(by), definitions) == size
+    ):
         raise refusal
-    return call
+    return written
+
+
+def _with_number(tree: ast.expr, number: int, given: str, launch: Launch) -> str:
+    """An expression with a number in the place of what the launch gives."""
+
+    class Replaced(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            here = isinstance(node, ast.expr) and _is_same(ast.unparse(node), given, launch)
+            return ast.Constant(number) if here else self.generic_visit(node)
+
+    return ast.unparse(Replaced().visit(copy.deepcopy(tree)))
 
 
 def _is_same(one: str, other: str, launch: Launch) -> bool:
@@ -258,10 +285,6 @@ def _is_same(one: str, other: str, launch: Launch) -> bool:
         return one not in launch.unsettled
     told = [launch.definitions.get(text, text) for text in (one, other)]
     return told[0] == told[1] and not {one, other} & set(launch.unsettled)
-
-
-def _with_size(call: ast.Call, size: int) -> ast.Call:
-    return ast.Call(call.func, [call.args[0], ast.Constant(size)], [])
 
 
 def _scaled(launch: Launch, tiles: Tiles, options: Mapping[str, int], present: Mapping[str, int]) -> str:

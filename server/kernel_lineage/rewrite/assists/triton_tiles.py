@@ -12,7 +12,8 @@ Read from the addresses' terms (`proofs/triton`), so that it does not matter how
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernel_gate.expr.polynomials import Polynomial, coefficient_of, normal, plus, polynomial, term_of, times
@@ -159,8 +160,9 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
     wraps: list[Op] = []
     whole = access.offset if access.writes else _unwrapped(access.offset, wraps)
     wrapped = {name for end in wraps for name in variables(end)}
-    for lane, size in _lanes(access, constants):
-        place = _place(model, whole, lane, size)
+    lanes = list(_lanes(access, constants))
+    for lane, size in lanes:
+        place = _place(model, whole, lane, size, [other for other, its in lanes if its == size])
         # Rounds of a loop that wrap would take elements twice.
         if place is not None and (place.of_grid or lane.name not in wrapped):
             counted[place] = lane
@@ -208,8 +210,10 @@ def _unwrapped(term: Term, ends: list[Op]) -> Term:
     return rebuilt(term.name, args)
 
 
-def _place(model: Model, offset: Term, lane: Var, size: str) -> Place | None:
-    """What a lane counts together with programs or with rounds; None where it is alone, or with several."""
+def _place(model: Model, offset: Term, lane: Var, size: str, alike: Iterable[Var]) -> Place | None:
+    """What a lane counts together with programs or with rounds, beside lanes of the same size; None where it is alone, or
+    with several.
+    """
     whole = polynomial(offset)
     own = coefficient_of(whole, lane)
     if own is None or not own[0]:
@@ -220,23 +224,25 @@ def _place(model: Model, offset: Term, lane: Var, size: str) -> Place | None:
         other = coefficient_of(whole, Var(name)) if name in model.instance and not is_lane(name) else None
         if other is not None and other[0] == step:
             found.append(Place(size, Var(name)))
-    if not found and (programs := _programs(model, whole, own[0], size)) is not None:
+    strides = [other[0] for name in alike if (other := coefficient_of(whole, name)) is not None]
+    if not found and (programs := _programs(model, whole, own[0], size, strides)) is not None:
         found.append(Place(size, programs))
     return found[0] if len(found) == 1 else None
 
 
-def _programs(model: Model, whole: Polynomial, own: Polynomial, size: str) -> Term | None:
+def _programs(
+    model: Model, whole: Polynomial, own: Polynomial, size: str, strides: Iterable[Polynomial]
+) -> Term | None:
     """What is made of the number of a program and counts tiles; None where there is no such thing, or more in it."""
     ((factors, step),) = own.items() if len(own) == 1 else (((), 0),)
+    longer = [Counter(f) for stride in strides for f in stride if Counter(f) > Counter(factors)]
     made: dict[tuple[Term, ...], int] = {}
     for monomial, coefficient in whole.items():
-        rest = list(monomial)
-        if step and coefficient % step == 0 and Var(size) in rest:
-            rest.remove(Var(size))
-            if all(rest.count(f) >= factors.count(f) for f in factors):
-                for factor in factors:
-                    rest.remove(factor)
-                made[tuple(rest)] = coefficient // step
+        rest = Counter(monomial)
+        mine = rest >= Counter((*factors, Var(size))) and not any(rest >= other for other in longer)
+        if mine and step and coefficient % step == 0:
+            rest -= Counter((*factors, Var(size)))
+            made[tuple(sorted(rest.elements(), key=str))] = coefficient // step
     counts = term_of(made)
     used = set(variables(counts)) & model.instance
     return counts if len(used) == 1 and min(used).startswith(_PROGRAM) else None
