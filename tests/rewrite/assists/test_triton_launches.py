@@ -59,6 +59,11 @@ def run(g, a):
     gram[(triton.cdiv(n, 16), triton.cdiv(n, 16))](g, a, n, depth, SIDE=16, STEP=16OPTIONS)
 """
 )
+ONE_SIZE = (
+    GRAM.replace("SIDE=16, STEP=16OPTIONS", "SIDE=16")
+    .replace(", STEP: tl.constexpr", "")
+    .replace("STEP", "SIDE")
+)
 
 SCALE = (
     HEAD
@@ -317,6 +322,18 @@ def test_a_launch_that_says_its_warps_is_searched() -> None:
     assert [p for p in offered.made if p.skill == "triton-launch-options"]
 
 
+def test_a_size_that_all_axes_of_a_product_share_is_told_apart() -> None:
+    made = made_of(ONE_SIZE, "gram")
+    assert isinstance(made, Candidate), made.reason
+    after = made.apply(ONE_SIZE.encode()).decode()
+    assert "i = tl.program_id(0) * SIDE_0 + tl.arange(0, SIDE_0)" in after
+    assert "sums = tl.zeros((SIDE_0, SIDE_1), dtype=tl.float32)" in after
+    assert "for first in range(0, depth, SIDE):" in after
+    assert "gram[(triton.cdiv(n, 128), triton.cdiv(n, 256))](" in after
+    assert {"SIDE": "64", "SIDE_0": "128", "SIDE_1": "256"}.items() <= made.launch.items()
+    assert [one["SIDE"] for one in launches(made) if "SIDE_0" not in one] == ["128"]
+
+
 def test_what_is_launched_already_is_not_tried_again() -> None:
     code = GRAM.replace("SIDE=16, STEP=16OPTIONS", "SIDE=64, STEP=64, num_warps=4, num_stages=4")
     code = code.replace("cdiv(n, 16)", "cdiv(n, 64)")
@@ -329,12 +346,16 @@ def test_what_is_launched_already_is_not_tried_again() -> None:
     assert "is launched with what would be tried first" in first.reason
 
 
+@pytest.mark.parametrize(
+    ("code", "sizes"),
+    [(GRAM.replace("OPTIONS", ""), "SIDE = 16, STEP = 16"), (ONE_SIZE, "SIDE = 16")],
+    ids=["two", "one"],
+)
 @pytest.mark.long
-def test_products_are_the_same_with_other_warps_and_stages() -> None:
-    code = GRAM.replace("OPTIONS", "")
+def test_products_are_the_same_with_other_sizes_warps_and_stages(code: str, sizes: str) -> None:
     load = workload(
         "gram", "N = [33]\nK = [40]", 'grid = ["ceil_div(N, 16)", "ceil_div(N, 16)"]\n'
-        "constexpr = { SIDE = 16, STEP = 16 }",
+        f"constexpr = {{ {sizes} }}",
         "g: output float32 [N, N]", "a: input float16 [N, K]", "n: int32 = N", "depth: int32 = K", language="triton",
     )  # fmt: skip
     made = made_of(code, "gram")

@@ -9,14 +9,15 @@ Warps aim at 16 elements a thread, between 1 and 16 warps; the candidate's alter
 Where a loop feeds `tl.dot`, warps and stages are set together, and the alternatives are what else such loops want:
 stages cost shared memory that nothing in the source bounds, and a launch that asks for too much computes nothing.
 Elsewhere stages matter little and are left alone. Where the sizes of a product's tiles can be chosen, other warps and
-stages are only tried once the launch says some, as it does behind a choice of sizes. Refused when the kernel is
+stages are only tried once the launch says some, as it does behind a choice of sizes; a size that all axes of a product
+share is told apart first (`triton_shared_sizes`). Refused when the kernel is
 autotuned, when the launch says the options as anything but numbers, and when it says what would be tried first.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
@@ -28,6 +29,7 @@ from kernel_lineage.rewrite.assists.triton_block_choices import (
     resized,
 )
 from kernel_lineage.rewrite.assists.triton_places import calls_of, check_launched_here, function_of
+from kernel_lineage.rewrite.assists.triton_shared_sizes import told_apart
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS, constant
@@ -51,6 +53,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     said = all("num_warps" in launch.options for launch in kernel.launches)
     tried: list[tuple[Candidate, bool]] = []
     """And whether it is what is launched already."""
+    if products and not isinstance(apart := attempt(lambda: told_apart(kernel)), Refusal):
+        tried += [(_resized(kernel, choice, apart[0]), False) for choice in apart[1]]
+        blocks = blocks if isinstance(blocks, Refusal) else blocks[:1]
     if not isinstance(blocks, Refusal):
         tried += [(_resized(kernel, choice), choice.is_present) for choice in blocks]
     if not (products and tried) or said:
@@ -89,14 +94,14 @@ def _warp_choices(kernel: Kernel, function: ast.FunctionDef, products: bool) -> 
     return chosen
 
 
-def _resized(kernel: Kernel, choice: BlockChoice) -> Candidate:
-    """A candidate with other sizes at each of the kernel's launches. Raises `LaunchError`."""
+def _resized(kernel: Kernel, choice: BlockChoice, edits: Sequence[Edit] = ()) -> Candidate:
+    """A candidate with other sizes at each of the kernel's launches, and edits besides. Raises `LaunchError`."""
     sums = any(next(calls_of(function_of(kernel), name), None) is not None for name in ("sum", "dot"))
     rounded = "; a sum over a loop is rounded in another order" if sums else ""
     return ASSIST.candidate(
         kernel,
-        resized(kernel, choice),
-        explanation=f"Launched with {choice.said}{rounded}.",
+        [*edits, *resized(kernel, choice)],
+        explanation=f"Launched with {choice.said}{', a size for each axis' if edits else ''}{rounded}.",
         launch=choice.launch,
     )
 

@@ -174,7 +174,7 @@ def _grid(kernel: Kernel, launch: Launch, tiles: Tiles, options: Mapping[str, in
     extents = list(launch.grid)
     asks = _asks_for_sizes(kernel, launch)
     changed = False
-    for axis in {p.axis for p in tiles.bounds if p.of_grid and p.size in options}:
+    for axis in dict.fromkeys(p.axis for p in tiles.bounds if p.of_grid and p.size in options):
         here, position = [p for p in tiles.bounds if p.axis == axis], _AXES.index(axis)
         if any(p.size not in options for p in here):
             raise Refusal(f"programs along {axis} take tiles of sizes that are not free")

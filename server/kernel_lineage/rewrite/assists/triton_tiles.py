@@ -210,9 +210,9 @@ def _unwrapped(term: Term, ends: list[Op]) -> Term:
     return rebuilt(term.name, args)
 
 
-def _place(model: Model, offset: Term, lane: Var, size: str, alike: Iterable[Var]) -> Place | None:
-    """What a lane counts together with programs or with rounds, beside lanes of the same size; None where it is alone, or
-    with several.
+def _place(model: Model, offset: Term, lane: Var, size: str, others: Iterable[Var]) -> Place | None:
+    """What a lane counts together with programs or with rounds, beside other lanes of its size; None where it is alone,
+    or with several.
     """
     whole = polynomial(offset)
     own = coefficient_of(whole, lane)
@@ -224,7 +224,7 @@ def _place(model: Model, offset: Term, lane: Var, size: str, alike: Iterable[Var
         other = coefficient_of(whole, Var(name)) if name in model.instance and not is_lane(name) else None
         if other is not None and other[0] == step:
             found.append(Place(size, Var(name)))
-    strides = [other[0] for name in alike if (other := coefficient_of(whole, name)) is not None]
+    strides = [other[0] for name in others if (other := coefficient_of(whole, name)) is not None]
     if not found and (programs := _programs(model, whole, own[0], size, strides)) is not None:
         found.append(Place(size, programs))
     return found[0] if len(found) == 1 else None
