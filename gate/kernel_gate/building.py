@@ -8,6 +8,7 @@ from kernel_gate.build.compile import Limits, compile_program
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.build.unit import Unit
 from kernel_gate.built import Built
+from kernel_gate.cases import Case
 from kernel_gate.devices.image import Image
 from kernel_gate.launching import units_for
 from kernel_gate.options import GateOptions
@@ -24,8 +25,9 @@ def build_program(
     want_cubin: bool = False,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
     kept: KeptImages | None = None,
+    cases: Sequence[Case] = (),
 ) -> Built:
-    """A program with the images that these shapes need. Raises `BuildError` and `CompilerMissing`.
+    """A program with the images that these shapes and cases need. Raises `BuildError` and `CompilerMissing`.
 
     `kept` holds what was built before.
     """
@@ -40,5 +42,5 @@ def build_program(
     def images_of(units: Sequence[Unit]) -> dict[Unit, Image]:
         return compiled(units) if kept is None else kept.of(program, arch, want_cubin, units, compiled)
 
-    made = images_of(units_for(workload, program, shapes))
+    made = images_of(units_for(workload, program, shapes, cases))
     return Built(program, made, build=lambda unit: images_of([unit])[unit])

@@ -41,9 +41,9 @@ class Built:
                 raise LaunchError(f"{self.label} does not build for {shape}: {error}") from error
         return self.images[unit]
 
-    def bound(self, workload: Workload, dims: Mapping[str, int]) -> BoundProgram:
-        """What the program does on one shape. Raises `LaunchError`."""
-        return bind(workload, self.program, dims)
+    def bound(self, workload: Workload, dims: Mapping[str, int], memory: Memory = ALLOCATED) -> BoundProgram:
+        """What the program does on one shape, with buffers that lie so. Raises `LaunchError`."""
+        return bind(workload, self.program, dims, memory)
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class LoadedProgram:
 
         Raises `LaunchError` and `DeviceError`.
         """
-        bound = self.built.bound(self.workload, dims)
+        bound = self.built.bound(self.workload, dims, memory)
         kernels = [
             (self._kernel(launch.unit, dims), self.built.image(launch.unit, dims))
             for launch in bound.launches

@@ -43,7 +43,11 @@ def _units(case: Case, workload: Workload, programs: Sequence[Program]) -> set[t
     """The images that a case takes, each with its program's number; none where it cannot be bound."""
     applied = case.applied(workload)
     try:
-        return {(n, x.unit) for n, p in enumerate(programs) for x in bind(applied, p, case.dims).launches}
+        return {
+            (n, x.unit)
+            for n, p in enumerate(programs)
+            for x in bind(applied, p, case.dims, case.memory).launches
+        }
     except LaunchError:
         return set()
 

@@ -197,18 +197,18 @@ def _stages(
     if left_out:
         run.environment["cases_left_out"] = [str(case) for case in left_out]
     on_gpu = device.kind == "cuda"
-    shapes = [case.dims for case in cases] + (list(workload.profile_dims) if on_gpu else [])
     drawn = DrawnInputs(workload, options.seed) if on_gpu else None
     run.report("build")("compiling", 0.0)
     built = build(
         baseline,
         candidate,
         workload,
-        shapes,
+        workload.profile_dims if on_gpu else (),
         arch=device.arch,
         want_cubin=on_gpu,
         options=options,
         kept=keeper.images,
+        cases=cases,
     )
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:
         return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.build.unit import Unit
+from kernel_gate.cases import ALLOCATED, Case, Memory
 from kernel_gate.compile_time import Constant, constant
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
@@ -106,8 +107,10 @@ class BoundProgram:
         return tuple(step for step in self.steps if isinstance(step, BoundLaunch))
 
 
-def bind(workload: Workload, program: Program, dims: Mapping[str, int]) -> BoundProgram:
-    """The launches of a program for one shape. Raises `LaunchError`."""
+def bind(
+    workload: Workload, program: Program, dims: Mapping[str, int], memory: Memory = ALLOCATED
+) -> BoundProgram:
+    """The launches of a program for one shape, with buffers that lie so. Raises `LaunchError`."""
     label = program.name or program.entry
     try:
         names: dict[str, Number] = {**dims, **workload.scalars(dims)}
@@ -121,7 +124,7 @@ def bind(workload: Workload, program: Program, dims: Mapping[str, int]) -> Bound
             )
             for own in program.scratch
         )
-        binding = _Binding(workload, program, dims, names, scratch)
+        binding = _Binding(workload, program, dims, names, scratch, dict(memory.offsets))
         if steps := program.steps or _sequence(workload, program):
             bound = tuple(binding.step(step) for step in steps)
         else:
@@ -152,6 +155,8 @@ class _Binding:
     dims: Mapping[str, int]
     names: Mapping[str, Number]
     scratch: tuple[Argument, ...]
+    offsets: Mapping[str, int]
+    """Bytes that a buffer starts past a multiple of 256, where it does."""
 
     def argument(self, name: str) -> Argument:
         """An argument of the workload or a scratch buffer. Raises `LaunchError` for any other name."""
@@ -249,10 +254,7 @@ class _Binding:
         operands: Mapping[str, BoundOperand],
         dtypes: list[str],
     ) -> Unit:
-        """What Triton's launcher would specialise on.
-
-        Addresses count as divisible only where the workload promises it, or a scratch buffer starts.
-        """
+        """What Triton's launcher would specialise on: it looks at the addresses and integers of each call."""
         arguments, divisible, ones = [], [], []
         for name, dtype in zip(order, dtypes, strict=True):
             operand = operands[name]
@@ -262,8 +264,8 @@ class _Binding:
             kind = DTYPES[dtype.removeprefix("*")]
             arguments.append((name, f"{star}{kind.triton}"))
             if isinstance(operand, BoundPointer):
-                align = self.argument(operand.buffer).align
-                if align is not None and align % _TRITON_DIVISOR == 0 == operand.offset % _TRITON_DIVISOR:
+                address = self.offsets.get(operand.buffer, 0) + operand.offset
+                if address % _TRITON_DIVISOR == 0:
                     divisible.append(name)
             elif isinstance(operand, np.generic) and not kind.is_float and kind.name != "bool":
                 if operand == 1:
@@ -292,12 +294,14 @@ def _three(expressions: tuple[str, ...], names: Mapping[str, Number], what: str,
     return values[0], values[1], values[2]
 
 
-def units_for(workload: Workload, program: Program, shapes: Iterable[Mapping[str, int]]) -> list[Unit]:
-    """The units that these shapes need; a shape that cannot be bound is the check's to report."""
+def units_for(
+    workload: Workload, program: Program, shapes: Iterable[Mapping[str, int]], cases: Iterable[Case] = ()
+) -> list[Unit]:
+    """The units that these shapes and cases need; what cannot be bound is the check's to report."""
     units: dict[Unit, None] = {}
-    for dims in shapes:
+    for dims, memory in (*((d, ALLOCATED) for d in shapes), *((c.dims, c.memory) for c in cases)):
         try:
-            units |= dict.fromkeys(launch.unit for launch in bind(workload, program, dims).launches)
+            units |= dict.fromkeys(launch.unit for launch in bind(workload, program, dims, memory).launches)
         except LaunchError:
             continue
     return list(units) or [Unit()]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernel_gate.cases import plan
+from kernel_gate.cases import ALLOCATED, Memory, plan
 from kernel_gate.conclusion import conclude
 from kernel_gate.few_builds import sharing_builds
 from kernel_gate.launching import bind
@@ -76,3 +76,18 @@ def test_a_verdict_says_how_many_cases_were_left_out(checked):
     stages = [Stage(name=name, status=StageStatus.PASS, reason="") for name in names]
     verdict = conclude(stages, None, {"cases_left_out": ["A=1", "A=2"]}, "")
     assert ("2 drawn cases were left out" in verdict.reason) == checked
+
+
+@pytest.mark.parametrize(
+    ("memory", "divisible"),
+    [
+        (ALLOCATED, ("out", "x")),
+        (Memory((("x", 4),)), ("out",)),
+        (Memory((("out", 16), ("x", 32))), ("out", "x")),
+        (Memory(alias=("out", "x")), ("out", "x")),
+    ],
+)
+def test_a_program_is_built_for_the_addresses_of_a_case(memory, divisible):
+    workload = parse_workload(WORKLOAD.format(constexpr="{}"))
+    (launch,) = bind(workload, PROGRAM, {"A": 4, "B": 6, "C": 16, "D": 24}, memory).launches
+    assert launch.unit.divisible == divisible

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
+from kernel_gate.cases import Case
 from kernel_gate.devices.image import Image
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
@@ -40,8 +41,9 @@ def build(
     want_cubin: bool,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
     kept: KeptImages | None = None,
+    cases: Sequence[Case] = (),
 ) -> BuildResult:
-    """Compile both, side by side; `kept` holds images of earlier builds."""
+    """Compile both for these shapes and cases, side by side; `kept` holds images of earlier builds."""
     wanted = list(shapes)
 
     def one(program: Program) -> Built:
@@ -53,6 +55,7 @@ def build(
             want_cubin=want_cubin,
             options=options,
             kept=kept,
+            cases=cases,
         )
 
     with ThreadPoolExecutor(2) as pool:

@@ -181,7 +181,9 @@ def _triton_edits(kernel: Kernel, launch: Launch, fields: Mapping[str, str]) -> 
 
     edits: list[Edit] = []
     added: list[str] = []
-    keywords = {k.arg: k.value for k in call.keywords}
+    by_place = [] if any(isinstance(a, ast.Starred) for a in call.args) else call.args
+    keywords = {p.name: a for p, a in zip(kernel.parameters, by_place, strict=False)}
+    keywords |= {k.arg: k.value for k in call.keywords if k.arg}
     for name, expression in fields.items():
         if name == "grid":
             edits.append(Edit(span(call.func.slice), expression))

@@ -129,9 +129,9 @@ def applicable(
 
     `counts` say what is likely; by default the built-in ones.
 
-    Left out are skills without cases, of another language, whose mechanism is there already, that require a mechanism
-    that is not there, or that conflict with one that is. What the source itself says is added to `facts`; where both
-    speak, `facts` stay.
+    Left out are skills without cases, of another language, whose mechanism is there already and stays, that require a
+    mechanism that is not there, or that conflict with one that is. What the source itself says is added to `facts`;
+    where both speak, `facts` stay.
     """
     sites = mechanisms_of(kernel)
     present = {site.mechanism for site in sites if site.certain}
@@ -196,7 +196,7 @@ def fits(skill: Skill, kernel: Kernel, present: set[str]) -> bool:
     """Whether a skill may be offered on a kernel with these mechanisms."""
     return (
         kernel.language in skill.languages
-        and skill.mechanism not in present
+        and (skill.anchor.again or skill.mechanism not in present)
         and present.issuperset(skill.anchor.requires)
         and present.isdisjoint(skill.anchor.conflicts)
     )

@@ -73,6 +73,8 @@ class AnchorRule(_Card):
     """Mechanisms that must be there already."""
     conflicts: tuple[str, ...] = ()
     """Mechanisms that must not be there."""
+    again: bool = False
+    """Whether it is offered where its own mechanism is there already, of which it makes another form."""
     where: dict[str, str] = Field(default_factory=dict)
     """What a match must have bound: {"first": "max"} takes only those whose first pass gathers a maximum."""
     otherwise: dict[str, str] = Field(default_factory=dict)

@@ -8,6 +8,7 @@ import pytest
 
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchSpec
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.registry import anchors_of
@@ -16,6 +17,10 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.optimise.proposals import proposals
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.library import library
+from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.programs import with_launch
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
@@ -54,6 +59,11 @@ def run(g, a):
     gram[(triton.cdiv(n, 16), triton.cdiv(n, 16))](g, a, n, depth, SIDE=16, STEP=16OPTIONS)
 """
 )
+ONE_SIZE = (
+    GRAM.replace("SIDE=16, STEP=16OPTIONS", "SIDE=16")
+    .replace(", STEP: tl.constexpr", "")
+    .replace("STEP", "SIDE")
+)
 
 SCALE = (
     HEAD
@@ -84,6 +94,24 @@ def column_sums(sums, x, rows, columns, DOWN: tl.constexpr, ACROSS: tl.constexpr
 def run(sums, x):
     rows, columns = x.shape
     column_sums[(triton.cdiv(columns, 16),)](sums, x, rows, columns, DOWN=4, ACROSS=16)
+"""
+)
+
+NUMBERED = (
+    HEAD
+    + """\
+def squared(y, x, rows, columns, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    high = tl.cdiv(rows, HIGH)
+    i = tl.program_id(0) % high * HIGH + tl.arange(0, HIGH)
+    j = tl.program_id(0) // high * WIDE + tl.arange(0, WIDE)
+    inside = (i[:, None] < rows) & (j[None, :] < columns)
+    v = tl.load(x + (i % rows)[:, None] * columns + j[None, :], mask=j[None, :] < columns)
+    tl.store(y + i[:, None] * columns + j[None, :], v * v, mask=inside)
+
+
+def run(y, x):
+    rows, columns = x.shape
+    squared[(GRID,)](y, x, rows, columns, HIGH=16, WIDE=8)
 """
 )
 
@@ -127,11 +155,13 @@ def test_a_block_that_only_the_launcher_knows_is_counted_there() -> None:
 
 
 def test_products_in_a_loop_get_warps_and_stages_together() -> None:
-    tried = launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
-    pairs = [(o["num_warps"], o["num_stages"]) for o in tried if "SIDE" not in o]
+    told = launches(made_of(GRAM.replace("OPTIONS", ", num_warps=4"), "gram"))
+    pairs = [(o["num_warps"], o["num_stages"]) for o in told if "SIDE" not in o]
     assert pairs == [("8", "3"), ("4", "4"), ("8", "4"), ("4", "2")]
-    sizes = [(o["SIDE"], o["STEP"], o["num_warps"]) for o in tried if "SIDE" in o]
-    assert sizes == [("64", "64", "4"), ("128", "128", "8")]
+    tried = launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
+    assert tried == [o for o in told if "SIDE" in o]
+    sizes = [(o["SIDE"], o["STEP"], o["num_warps"]) for o in tried]
+    assert sizes == [("128", "64", "8"), ("128", "64", "4"), ("64", "64", "4"), ("64", "32", "4")]
 
 
 def test_elements_are_tried_in_tiles_of_other_sizes_with_the_grid_that_they_make() -> None:
@@ -153,9 +183,46 @@ def test_a_grid_that_is_asked_for_the_sizes_is_left_to_that() -> None:
     assert f"scale[{grid}](y, x, factor, n, WIDTH=1024, num_warps=4)" in made.apply(code.encode()).decode()
 
 
+@pytest.mark.parametrize("grid", ["((n + 63) // 64,)", "((n - 1 + 64) // 64,)"])
+def test_a_grid_that_rounds_up_by_itself_counts_tiles_too(grid: str) -> None:
+    code = SCALE.replace("GRID", grid)
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert "scale[((n + 1023) // 1024,)](" in made.apply(code.encode()).decode()
+
+
+def test_a_size_that_is_given_by_its_place_is_changed_there() -> None:
+    code = SCALE.replace("GRID", "(triton.cdiv(n, 64),)").replace("WIDTH=64", "64")
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert (
+        "scale[(triton.cdiv(n, 1024),)](y, x, factor, n, 1024, num_warps=4)"
+        in made.apply(code.encode()).decode()
+    )
+
+
+def test_a_grid_function_is_left_to_ask_for_the_size() -> None:
+    function = "    def tiles(meta):\n        return (triton.cdiv(n, meta['WIDTH']),)\n\n    scale[tiles]"
+    code = SCALE.replace("    scale[GRID]", function)
+    made = made_of(code, "scale")
+    assert isinstance(made, Candidate), made.reason
+    assert "scale[tiles](y, x, factor, n, WIDTH=1024, num_warps=4)" in made.apply(code.encode()).decode()
+
+
+def test_a_tile_of_one_size_along_both_axes_stays_small() -> None:
+    code = NUMBERED.replace("GRID", "triton.cdiv(columns, 16) * triton.cdiv(rows, 16)")
+    code = code.replace("HIGH=16, WIDE=8", "T=16").replace(
+        "HIGH: tl.constexpr, WIDE: tl.constexpr", "T: tl.constexpr"
+    )
+    made = launches(made_of(code.replace("HIGH", "T").replace("WIDE", "T"), "squared"))
+    assert {one["T"] for one in made if "T" in one} == {"32", "64", "128"}
+
+
 @pytest.mark.parametrize(
     "grid",
     [
+        "((n + 64) // 64,)",
+        "((n + 63) // 32,)",
         "(triton.cdiv(n - 7, 64),)",
         "(triton.cdiv(n, 32),)",
         "(tiles(n),)",
@@ -168,6 +235,31 @@ def test_sizes_stay_where_the_grid_is_not_known_to_be_their_tiles(grid: str) -> 
     assert [set(one) for one in launches(made)] == [{"num_warps"}]
 
 
+def test_tiles_that_are_numbered_along_one_axis_are_counted_along_both() -> None:
+    code = NUMBERED.replace("GRID", "triton.cdiv(columns, 8) * triton.cdiv(rows, 16)")
+    made = made_of(code, "squared")
+    assert isinstance(made, Candidate), made.reason
+    after = made.apply(code.encode()).decode()
+    assert "squared[(triton.cdiv(columns, 64) * triton.cdiv(rows, 64),)]" in after
+    assert "HIGH=64, WIDE=64, num_warps=8)" in after
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "triton.cdiv(rows, 16)",
+        "triton.cdiv(rows, 16) * triton.cdiv(rows, 16)",
+        "triton.cdiv(rows, 16) * triton.cdiv(columns, 8) * 2",
+        "triton.cdiv(rows, 16) + triton.cdiv(columns, 8)",
+        "triton.cdiv(columns, 16) * triton.cdiv(rows, 8)",
+    ],
+)
+def test_sizes_stay_where_a_grid_of_one_axis_does_not_count_the_tiles_of_both(grid: str) -> None:
+    made = made_of(NUMBERED.replace("GRID", grid), "squared")
+    assert isinstance(made, Refusal)
+    assert "one constexpr parameter" in made.reason
+
+
 SHAPE = 'grid = ["ceil_div(N, 64)"]\nconstexpr = { WIDTH = 64 }'
 SCALED = workload(
     "scale", "N = [1, 770, 5000]", SHAPE, "y: output float32 [N]", "x: input float32 [N]", "factor: float32 = 1.5",
@@ -178,11 +270,21 @@ SUMMED = workload(
     "sums: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
 )  # fmt: skip
 
+SQUARED = workload(
+    "squared", "R = [1, 37]\nC = [5, 70]",
+    'grid = ["ceil_div(R, 16) * ceil_div(C, 8)"]\nconstexpr = { HIGH = 16, WIDE = 8 }',
+    "y: output float32 [R, C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
+)  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("code", "load"),
-    [(SCALE.replace("GRID", "(triton.cdiv(n, 64),)"), SCALED), (COLUMN_SUMS, SUMMED)],
-    ids=["elements", "columns"],
+    [
+        (SCALE.replace("GRID", "(triton.cdiv(n, 64),)"), SCALED),
+        (COLUMN_SUMS, SUMMED),
+        (NUMBERED.replace("GRID", "triton.cdiv(rows, 16) * triton.cdiv(columns, 8)"), SQUARED),
+    ],
+    ids=["elements", "columns", "numbered"],
 )
 @pytest.mark.long
 def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code: str, load: Workload) -> None:
@@ -190,31 +292,70 @@ def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code:
     assert isinstance(made, Candidate), made.reason
     options = GateOptions(check_seconds=3600.0, hidden=False, seed=5)
     for one in (made, *made.alternatives):
-        after = program(
-            Language.TRITON,
-            one.apply(code.encode()).decode(),
-            load.kernel,
-            with_launch(None, load, one.launch),
-        )
+        text = one.apply(code.encode()).decode()
+        # How many tiles of each axis there were is not told by their product: that grid is read where it stands.
+        launch = _read(text, load) if load is SQUARED else with_launch(None, load, one.launch)
+        after = program(Language.TRITON, text, load.kernel, launch)
         before = program(Language.TRITON, code, load.kernel)
         stage = judge(before, after, load, device="emulated", options=options).stage("check")
         assert stage is not None
         assert stage.status is StageStatus.PASS, (one.launch, stage.reason)
 
 
+def _read(text: str, load: Workload) -> LaunchSpec | None:
+    kernel = read(text.encode(), Language.TRITON).kernel(load.kernel)
+    assert kernel is not None
+    return read_launch(kernel, load, [a.name for a in load.args])
+
+
 @pytest.mark.parametrize("option", ["num_warps", "num_stages"])
-def test_what_a_launch_says_is_left_to_it(option: str) -> None:
-    made = made_of(GRAM.replace("OPTIONS", f", {option}=2"), "gram")
+def test_what_a_launch_works_out_is_left_to_it(option: str) -> None:
+    made = made_of(GRAM.replace("OPTIONS", f", {option}=n // 64"), "gram")
     assert isinstance(made, Refusal)
-    assert f"says {option} already" in made.reason
+    assert f"says {option} as `n // 64`" in made.reason
 
 
+def test_a_launch_that_says_its_warps_is_searched() -> None:
+    kernel = read(GRAM.replace("OPTIONS", ", num_warps=4").encode(), Language.TRITON).kernel("gram")
+    assert kernel is not None
+    offered = proposals(kernel, library(), Facts())
+    assert [p for p in offered.made if p.skill == "triton-launch-options"]
+
+
+def test_a_size_that_all_axes_of_a_product_share_is_told_apart() -> None:
+    made = made_of(ONE_SIZE, "gram")
+    assert isinstance(made, Candidate), made.reason
+    after = made.apply(ONE_SIZE.encode()).decode()
+    assert "i = tl.program_id(0) * SIDE_0 + tl.arange(0, SIDE_0)" in after
+    assert "sums = tl.zeros((SIDE_0, SIDE_1), dtype=tl.float32)" in after
+    assert "for first in range(0, depth, SIDE):" in after
+    assert "gram[(triton.cdiv(n, 128), triton.cdiv(n, 256))](" in after
+    assert {"SIDE": "64", "SIDE_0": "128", "SIDE_1": "256"}.items() <= made.launch.items()
+    assert [one["SIDE"] for one in launches(made) if "SIDE_0" not in one] == ["128"]
+
+
+def test_what_is_launched_already_is_not_tried_again() -> None:
+    code = GRAM.replace("SIDE=16, STEP=16OPTIONS", "SIDE=64, STEP=64, num_warps=4, num_stages=4")
+    code = code.replace("cdiv(n, 16)", "cdiv(n, 64)")
+    made = made_of(code, "gram")
+    assert isinstance(made, Candidate), made.reason
+    texts = [c.apply(code.encode()).decode() for c in (made, *made.alternatives)]
+    assert code not in texts
+    first = made_of(texts[0], "gram")
+    assert isinstance(first, Refusal)
+    assert "is launched with what would be tried first" in first.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "sizes"),
+    [(GRAM.replace("OPTIONS", ""), "SIDE = 16, STEP = 16"), (ONE_SIZE, "SIDE = 16")],
+    ids=["two", "one"],
+)
 @pytest.mark.long
-def test_products_are_the_same_with_other_warps_and_stages() -> None:
-    code = GRAM.replace("OPTIONS", "")
+def test_products_are_the_same_with_other_sizes_warps_and_stages(code: str, sizes: str) -> None:
     load = workload(
         "gram", "N = [33]\nK = [40]", 'grid = ["ceil_div(N, 16)", "ceil_div(N, 16)"]\n'
-        "constexpr = { SIDE = 16, STEP = 16 }",
+        f"constexpr = {{ {sizes} }}",
         "g: output float32 [N, N]", "a: input float16 [N, K]", "n: int32 = N", "depth: int32 = K", language="triton",
     )  # fmt: skip
     made = made_of(code, "gram")

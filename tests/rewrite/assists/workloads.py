@@ -171,6 +171,23 @@ WORKLOADS = {
                  "weighted: output float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]",
                  "rows: int32 = R", "columns: int32 = C", language="triton"),
     ),
+    "means": (
+        workload("means", "R = [1, 40]\nC = [5, 70]\nP = [71]",
+                 'grid = ["ceil_div(C, 64)"]\nconstexpr = { WIDTH = 64 }', "mean: output float32 [C]",
+                 "x: input float32 [R, P]", "rows: int32 = R", "columns: int32 = C", "pitch: int32 = P",
+                 language="triton"),
+    ),
+    "moments": (
+        workload("moments", "R = [1, 40]\nC = [5, 70]",
+                 'grid = ["ceil_div(C, 32)"]\nconstexpr = { HIGH = 8, WIDE = 32 }', "mean: output float32 [C]",
+                 "most: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C",
+                 language="triton"),
+    ),
+    "positives": (
+        workload("positives", "R = [1, 3]\nC = [5, 200]",
+                 'grid = ["R"]\nconstexpr = { WIDTH = 64 }', "count: output float32 [R]",
+                 "x: input float32 [R, C]", "columns: int32 = C", language="triton"),
+    ),
     "running_shares": (
         workload("running_shares", "N = [1, 5]\nC = [1, 33, 100]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),

@@ -41,10 +41,18 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
         # A product's loop is pipelined by the launch's own stages.
         if not inside or any(loop in unit.loops_around(c.node) for c in unit.called("dot", "dot_scaled")):
             continue
-        forms = [unit.form(c.node.args[0]) for c in inside]
-        moving = [f for f in forms if f"loop@{loop.lineno}" in f]
+        addresses = [c.node.args[0] for c in inside]
+        stepped = {
+            n.target.id for n in loop.body if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+        }
+        moving = [
+            address
+            for address in addresses
+            if f"loop@{loop.lineno}" in unit.form(address)
+            or stepped & {n.id for n in ast.walk(address) if isinstance(n, ast.Name)}
+        ]
         if moving:
-            pointer = pointer_of(moving[0])
+            pointer = pointer_of(unit.form(moving[0]))
             yield matched_in(
                 ID, unit, loop, f"each round waits for its block of {pointer or 'memory'}", {"x": pointer}
             )

@@ -5,15 +5,20 @@ Before:
         v = tl.load(x + r * columns + c, mask=c < columns, other=0.0)
         total += v
 After:
+    total_parts = tl.full((ROWS, BLOCK), 0, total.dtype)
     for first in range(0, rows, ROWS):
         r = first + tl.arange(0, ROWS)[:, None]
         v = tl.load(x + r * columns + c, mask=(c < columns) & (r < rows), other=0.0)
-        total += tl.sum(tl.where(r < rows, v.to(total.dtype), 0), axis=0)
+        total_parts += tl.where(r < rows, v.to(total.dtype), 0)
+    total += tl.sum(total_parts, axis=0)
 
-`ROWS` is a new parameter that each launch gives; the candidate's alternatives give others. What the loop reads under
-its counter is masked by the counter's bound as well. The loop may add up, and take maxima or minima that begin with an
-infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as is all that is no row:
-blocks of two axes, and what is done to a whole block.
+Each row of a block is combined by itself: the loop neither waits for other warps nor goes through shared memory.
+`ROWS` is a new parameter that each launch gives. Where the columns of a program are the launch's to choose as well
+(`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
+What the loop reads under its counter is masked by the counter's bound as well; a pointer that each round moves on by a
+row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take maxima or
+minima that begin with an infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as
+is all that is no row: blocks of two axes, and what is done to a whole block.
 """
 
 from __future__ import annotations
@@ -21,51 +26,60 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.edits import edited
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before
-from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before, start_of_line
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
+from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices, resized
 from kernel_lineage.rewrite.assists.triton_lanes import OF_LANES, Unfollowed, Walk
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
     check_launched_here,
     function_of,
-    holds_text_of_lines,
     parameter_added,
     span_of,
     stored_names,
 )
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
+from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import IDENTITY, combined_in, is_carried
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
 _ROWS = "ROWS"
 _TRIED = (32, 8)
-"""Rows of a block: as many as keep loads in flight, and as few as spare registers."""
-_INFINITIES = {"max": 'float("-inf")', "min": 'float("inf")'}
+"""Rows of a block where nothing else of its size can be chosen: many keep loads in flight, few spare registers."""
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
     check_launched_here(kernel, "gives it its sizes")
-    loops = [s for s in function.body if isinstance(s, ast.For)]
-    here = [
-        s for s in loops if (span := span_of(kernel, s)).contains(anchor.span) or anchor.span.contains(span)
-    ]
-    if len(here) != 1:
-        raise Refusal(f"{kernel.name} has no one loop here that stands by itself")
-    edits = [*_loaded_together(kernel, function, here[0]), parameter_added(kernel, function, _ROWS)]
-    return with_alternatives(_TRIED, lambda rows: _launched(kernel, edits, rows))
+    loop = loop_at(kernel, function, anchor)
+    edits = [*_loaded_together(kernel, function, loop), parameter_added(kernel, function, _ROWS)]
+    choices = attempt(lambda: block_choices(_with_rows(kernel, edits)))
+    if isinstance(choices, Refusal) or not choices:
+        choices = [BlockChoice({_ROWS: rows}) for rows in _TRIED]
+    return with_alternatives(choices, lambda choice: _launched(kernel, edits, choice))
 
 
-def _launched(kernel: Kernel, edits: list[Edit], rows: int) -> Candidate:
-    launched = [e for launch in kernel.launches for e in launch_edits(kernel, launch, {_ROWS: str(rows)})]
+def _with_rows(kernel: Kernel, edits: list[Edit]) -> Kernel:
+    """The kernel as these edits leave it, launched with some number of rows. Refused where it is not read again."""
+    launched = [e for x in kernel.launches for e in launch_edits(kernel, x, {_ROWS: str(_TRIED[0])})]
+    made = read(edited(data_of(kernel), [*edits, *launched]), kernel.language).kernel(kernel.name)
+    if made is None:
+        raise Refusal(f"{kernel.name} is not read again with its rows together")
+    return made
+
+
+def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candidate:
     return ASSIST.candidate(
         kernel,
-        [*edits, *launched],
-        explanation=f"{rows} rows are loaded together; what is combined over rows is rounded in another order.",
-        launch={_ROWS: str(rows)},
+        [*edits, *resized(kernel, choice)],
+        explanation=f"{choice.options[_ROWS]} rows are loaded together, launched with {choice.said}; what is combined "
+        "over rows is rounded in another order.",
+        launch=choice.launch,
     )
 
 
@@ -87,58 +101,54 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
         or {n.id for n in ast.walk(stop) if isinstance(n, ast.Name)} & changed
     ):
         raise Refusal(f"the bound of the loop in line {loop.lineno} is no name or number that stays")
-    totals = _totals(function, loop, changed - {row})
-    depends = _depending(loop, row)
+    moved = _moved(loop, changed)
+    if outside := moved.keys() & _names_outside(function, loop):
+        raise Refusal(f"`{min(outside)}` is used outside of the loop in line {loop.lineno} that moves it on")
+    totals = _totals(function, loop, changed - {row} - moved.keys())
+    depends = _depending(loop, {row, *moved})
+    data, taken = data_of(kernel), {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    if row == "_":
+        row = fresh_name("row", taken)
     inside = f"{row} < {ast.unparse(stop)}"
     edits: list[Edit] = []
     for statement in loop.body:
         loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
         edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
-    for name, how, statement, what in totals:
-        if not _names(what) & depends:
-            raise Refusal(f"what line {statement.lineno} takes in each round is no row")
-        edits += _over_rows(kernel, name, how, what, inside)
-    data, first = (
-        data_of(kernel),
-        fresh_name("first", {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}),
-    )
-    body = span_of(kernel, loop.body[0])
-    indent = indent_at(data, body.start)
-    own = f"{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n{indent}"
+    edits += [e for name, step in moved.items() for e in _by_rows(kernel, loop, name, step)]
+    first, body = fresh_name("first", taken), span_of(kernel, loop.body[0])
+    if none := [t.statement.lineno for t in totals if not _names(t.what) & depends]:
+        raise Refusal(f"what line {none[0]} takes in each round is no row")
+    rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n"
     begin = ast.unparse(start) if start is not None else "0"
     ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
     return [
         Edit(span_of(kernel, loop.target), first),
         Edit(span_of(kernel, loop.iter), ranged),
-        insert_before(kernel, body.start, own),
+        insert_before(kernel, start_of_line(data, body.start), rows),
+        *kept_apart(kernel, loop, totals, taken, inside),
         *edits,
     ]
 
 
-def _totals(
-    function: ast.FunctionDef, loop: ast.For, changed: set[str]
-) -> list[tuple[str, str, ast.stmt, ast.expr]]:
-    """What the loop combines over rows: name, how, where and what. Refused where it does anything else with one."""
+def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list[Total]:
+    """What the loop combines over rows. Refused where it does anything else with one."""
     walk = Walk(Tiles(), function)
     try:
         walk.block(function.body[: function.body.index(loop)])
     except Unfollowed as what:
         raise Refusal(str(what)) from what
-    lines = [s.lineno for s in loop.body]
-    if len(set(lines)) < len(lines) or lines[0] == loop.lineno or holds_text_of_lines(loop.body):
-        raise Refusal(
-            f"the loop in line {loop.lineno} has several statements on one line, or a text of several"
-        )
     found = []
     for statement in loop.body:
         _check_of_rows(statement)
     for name in sorted(changed):
         step = combined_in(loop.body, name) if is_carried(loop.body, name) else None
-        if step is not None and len(walk.values[name].axes if name in walk.values else ()) == 1:
-            begins = walk.values[name].beyond
-            if step[1] != "sum" and begins != IDENTITY[step[1]]:
+        axes = walk.values[name].axes if name in walk.values else ()
+        if step is not None and len(axes) == 1:
+            statement, how, added = step
+            if how != "sum" and walk.values[name].beyond != IDENTITY[how]:
                 raise Refusal(f"`{name}` does not begin with an infinity")
-            found.append((name, step[1], step[0], step[2]))
+            shape = f"({_ROWS}, {axes[0].size or 1})"
+            found.append(Total(name, how, statement, added, added, shape, f"{name}.dtype", ", axis=0"))
         elif is_carried(loop.body, name):
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
@@ -177,9 +187,42 @@ def _check_of_rows(statement: ast.stmt) -> None:
             )
 
 
-def _depending(loop: ast.For, row: str) -> set[str]:
+def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
+    """The names that are only read from, and that each round then moves on by the same; with what it moves them by."""
+    found: dict[str, ast.expr] = {}
+    read = {
+        id(n)
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and called(call) == "load" and call.args
+        for n in ast.walk(call.args[0])
+    }
+    for position, statement in enumerate(loop.body):
+        match statement:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=step):
+                inside = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+                uses = [n for n in inside if n is not statement.target]
+                later = {n for s in loop.body[position + 1 :] for n in _names(s)}
+                same = not _names(step) & changed and not any(isinstance(n, ast.Call) for n in ast.walk(step))
+                if uses and same and name not in later and all(id(n) in read for n in uses):
+                    found[name] = step
+    return found
+
+
+def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr) -> list[Edit]:
+    """Edits by which a round moves a name on by a block's rows, and each of the rows reads behind it."""
+    written = ast.unparse(step)
+    by = written if isinstance(step, ast.Name | ast.Constant) else f"({written})"
+    behind = f"({name} + tl.arange(0, {_ROWS})[:, None] * {by})"
+    names = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+    return [
+        *(Edit(span_of(kernel, n), behind) for n in names if isinstance(n.ctx, ast.Load)),
+        Edit(span_of(kernel, step), f"{_ROWS} * {by}"),
+    ]
+
+
+def _depending(loop: ast.For, rows: set[str]) -> set[str]:
     """The names that a row's number is in, directly or not."""
-    found = {row}
+    found = set(rows)
     for statement in loop.body:
         value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
         if value is not None and _names(value) & found:
@@ -199,16 +242,6 @@ def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
     return Edit(
         span_of(kernel, mask), f"{written if written.isidentifier() else f'({written})'} & ({inside})"
     )
-
-
-def _over_rows(kernel: Kernel, name: str, how: str, what: ast.expr, inside: str) -> list[Edit]:
-    """Edits that combine what a block's rows have, in the type that it goes into, where one row was taken."""
-    span, none = span_of(kernel, what), "0" if how == "sum" else _INFINITIES[how]
-    plain = isinstance(what, ast.Name | ast.Call | ast.Attribute)
-    return [
-        insert_before(kernel, span.start, f"tl.{how}(tl.where({inside}, {'' if plain else '('}"),
-        insert_before(kernel, span.end, f"{'' if plain else ')'}.to({name}.dtype), {none}), axis=0)"),
-    ]
 
 
 def _names(node: ast.AST) -> set[str]:

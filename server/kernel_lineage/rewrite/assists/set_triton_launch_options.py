@@ -8,31 +8,39 @@ After: `softmax[(rows,)](out, x, columns, BLOCK=4096, num_warps=8)`,
 Warps aim at 16 elements a thread, between 1 and 16 warps; the candidate's alternatives have twice and half as many.
 Where a loop feeds `tl.dot`, warps and stages are set together, and the alternatives are what else such loops want:
 stages cost shared memory that nothing in the source bounds, and a launch that asks for too much computes nothing.
-Elsewhere stages matter little and are left alone. Refused when the kernel is autotuned, and when the launch says the
-options already.
+Elsewhere stages matter little and are left alone. Where the sizes of a product's tiles can be chosen, other warps and
+stages are only tried once the launch says some, as it does behind a choice of sizes; a size that all axes of a product
+share is told apart first (`triton_shared_sizes`). Refused when the kernel is
+autotuned, when the launch says the options as anything but numbers, and when it says what would be tried first.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
-from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices
+from kernel_lineage.rewrite.assists.triton_block_choices import (
+    BlockChoice,
+    block_choices,
+    present_options,
+    resized,
+)
 from kernel_lineage.rewrite.assists.triton_places import calls_of, check_launched_here, function_of
+from kernel_lineage.rewrite.assists.triton_shared_sizes import told_apart
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
-from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS, constant
 
 _ELEMENTS_A_WARP = 512
 """16 elements in each of 32 threads."""
-_DEFAULT_WARPS, _MOST_WARPS = 4, 16
+_MOST_WARPS = 16
 _SHARES = (1.0, 2.0, 0.5)
 """Warps, as parts of those that have 16 elements a thread."""
-_FOR_PRODUCTS = ((8, 3), (4, 4), (8, 4), (4, 2))
-"""Warps and stages of loops that feed `tl.dot`, beside the default of 4 and 3."""
+_FOR_PRODUCTS = ((8, 3), (4, 4), (8, 4), (4, 3), (4, 2))
+"""Warps and stages of loops that feed `tl.dot`."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
@@ -40,28 +48,38 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     check_launched_here(kernel, "chooses the options itself")
     loops = [n for n in ast.walk(function) if isinstance(n, (ast.For, ast.While))]
     products = any(next(calls_of(loop, "dot"), None) is not None for loop in loops)
-    for launch in kernel.launches:
-        for option in ("num_warps", "num_stages") if products else ("num_warps",):
-            if option in launch.options:
-                raise Refusal(f"the launch in line {launch.span.first_line} says {option} already")
+    present = [present_options(launch) for launch in kernel.launches]
     blocks = attempt(lambda: block_choices(kernel))
-    warps = attempt(lambda: _warp_choices(kernel, function, products))
-    chosen = [] if isinstance(blocks, Refusal) else [_resized(kernel, choice) for choice in blocks]
-    if isinstance(warps, Refusal):
-        if not chosen:
+    said = all("num_warps" in launch.options for launch in kernel.launches)
+    tried: list[tuple[Candidate, bool]] = []
+    """And whether it is what is launched already."""
+    if products and not isinstance(apart := attempt(lambda: told_apart(kernel)), Refusal):
+        tried += [(_resized(kernel, choice, apart[0]), False) for choice in apart[1]]
+        blocks = blocks if isinstance(blocks, Refusal) else blocks[:1]
+    if not isinstance(blocks, Refusal):
+        tried += [(_resized(kernel, choice), choice.is_present) for choice in blocks]
+    if not (products and tried) or said:
+        warps = attempt(lambda: _warp_choices(kernel, function, products))
+        if not isinstance(warps, Refusal):
+            tried += [(_launched(kernel, options), _is_present(options, present)) for options in warps]
+        elif not tried:
             raise warps
-    else:
-        chosen += [_launched(kernel, options) for options in warps]
-    if not chosen:
-        raise Refusal(f"{kernel.name} has the warps that its block has work for")
+    chosen = [candidate for candidate, is_present in tried if not is_present]
+    if not chosen or (said and tried[0][1]):
+        raise Refusal(f"{kernel.name} is launched with what would be tried first")
     return with_alternatives(chosen, lambda candidate: candidate)
+
+
+def _is_present(options: list[dict[str, str]], present: list[dict[str, int]]) -> bool:
+    """Whether each launch has its options already."""
+    launched = ({name: str(n) for name, n in own.items()} for own in present)
+    return all(new.items() <= own.items() for new, own in zip(options, launched, strict=True))
 
 
 def _warp_choices(kernel: Kernel, function: ast.FunctionDef, products: bool) -> list[list[dict[str, str]]]:
     """Warps, and stages for products, for each of the kernel's launches."""
     if products:
-        each = ("num_warps", "num_stages")
-        pairs = [dict(zip(each, map(str, pair), strict=True)) for pair in _FOR_PRODUCTS]
+        pairs = [dict(zip(TRITON_DEFAULTS, map(str, pair), strict=True)) for pair in _FOR_PRODUCTS]
         return [[pair] * len(kernel.launches) for pair in pairs]
     blocks = {ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) == 2}
     names = [b for b in blocks if (p := kernel.parameter(b)) is not None and p.constexpr]
@@ -71,25 +89,20 @@ def _warp_choices(kernel: Kernel, function: ast.FunctionDef, products: bool) -> 
     for share in _SHARES:
         warps = [_warps(kernel, launch, names[0], share) for launch in kernel.launches]
         options = [{"num_warps": str(w)} for w in warps]
-        if options not in chosen and {str(w) for w in warps} != {str(_DEFAULT_WARPS)}:
+        if options not in chosen:
             chosen.append(options)
     return chosen
 
 
-def _resized(kernel: Kernel, choice: BlockChoice) -> Candidate:
-    """A candidate with other sizes at each of the kernel's launches. Raises `LaunchError`."""
-    options = {name: str(number) for name, number in choice.options.items()}
-    edits: list[Edit] = []
-    for launch, grid in zip(kernel.launches, choice.grids, strict=True):
-        edits += launch_edits(kernel, launch, options | ({"grid": grid} if grid else {}))
-    said = ", ".join(f"{name} = {value}" for name, value in options.items())
+def _resized(kernel: Kernel, choice: BlockChoice, edits: Sequence[Edit] = ()) -> Candidate:
+    """A candidate with other sizes at each of the kernel's launches, and edits besides. Raises `LaunchError`."""
     sums = any(next(calls_of(function_of(kernel), name), None) is not None for name in ("sum", "dot"))
     rounded = "; a sum over a loop is rounded in another order" if sums else ""
     return ASSIST.candidate(
         kernel,
-        edits,
-        explanation=f"Launched with {said}{rounded}.",
-        launch=options | ({"grid": choice.scaled} if choice.scaled else {}),
+        [*edits, *resized(kernel, choice)],
+        explanation=f"Launched with {choice.said}{', a size for each axis' if edits else ''}{rounded}.",
+        launch=choice.launch,
     )
 
 
@@ -118,7 +131,7 @@ def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str:
     elements = int(_ELEMENTS_A_WARP / share)
     size = constant(given, launch.definitions)
     if size is None:
-        return f"max({_DEFAULT_WARPS}, min({_MOST_WARPS}, {given} // {elements}))"
+        return f"max({TRITON_DEFAULTS['num_warps']}, min({_MOST_WARPS}, {given} // {elements}))"
     return str(max(1, min(_MOST_WARPS, size // elements)))
 
 

@@ -10,33 +10,47 @@ not tell the sizes as numbers, or where its grid is not the number of tiles up t
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kernel_gate.expr.terms import Var
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
 from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, tiles_of
-from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.launch_site import launch_edits
+from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS, constant
 
 _ELEMENTS = ((1024, 4), (2048, 8), (4096, 8), (512, 4))
 """Elements of one axis, and warps: 8 to 16 elements in each thread."""
 _DOWN = ((64, 1), (32, 1), (128, 1))
 """Columns of which a program goes down all rows one by one: few, for many programs."""
-_COLUMNS = ((32, 64, 4), (64, 64, 8), (16, 128, 4), (64, 128, 8))
-"""Columns, rows that are loaded together, warps."""
+_COLUMNS = ((16, 512, 16), (32, 256, 16), (8, 1024, 16), (32, 512, 16), (64, 128, 8))
+"""Columns, rows that are loaded together, warps: 32 KiB of floats under way, in as many programs as can be."""
 _ROWS = ((1024, 4, 8), (512, 8, 8), (256, 16, 8))
 """Elements along a row, rows, warps."""
 _PLANES = ((64, 64, 8), (128, 32, 8), (32, 32, 4), (256, 8, 4))
 """Elements along the one axis and along the other, warps."""
-_PRODUCTS = ((128, 128, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 32, 8, 4), (128, 64, 64, 4, 4))
+_SIDES = ((32, 4), (64, 8), (64, 4), (128, 16))
+"""Elements along either axis, warps."""
+_PRODUCTS = (
+    (256, 128, 64, 8, 3),
+    (128, 128, 64, 4, 4),
+    (128, 128, 64, 8, 3),
+    (128, 128, 32, 8, 4),
+    (128, 64, 64, 4, 4),
+)
 """Columns, rows, depth, warps, stages."""
-_SQUARES = ((64, 64, 64, 4, 3), (128, 128, 128, 8, 2))
-"""The same where columns and rows, or all three, have one size."""
+_SQUARES = ((128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (64, 64, 64, 4, 4), (64, 64, 32, 4, 4))
+"""The same where columns and rows have one size."""
+_CUBES = ((128, 128, 128, 8, 3), (64, 64, 64, 4, 4), (128, 128, 128, 8, 2), (32, 32, 32, 4, 4))
+"""The same where all three have one size."""
 _AXES = "xyz"
 
 
@@ -45,10 +59,23 @@ class BlockChoice:
     """Sizes, warps and stages of a kernel's launches, by the keyword arguments that say them."""
 
     options: Mapping[str, int]
+    is_present: bool = False
+    """A launch says just these already."""
     grids: tuple[str, ...] = ()
     """The grid of each launch; "" where it follows from the sizes by itself, or does not depend on them."""
     scaled: str = ""
     """The grid over what it was before (`workloads.programs.with_launch`); "" where it stays."""
+
+    @property
+    def said(self) -> str:
+        """The sizes for people."""
+        return ", ".join(f"{name} = {value}" for name, value in self.options.items())
+
+    @property
+    def launch(self) -> dict[str, str]:
+        """The launch's changed fields, as a candidate names them."""
+        sizes = {name: str(value) for name, value in self.options.items()}
+        return sizes | ({"grid": self.scaled} if self.scaled else {})
 
 
 def block_choices(kernel: Kernel) -> list[BlockChoice]:
@@ -57,25 +84,46 @@ def block_choices(kernel: Kernel) -> list[BlockChoice]:
     narrow(kernel, tiles)
     if not tiles.sizes:
         raise Refusal(next(iter(tiles.fixed.values())))
-    present = [_present(kernel, launch, tiles) for launch in kernel.launches]
+    present = [_present(launch, tiles) for launch in kernel.launches]
+    said = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
     found = []
     for options in _tried(kernel, tiles):
         grids = tuple(_grid(kernel, launch, tiles, options) for launch in kernel.launches)
         alike = all(sizes == present[0] for sizes in present)
         scaled = _scaled(kernel.launches[0], tiles, options, present[0]) if alike else ""
-        if any(sizes.items() <= options.items() for sizes in present):
-            continue  # Only the warps differ: they are chosen by themselves.
-        found.append(BlockChoice(options, grids, scaled))
+        found.append(BlockChoice(options, any(options.items() <= own.items() for own in said), grids, scaled))
     return found
 
 
-def _present(kernel: Kernel, launch: Launch, tiles: Tiles) -> dict[str, int]:
+def resized(kernel: Kernel, choice: BlockChoice) -> list[Edit]:
+    """Edits that launch a kernel with a choice's sizes. Raises `LaunchError`."""
+    sizes = {name: str(value) for name, value in choice.options.items()}
+    grids = choice.grids or ("",) * len(kernel.launches)
+    return [
+        edit
+        for launch, grid in zip(kernel.launches, grids, strict=True)
+        for edit in launch_edits(kernel, launch, sizes | ({"grid": grid} if grid else {}))
+    ]
+
+
+def present_options(launch: Launch) -> dict[str, int]:
+    """The warps and stages of a launch. Refused where it does not say them as numbers."""
+    found: dict[str, int] = {}
+    for name, default in TRITON_DEFAULTS.items():
+        number = constant(launch.options[name], launch.definitions) if name in launch.options else default
+        if number is None:
+            line = launch.span.first_line
+            raise Refusal(f"the launch in line {line} says {name} as `{launch.options[name]}`")
+        found[name] = number
+    return found
+
+
+def _present(launch: Launch, tiles: Tiles) -> dict[str, int]:
     """The sizes of a launch, by their parameters."""
     found: dict[str, int] = {}
     for size in tiles.sizes:
         number = constant(launch.options.get(size, ""), launch.definitions)
-        written = source_of(kernel).text(launch.span)
-        if number is None or re.search(rf"\b{size}\s*=", written) is None:
+        if number is None:
             raise Refusal(f"the launch in line {launch.span.first_line} does not tell {size} as a number")
         found[size] = number
     return found
@@ -95,11 +143,17 @@ def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
             columns = next((s for s in outer if s in along), outer[1])
             names = [columns, next(s for s in outer if s != columns), *inner]
         elif len(outer) == len(inner) == 1 or (len(free) == 1 and by_grid[free[0]] == {True, False}):
-            names = [*outer, *outer, *inner] or free * 3
+            names = [*outer, *outer, *inner] if inner else free * 3
         else:
             raise Refusal(f"not all extents of the product of {kernel.name} are free sizes")
-        for *sizes, warps, stages in _PRODUCTS if len(set(names)) == 3 else _SQUARES:
+        for *sizes, warps, stages in {3: _PRODUCTS, 2: _SQUARES}.get(len(set(names)), _CUBES):
             yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps, "num_stages": stages}
+        return
+    if len(free) == 1 and (
+        by_grid[free[0]] == {True, False} or sum(p.of_grid for p in tiles.places(free[0])) > 1
+    ):
+        for size, warps in _SIDES:
+            yield {free[0]: size, "num_warps": warps}
         return
     if len(free) == 1:
         down = by_grid[free[0]] == {True} and any(isinstance(n, ast.For) for n in ast.walk(function))
@@ -120,51 +174,109 @@ def _grid(kernel: Kernel, launch: Launch, tiles: Tiles, options: Mapping[str, in
     extents = list(launch.grid)
     asks = _asks_for_sizes(kernel, launch)
     changed = False
-    for place in tiles.bounds:
-        if not place.of_grid or place.size not in options:
-            continue
-        axis = _AXES.index(place.by[-1])
-        if sum(p.by == place.by and p.size != place.size for p in tiles.bounds):
-            raise Refusal(f"programs along {place.by} take tiles of several sizes")
-        extent = _tiles_up_to(kernel, launch, tiles, place, extents[axis] if axis < len(extents) else "")
+    for axis in dict.fromkeys(p.axis for p in tiles.bounds if p.of_grid and p.size in options):
+        here, position = [p for p in tiles.bounds if p.axis == axis], _AXES.index(axis)
+        if any(p.size not in options for p in here):
+            raise Refusal(f"programs along {axis} take tiles of sizes that are not free")
+        counts = _counts(kernel, launch, tiles, here, extents[position] if position < len(extents) else "")
         if not asks:
-            extents[axis] = ast.unparse(_with_size(extent, options[place.size]))
+            made = [text.format(size=options[p.size], less=options[p.size] - 1) for p, text in counts]
+            extents[position] = (
+                made[0] if len(made) == 1 else " * ".join(f"({m})" if "//" in m else m for m in made)
+            )
             changed = True
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})" if changed else ""
 
 
 def _asks_for_sizes(kernel: Kernel, launch: Launch) -> bool:
-    """Whether a launch's grid is a function of its sizes. Refused where that function is no lambda."""
+    """Whether a launch's grid is a function that is asked with its sizes."""
     data = data_of(kernel).decode("utf-8", "replace")
     written = re.search(r"\[\s*(lambda\b|\w+\s*\])", source_of(kernel).text(launch.span))
     name = written[1].rstrip("] \n") if written is not None else ""
-    if name and re.search(rf"\bdef {name}\(", data):
-        raise Refusal(f"the grid of the launch in line {launch.span.first_line} is worked out by {name}")
-    return name == "lambda" or bool(name and re.search(rf"\b{name}\s*=\s*lambda\b", data))
+    return name == "lambda" or bool(name and re.search(rf"\b{name}\s*=\s*lambda\b|\bdef {name}\(\w", data))
 
 
-def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> ast.Call:
-    """The grid's extent, which has to be the number of tiles up to the bound of a place."""
+def _counts(
+    kernel: Kernel, launch: Launch, tiles: Tiles, places: list[Place], extent: str
+) -> list[tuple[Place, str]]:
+    """The factors of a grid's extent, each with the place whose tiles it counts. Refused where it is anything else."""
+    waiting, found = list(places), list[tuple[Place, str]]()
+    factors = _factors(extent)
+    for factor in factors:
+        tried = [(p, attempt(partial(_tiles_up_to, kernel, launch, tiles, p, factor))) for p in waiting]
+        fits = [(place, text) for place, text in tried if not isinstance(text, Refusal)]
+        if tried and not fits and isinstance(tried[0][1], Refusal):
+            raise tried[0][1]
+        if fits:
+            waiting.remove(fits[0][0])
+            found.append(fits[0])
+    if waiting or len(found) < len(factors):
+        raise Refusal(
+            f"the grid in line {launch.span.first_line} does not count the tiles of {places[0].size} alone"
+        )
+    return found
+
+
+def _factors(extent: str) -> list[str]:
+    """The factors of a product as it is written."""
+    try:
+        tree = ast.parse(extent, mode="eval").body
+    except SyntaxError:
+        return [extent]
+    waiting, found = [tree], list[str]()
+    while waiting:
+        match waiting.pop(0):
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                waiting[:0] = [left, right]
+            case factor:
+                found.append(ast.unparse(factor))
+    return found
+
+
+def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> str:
+    """The grid's extent, which has to be the number of tiles up to the bound of a place: as text with `{size}` for the
+    size of a tile and `{less}` for one less.
+    """
     line, bound = launch.span.first_line, tiles.bounds[place]
     refusal = Refusal(f"the grid in line {line} is not the number of tiles of {place.size} up to {bound}")
-    try:
-        call = ast.parse(extent, mode="eval").body
-    except SyntaxError:
-        raise refusal from None
-    if not isinstance(call, ast.Call) or len(call.args) != 2 or not isinstance(bound, Var):
-        raise refusal
     names = [p.name for p in kernel.parameters]
-    if ast.unparse(call.func).rpartition(".")[2] != "cdiv" or bound.name not in names:
+    if not isinstance(bound, Var) or bound.name not in names:
         raise refusal
     given = launch.arguments[names.index(bound.name)]
-    written = ast.unparse(call.args[1])
-    size = {launch.options[place.size], place.size}
-    same = written in size or constant(written, launch.definitions) == constant(
-        launch.options[place.size], launch.definitions
-    )
-    if not same or not _is_same(ast.unparse(call.args[0]), given, launch):
+    definitions = {**launch.definitions, place.size: launch.options[place.size]}
+    size = constant(launch.options[place.size], launch.definitions)
+    try:
+        tree = ast.parse(extent, mode="eval").body
+    except SyntaxError:
+        raise refusal from None
+    match tree:
+        case ast.Call(func=function, args=[number, by]) if ast.unparse(function).rpartition(".")[2] == "cdiv":
+            same = _is_same(ast.unparse(number), given, launch)
+            written = f"{ast.unparse(function)}({ast.unparse(number)}, {{size}})"
+        case ast.BinOp(left=above, op=ast.FloorDiv(), right=by):
+            # `(n + SIZE - 1) // SIZE`: what stands above is SIZE - 1 for 0, and SIZE for 1.
+            ends = [constant(_with_number(above, n, given, launch), definitions) for n in (0, 1)]
+            same = size is not None and ends == [size - 1, size]
+            written = f"({given} + {{less}}) // {{size}}"
+        case _:
+            raise refusal
+    told = (place.size, launch.options[place.size])
+    if not same or not (
+        ast.unparse(by) in told or None is not constant(ast.unparse(by), definitions) == size
+    ):
         raise refusal
-    return call
+    return written
+
+
+def _with_number(tree: ast.expr, number: int, given: str, launch: Launch) -> str:
+    """An expression with a number in the place of what the launch gives."""
+
+    class Replaced(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            here = isinstance(node, ast.expr) and _is_same(ast.unparse(node), given, launch)
+            return ast.Constant(number) if here else self.generic_visit(node)
+
+    return ast.unparse(Replaced().visit(copy.deepcopy(tree)))
 
 
 def _is_same(one: str, other: str, launch: Launch) -> bool:
@@ -175,18 +287,16 @@ def _is_same(one: str, other: str, launch: Launch) -> bool:
     return told[0] == told[1] and not {one, other} & set(launch.unsettled)
 
 
-def _with_size(call: ast.Call, size: int) -> ast.Call:
-    return ast.Call(call.func, [call.args[0], ast.Constant(size)], [])
-
-
 def _scaled(launch: Launch, tiles: Tiles, options: Mapping[str, int], present: Mapping[str, int]) -> str:
     """The grid as what it was before says, for a launch that cannot be read; "" where it stays."""
     extents = [f"grid.{axis}" for axis, _ in zip(_AXES, launch.grid, strict=False)]
     for place in tiles.bounds:
         if not place.of_grid or place.size not in options:
             continue
-        old, new, axis = present[place.size], options[place.size], _AXES.index(place.by[-1])
+        if not isinstance(place.by, Var):
+            return ""  # How many tiles of each axis there were is not told by their product.
+        old, new = present[place.size], options[place.size]
         if old != new:
-            extents[axis] = f"ceil_div(grid.{place.by[-1]} * {old}, {new})"
+            extents[_AXES.index(place.axis)] = f"ceil_div(grid.{place.axis} * {old}, {new})"
     same = all(extent == f"grid.{axis}" for axis, extent in zip(_AXES, extents, strict=False))
     return "" if same else f"[{', '.join(extents)}]"

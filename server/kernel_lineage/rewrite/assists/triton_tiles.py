@@ -3,17 +3,20 @@
 A block has an axis for each tile, and a tile's size is a `tl.constexpr` parameter. All programs together, or all rounds
 of a loop, count along such an axis from 0 to a bound: the axis's *place* is `program * SIZE + lane` or
 `start + round * SIZE + lane`. A size is free where every address and every mask says no more than places, and every
-access is masked by the bounds of its places: then any size reaches the same elements.
+access is masked by the bounds of its places: then any size reaches the same elements. A read may wrap at the bound
+instead, `(program * SIZE + lane) % bound`; programs may be numbered along one axis of the grid and taken apart, in any
+order in which their numbers reach every tile once (`triton_programs`).
 
 Read from the addresses' terms (`proofs/triton`), so that it does not matter how they are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernel_gate.expr.polynomials import coefficient_of, normal, plus, polynomial, term_of, times
+from kernel_gate.expr.polynomials import Polynomial, coefficient_of, normal, plus, polynomial, term_of, times
 from kernel_gate.expr.terms import (
     ZERO,
     Num,
@@ -34,6 +37,7 @@ from kernel_lineage.proofs.triton.read import read_triton
 from kernel_lineage.proofs.triton.scope import is_lane
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
+from kernel_lineage.rewrite.assists.triton_programs import check_enumerated
 
 _PROGRAM = "blockIdx."
 _ITEM = 4
@@ -46,13 +50,18 @@ class Place:
 
     size: str
     """The parameter that is the tile's size."""
-    by: str
-    """`blockIdx.x`, or the variable that counts a loop's rounds."""
+    by: Term
+    """`blockIdx.x` or what a program makes of it, or the variable that counts a loop's rounds."""
+
+    @property
+    def axis(self) -> str:
+        """The axis of the grid along which programs share it out; "" where the rounds of a loop do."""
+        return next((n[-1] for n in variables(self.by) if n.startswith(_PROGRAM)), "")
 
     @property
     def of_grid(self) -> bool:
         """Whether programs share it out; else the rounds of a loop do."""
-        return self.by.startswith(_PROGRAM)
+        return bool(self.axis)
 
     @property
     def variable(self) -> Var:
@@ -67,7 +76,7 @@ class Tiles:
     bounds: dict[Place, Term] = field(default_factory=dict)
     """Place → the number that all its values are below."""
     along: set[Place] = field(default_factory=set)
-    """The places with which an address moves by one element."""
+    """The places with which an address of several tiles moves by one element."""
     touched: dict[str, set[Term]] = field(default_factory=dict)
     """Buffer → where it is read and written, over places without what they are counted by."""
     fixed: dict[str, str] = field(default_factory=dict)
@@ -103,7 +112,7 @@ def tiles_of(kernel: Kernel) -> Tiles:
     for access, names in left:
         # Another access may tell that programs or rounds count tiles.
         for place in tiles.bounds:
-            if place.by in names:
+            if names & set(variables(place.by)) & model.instance:
                 why = f"`{access.text}` in line {access.line} depends on which tile of {place.size} it is for"
                 tiles.fixed.setdefault(place.size, why)
     written = {a.root for a in model.accesses if a.writes and not a.atomic}
@@ -112,6 +121,7 @@ def tiles_of(kernel: Kernel) -> Tiles:
             raise Refusal(
                 f"`{root}` is written where it is not read, and how far a tile goes tells which is first"
             )
+    check_enumerated((place.size, place.by, bound) for place, bound in tiles.bounds.items())
     if model.claims:
         line, what = model.claims[0].line, model.claims[0].text
         raise Refusal(f"`{what}` in line {line} tells the compiler what may not be so for other tiles")
@@ -147,14 +157,19 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
         return set()
     where = f"`{access.text}` in line {access.line}"
     counted: dict[Place, Var] = {}
-    for lane, size in _lanes(access, constants):
-        place = _place(model, access.offset, lane, size)
-        if place is not None:
+    wraps: list[Op] = []
+    whole = access.offset if access.writes else _unwrapped(access.offset, wraps)
+    wrapped = {name for end in wraps for name in variables(end)}
+    lanes = list(_lanes(access, constants))
+    for lane, size in lanes:
+        place = _place(model, whole, lane, size, [other for other, its in lanes if its == size])
+        # Rounds of a loop that wrap would take elements twice.
+        if place is not None and (place.of_grid or lane.name not in wrapped):
             counted[place] = lane
         else:
             tiles.fixed.setdefault(size, f"{where} takes one tile of {size}, and no other")
-    offset = _told(access.offset, counted)
-    conditions = [_told(c, counted) for c in _conjuncts(access.path, constants)]
+    offset = _told(whole, counted)
+    conditions = [_told(c, counted) for c in _conjuncts((*access.path, *wraps), constants)]
     for place in counted:
         bound = next((b for c in conditions if (b := _bound(c, place.variable)) is not None), None)
         if bound is None or tiles.bounds.setdefault(place, bound) != bound:
@@ -165,10 +180,10 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
             tiles.fixed.setdefault(place.size, f"the loop around {where} does not end where its mask does")
         conditions = [c for c in conditions if c not in ends]
         moved = coefficient_of(polynomial(offset), place.variable)
-        if moved is not None and moved[0] == {(): _ITEM}:
+        if len(counted) > 1 and moved is not None and moved[0] == {(): _ITEM}:
             tiles.along.add(place)
-    whole = {p.variable.name: Var(f"place {p.size}") for p in counted}
-    tiles.touched.setdefault(access.root, set()).add(normal(substituted(offset, whole)))
+    of_size = {p.variable.name: Var(f"place {p.size}") for p in counted}
+    tiles.touched.setdefault(access.root, set()).add(normal(substituted(offset, of_size)))
     left = {n for term in (offset, *conditions) for n in variables(term)}
     for size in left & set(constants):
         tiles.fixed.setdefault(size, f"{where} depends on {size} beside its tiles")
@@ -183,8 +198,22 @@ def _lanes(access: Access, constants: list[str]) -> Iterator[tuple[Var, str]]:
                 yield lane, size
 
 
-def _place(model: Model, offset: Term, lane: Var, size: str) -> Place | None:
-    """What a lane counts together with programs or with rounds; None where it is alone, or with several."""
+def _unwrapped(term: Term, ends: list[Op]) -> Term:
+    """A term without the remainders that lanes are taken to, which are noted as what the lanes stay below."""
+    if not isinstance(term, Op):
+        return term
+    args = tuple(_unwrapped(a, ends) for a in term.args)
+    lanes = [any(map(is_lane, variables(a))) for a in args]
+    if term.name in ("rem", "%") and lanes == [True, False]:
+        ends.append(Op("<", args))
+        return args[0]
+    return rebuilt(term.name, args)
+
+
+def _place(model: Model, offset: Term, lane: Var, size: str, others: Iterable[Var]) -> Place | None:
+    """What a lane counts together with programs or with rounds, beside other lanes of its size; None where it is alone,
+    or with several.
+    """
     whole = polynomial(offset)
     own = coefficient_of(whole, lane)
     if own is None or not own[0]:
@@ -194,13 +223,34 @@ def _place(model: Model, offset: Term, lane: Var, size: str) -> Place | None:
     for name in dict.fromkeys(variables(offset)):
         other = coefficient_of(whole, Var(name)) if name in model.instance and not is_lane(name) else None
         if other is not None and other[0] == step:
-            found.append(Place(size, name))
+            found.append(Place(size, Var(name)))
+    strides = [other[0] for name in others if (other := coefficient_of(whole, name)) is not None]
+    if not found and (programs := _programs(model, whole, own[0], size, strides)) is not None:
+        found.append(Place(size, programs))
     return found[0] if len(found) == 1 else None
+
+
+def _programs(
+    model: Model, whole: Polynomial, own: Polynomial, size: str, strides: Iterable[Polynomial]
+) -> Term | None:
+    """What is made of the number of a program and counts tiles; None where there is no such thing, or more in it."""
+    ((factors, step),) = own.items() if len(own) == 1 else (((), 0),)
+    longer = [Counter(f) for stride in strides for f in stride if Counter(f) > Counter(factors)]
+    made: dict[tuple[Term, ...], int] = {}
+    for monomial, coefficient in whole.items():
+        rest = Counter(monomial)
+        mine = rest >= Counter((*factors, Var(size))) and not any(rest >= other for other in longer)
+        if mine and step and coefficient % step == 0:
+            rest -= Counter((*factors, Var(size)))
+            made[tuple(sorted(rest.elements(), key=str))] = coefficient // step
+    counts = term_of(made)
+    used = set(variables(counts)) & model.instance
+    return counts if len(used) == 1 and min(used).startswith(_PROGRAM) else None
 
 
 def _told(term: Term, counted: Mapping[Place, Var]) -> Term:
     """A term over places instead of their lanes, in normal form: a program or a round is left where it says more."""
-    own = {lane.name: sub(p.variable, mul(Var(p.by), Var(p.size))) for p, lane in counted.items()}
+    own = {lane.name: sub(p.variable, mul(p.by, Var(p.size))) for p, lane in counted.items()}
     return _normal(substituted(term, own))
 
 
@@ -245,9 +295,9 @@ def _ends_at(condition: Term, place: Place, bound: Term) -> bool:
         return False
     left, right = condition.args
     room = plus(polynomial(right), times({(): -1}, polynomial(left)))
-    if plus(room, {tuple(sorted((Var(place.by), Var(place.size)), key=str)): 1}) == polynomial(bound):
+    if plus(room, polynomial(mul(place.by, Var(place.size)))) == polynomial(bound):
         return True
-    match list(plus(room, {(Var(place.by),): 1}).items()):
+    match list(plus(room, polynomial(place.by)).items()):
         case [((Op("//" | "quot", (rounded_up, Var(place.size))),), 1)]:
             return polynomial(rounded_up) == plus(polynomial(bound), {(Var(place.size),): 1, (): -1})
     return False
