@@ -7,13 +7,11 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from git import GitCommandError
-
 from kernel_gate.files.writing import write_atomically
 from kernel_lineage.agents.hook.calls import ProposedEdit
 from kernel_lineage.agents.trust import Enough, enough_in
 from kernel_lineage.cache_folder import kept_in
-from kernel_lineage.history.git import KERNEL_PATHSPECS, RepositoryError, open_repository
+from kernel_lineage.history.git import KERNEL_PATHSPECS, RepositoryError, is_as_committed, open_repository
 from kernel_lineage.history.trees import Tree, trees
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
@@ -68,9 +66,9 @@ def ungated(folder: Path) -> str | None:
     root = folder_of(folder / "here")
     try:
         repository = open_repository(root)
-        if repository.head is None or not repository.git.diff("--name-only", "HEAD", "--", *KERNEL_PATHSPECS):
-            return None
-    except (RepositoryError, GitCommandError):
+    except RepositoryError:
+        return None
+    if repository.head is None or is_as_committed(repository, KERNEL_PATHSPECS):
         return None
     gate = EditGate(repository.top)
     told = kept_in(repository.top) / _TOLD
