@@ -42,7 +42,8 @@ export function registerMarks(context: vscode.ExtensionContext, server: Server):
         .filter(({ line }) => line <= editor.document.lineCount)
         .map(({ line, skills }) => ({
           range: editor.document.lineAt(line - 1).range,
-          hoverMessage: `Can be applied now: ${skills.join(', ')}`,
+          // A string would be read as Markdown, in which a skill's title could load an image.
+          hoverMessage: new vscode.MarkdownString().appendText(`Can be applied now: ${skills.join(', ')}`),
         })),
     );
   };

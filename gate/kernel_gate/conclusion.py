@@ -25,6 +25,11 @@ def not_judged(kernel: str, why: str, code: Reason = Reason.NO_WORKLOAD) -> Verd
     )
 
 
+def not_read(file: str, why: str) -> Verdict:
+    """The verdict on all kernels of a file that changed and cannot be read."""
+    return not_judged(file, why, Reason.SOURCE_UNREAD)
+
+
 def conclude(
     stages: Sequence[Stage], speedup: Speedup | None, about: dict[str, Any], inputs_hash: str
 ) -> Verdict:

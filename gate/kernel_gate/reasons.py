@@ -69,6 +69,10 @@ class Reason(StrEnum):
         "No workload says how to run the kernel, so nothing was judged.",
         "Draft one with `klineage workload init FILE:KERNEL`, fill in what it did not find, and commit it.",
     )
+    SOURCE_UNREAD = ("source-unread", "run", _UNJUDGED,
+        "A file that changed cannot be read, so that nothing tells which kernels of it changed.",
+        "Take out what the reason names, or move it into a file of its own.",
+    )
     DEVICE_LOST = ("device-lost", "run", _WHOSE,
         "A launch made the GPU's context unusable, and nothing says which rule it broke.",
         "Run with --device emulated, which names the access at fault.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -42,6 +43,34 @@ def test_a_diff_is_made_at_its_line():
 
 def test_a_diff_whose_line_is_off_is_made_where_it_fits_once():
     assert patched(TEXT, "@@ -1,1 +1,1 @@\n-e\n+E\n") == TEXT.replace("e", "E")
+
+
+def test_added_lines_follow_the_line_that_a_diff_names():
+    assert patched("a\nb\n", "@@ -1,0 +2 @@\n+x\n") == "a\nx\nb\n"
+    assert patched("a\nb\n", "@@ -0,0 +1 @@\n+x\n") == "x\na\nb\n"
+
+
+HUNK = "@@ -1,1 +1,1 @@\n-u{}\n+x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "diff", "why"),
+    [
+        ("a\n" * 300_000, "@@ -1,1 +1,1 @@\n" + "-a\n" * 100_000 + "-b\n", "does not fit"),
+        (
+            "\n".join(f"u{i}" for i in range(100_000)),
+            "".join(HUNK.format(i * 5) for i in range(1, 20_000)),
+            "too many",
+        ),
+        ("a\n" * 300_000, "@@ -1,0 +1,1 @@\n+x\n" * 40_000, "too many"),
+        ("a\n", f"@@ -{'9' * 5000},1 +1,1 @@\n-a\n+x\n", "has no hunk"),
+    ],
+)
+def test_a_hostile_diff_is_refused_in_seconds(text, diff, why):
+    began = time.process_time()
+    with pytest.raises(DiffError, match=why):
+        patched(text, diff)
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(

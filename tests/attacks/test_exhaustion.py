@@ -16,6 +16,9 @@ from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.emulated.addresses import AddressSpace
 from kernel_gate.files.temporary import TemporaryFolder, remove_tree, temporary_root
 from kernel_gate.reasons import Reason
+from kernel_gate.standing import Standing
+from kernel_lineage.auditing.apart import audited
+from kernel_lineage.auditing.submissions import submissions
 
 
 def loaded(source):
@@ -169,3 +172,46 @@ def test_a_link_is_not_removed_as_a_folder(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     remove_tree(tmp_path / "link")
     assert (tmp_path / "real" / "file").exists()
+
+
+MODULE = """\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        {does}
+        return x * 2
+
+
+def get_inputs():
+    return [torch.rand(4)]
+
+
+def get_init_inputs():
+    return []
+"""
+TAKES = {
+    "time in one number": ("taken = 9**9**9", "took more than 6 s"),
+    "memory": ("taken = list(range(10**10))", "GiB of memory"),
+    "memory of an array": ("taken = x.repeat(10**12)", "GiB of memory"),
+    "depth": ("f = lambda n: f(n + 1)\n        taken = f(0)", "calls itself"),
+}
+
+
+@pytest.mark.long
+def test_a_submission_that_takes_everything_costs_itself_alone(tmp_path: Path):
+    for name, (does, _) in TAKES.items():
+        (tmp_path / f"{name}.py").write_text(MODULE.format(does=does))
+    (tmp_path / "z.py").write_text(MODULE.format(does="pass"))
+    known = {one.submission.name: one for one in audited(submissions(tmp_path), 1.2)}
+    assert known["z.py"].standing is Standing.UNDECIDED and "agree" in known["z.py"].reason
+    for name, (_, why) in TAKES.items():
+        one = known[f"{name}.py"]
+        assert one.standing is Standing.NOT_JUDGED and why in one.reason, (name, one.reason)

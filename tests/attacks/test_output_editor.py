@@ -13,23 +13,26 @@ import pytest
 
 from attacks.hostile_words import BANNED, WORDS, hostile_repository
 from attacks.wire import Editor
+from kernel_lineage.editor.protocol import _readable
 
-EXACT = {"uri", "newText", "data", "arguments", "candidate", "token"}
+EXACT = {"uri", "newText", "candidate", "token"}
 """Fields that an editor uses and does not show."""
+SENT_BACK = {"data", "arguments"}
+"""Fields that come back to us; the extension shows a title in them while their command runs."""
 OURS = re.compile(r"\]\((command:klineage\.(apply|showLineage|showCards)\?|file://[^()]*/verdicts\.md#)")
 """Links that we make."""
 
 
-def words(message: Any, field: str = "") -> Iterator[tuple[str, str]]:
+def words(message: Any, field: str = "", sent_back: bool = False) -> Iterator[tuple[str, str]]:
     """Every text of a message that somebody reads, with the field that it is in."""
     if isinstance(message, dict):
         for name, value in message.items():
             if name not in EXACT:
-                yield from words(value, name)
+                yield from words(value, name, sent_back or name in SENT_BACK)
     elif isinstance(message, list):
         for value in message:
-            yield from words(value, field)
-    elif isinstance(message, str):
+            yield from words(value, field, sent_back)
+    elif isinstance(message, str) and (not sent_back or field == "title"):
         yield field, message
 
 
@@ -40,6 +43,25 @@ def is_page(text: str) -> bool:
 
 pytestmark = pytest.mark.long
 """One conversation with a server that mines and replays serves all."""
+
+LINK = "[Fix it](command:workbench.action.quit)![seen](https://evil.invalid/seen.png)"
+"""A notification that shows it runs the command; a hover loads the image."""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"arguments": [{"title": LINK, "uri": "file:///a.cu"}]},
+        {"data": {"argument": {"title": LINK}}},
+        {"skills": [LINK]},
+        {"passed": [LINK]},
+        {"tooltip": LINK},
+    ],
+)
+def test_a_title_that_comes_back_and_the_words_of_marks_hold_no_links(message):
+    assert "](" not in json.dumps(_readable(message))
+    exact = {"arguments": [{"kernel": LINK, "uri": LINK}], "newText": LINK, "candidate": LINK}
+    assert _readable(exact) == exact
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +90,17 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "klineage.apply", {**at, "kernel": WORDS, "skill": WORDS, "title": WORDS, "by": "assist"}
         )
         editor.hover(uri, 1, 18)  # what can be done is known by now, and named
+        for view in ("lineage", "skills", "runs", "devices"):
+            tree = editor.command("klineage.view", {"view": view, **at})["result"]
+            for row in tree["nodes"][:2]:
+                asked = {"uri": uri, "kernel": "scale", **row["data"]}
+                for command in ("klineage.version", "klineage.commit", "klineage.run"):
+                    editor.command(command, asked)
+        editor.command("klineage.card", {"skill": "hostile", "uri": uri})
+        editor.command("klineage.lineages", {"uri": uri})
+        assert editor.command("klineage.marks", {"uri": uri})["result"]
+        editor.command("klineage.repair", {**at, "line": 1, "kernel": WORDS, "title": WORDS})
+        editor.command("klineage.draftWorkload", {"uri": uri, "kernel": WORDS})
         editor.command(WORDS, at)
         editor.ask("textDocument/hover", {"textDocument": WORDS})
     finally:
@@ -86,6 +119,8 @@ def test_no_message_holds_what_acts(received: list[dict[str, Any]]):
     for message in received:
         for field, text in words(message):
             assert not any(b in text for b in (*BANNED, "\x1b")), (field, text)
+            if field == "text":
+                continue  # a version's own code, as a document
             left = "" if is_page(text) else OURS.sub("", text)  # Markdown's links are words in HTML
             assert "](" not in left and "<img" not in text and "<script" not in text, (field, text)
             assert "Traceback" not in text, text

@@ -6,23 +6,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from attacks.hostile_files import LINK, OUTSIDE, WORKLOAD, hostile_file
 from history.repositories import NAIVE, Step, make_repository
 from kernel_gate.cases import Case
 from kernel_gate.files.reading import RefusedFile, enclosing_repository, is_plain_file, read_file, read_text
+from kernel_gate.files.writing import write_in_repository
 from kernel_gate.inputs import make_inputs
 from kernel_gate.oracle import OracleError, OracleProcess
 from kernel_gate.workload import WorkloadError, load_workload, parse_workload
 from kernel_lineage.auditing.submissions import submissions
+from kernel_lineage.cli.commands.workload import command as workload
 from kernel_lineage.history.git import RepositoryError, open_repository, read_log
 from kernel_lineage.history.mine import mine
 from kernel_lineage.history.trees import edited_trees, trees
 from kernel_lineage.skills.library import library
+from kernel_lineage.skills.skill_file import write_skill
 from kernel_lineage.skills.target import TargetError, read_target
 from kernel_lineage.workloads.files import source_of
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import workloads_in
+from skills.skill_folders import CASES, a_skill
 
 SMALL = 4096
 
@@ -247,3 +252,26 @@ def test_a_workload_reached_by_name_is_read(repository: Path):
     path = repository / ".klineage" / "workloads" / "good.toml"
     path.write_text(WORKLOAD)
     assert load_workload(path).kernel == "twice"
+
+
+@pytest.mark.parametrize(
+    "link", [".klineage", ".klineage/workloads", ".klineage/skills", ".klineage/skills/learned"]
+)
+@pytest.mark.parametrize("there", [True, False], ids=["to a folder", "to nothing yet"])
+def test_nothing_is_written_where_a_link_leads_out_of_the_repository(tmp_path: Path, link: str, there: bool):
+    top, outside = tmp_path / "repository", tmp_path / "theirs"
+    (top / ".git").mkdir(parents=True)
+    (top / "kernels.cu").write_text(NAIVE)
+    (top / link).parent.mkdir(parents=True, exist_ok=True)
+    (top / link).symlink_to(outside)
+    if there:
+        outside.mkdir()
+    if "skills" not in link:
+        done = CliRunner().invoke(workload, ["init", f"{top / 'kernels.cu'}:scale_kernel1", "--no-record"])
+        assert isinstance(done.exception, RefusedFile) and "leads out of" in str(done.exception), done.output
+    if "workloads" not in link:
+        with pytest.raises(RefusedFile, match="nothing is written there"):
+            write_skill(top / ".klineage" / "skills", a_skill("learned"), CASES)
+        with pytest.raises(RefusedFile, match="nothing is written there"):
+            write_in_repository(top / ".klineage" / "skills" / "learned" / "evidence" / "a.json", b"{}")
+    assert outside.is_dir() == there and not list(outside.rglob("*"))

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kernel_gate.files.reading import RefusedFile, enclosing_repository
+
 _ADVICE = {
     errno.ENOSPC: "the disk is full; make room there, or name a place on another disk",
     errno.EDQUOT: "this user's share of the disk is used up; make room there, or name a place on another disk",
@@ -55,6 +57,24 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
         if isinstance(error, OSError):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def write_in_repository(path: Path, data: bytes) -> None:
+    """`write_atomically` of what belongs to a repository, also where the repository brings the folders along.
+
+    Raises `OSError`; `RefusedFile` where a link leads out of the repository that the path lies in.
+    """
+    check_stays(path)
+    write_atomically(path, data)
+
+
+def check_stays(path: Path) -> None:
+    """Raises `RefusedFile` where a link on the way to a file leads out of the repository that its path lies in."""
+    root = enclosing_repository(path)
+    if root is not None and not path.parent.resolve().is_relative_to(root.resolve()):
+        raise RefusedFile(
+            path, f"leads out of {root} by a link, and nothing is written there; remove the link"
+        )
 
 
 def remove_abandoned(folder: Path, stem: str) -> None:

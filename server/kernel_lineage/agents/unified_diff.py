@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_HEAD = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+_HEAD = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+\d+(?:,\d+)? @@")
+_MOST_HUNKS = 2000
+_MOST_LOOKED_AT = 5_000_000
+"""Lines, for all hunks that are not where they say they are."""
 
 
 class DiffError(ValueError):
@@ -15,9 +18,17 @@ class DiffError(ValueError):
 def patched(text: str, diff: str) -> str:
     """The text with every hunk made. Raises `DiffError`."""
     lines = text.splitlines(keepends=True)
-    shift, made = 0, 0
+    shift, made, left = 0, 0, _MOST_LOOKED_AT
     for number, (start, old, new) in enumerate(_hunks(diff), 1):
-        place = _place(lines, old, start - 1 + shift, number)
+        near = start - bool(old) + shift  # lines that are only added follow the line that is named
+        if old and (near < 0 or not _same(lines[near : near + len(old)], old)):
+            left -= len(lines)
+            near = _elsewhere(lines, old, number) if left >= 0 else near
+        if left < 0 or number > _MOST_HUNKS:
+            raise DiffError(
+                "the diff has too many hunks, or too many that are not at their lines; give the whole text"
+            )
+        place = max(near, 0)
         lines[place : place + len(old)] = new
         shift += len(new) - len(old)
         made += 1
@@ -53,19 +64,20 @@ def _hunks(diff: str) -> Iterator[tuple[int, list[str], list[str]]]:
         yield start, old, new
 
 
-def _place(lines: list[str], old: list[str], near: int, number: int) -> int:
-    fits = (
-        [i for i in range(len(lines) - len(old) + 1) if _same(lines[i : i + len(old)], old)]
-        if old
-        else [near]
+def _elsewhere(lines: list[str], old: list[str], number: int) -> int:
+    """The one place where the old lines are. Raises `DiffError`."""
+    text, wanted = _joined(lines), _joined(old)
+    first = text.find(wanted)
+    if first >= 0 and text.find(wanted, first + 1) < 0:
+        return text.count("\n", 0, first)
+    where = "fits in several places" if first >= 0 else "does not fit: the file has other text there"
+    raise DiffError(
+        f"hunk {number} ({old[0].strip()[:60]!r}) {where}; make the diff from the file as it is now"
     )
-    if near in fits:
-        return near
-    if len(fits) == 1:
-        return fits[0]
-    shown = old[0].strip() if old else ""
-    where = "fits in several places" if fits else "does not fit: the file has other text there"
-    raise DiffError(f"hunk {number} ({shown[:60]!r}) {where}; make the diff from the file as it is now")
+
+
+def _joined(lines: list[str]) -> str:
+    return "\n" + "".join(line.rstrip("\r\n") + "\n" for line in lines)
 
 
 def _same(there: list[str], old: list[str]) -> bool:

@@ -12,7 +12,7 @@ import click
 
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
-from kernel_gate.standing import Standing
+from kernel_gate.standing import ExitCode, Standing
 from kernel_lineage.cli.gate_pair import show_mutants
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.gate_since import show
@@ -40,6 +40,7 @@ def gate_edit(
     Raises `DeviceError`.
     """
     from kernel_gate.worker import Worker
+    from kernel_lineage.learning.changed_kernels import UnreadFileError
     from kernel_lineage.learning.gate_changes import KernelVerdict
     from kernel_lineage.learning.gated_edits import EditGate, GateEditDocument
     from kernel_lineage.workloads.saved import folder_of
@@ -54,21 +55,26 @@ def gate_edit(
     path = asked.file.resolve().relative_to(gate.root).as_posix()
     judged: list[NamedVerdict] = []
     open_: dict[str, list[str]] = {}
-    with gate.changed(path, text) as (changed, _after), Worker() as worker:
-        found = gate.judged(
-            changed,
-            lambda request, file, name: fresh.judge(request, file, name, worker),
-            device,
-            options,
-            show_mutants,
-        )
-        for one, needs in found:
-            clear()
-            if not run.as_json:
-                click.echo(show(one))
-            judged.append(one)
-            if needs:
-                open_[one.kernel] = needs
+    try:
+        with gate.changed(path, text) as (changed, _after), Worker() as worker:
+            found = gate.judged(
+                changed,
+                lambda request, file, name: fresh.judge(request, file, name, worker),
+                device,
+                options,
+                show_mutants,
+            )
+            for one, needs in found:
+                clear()
+                if not run.as_json:
+                    click.echo(show(one))
+                judged.append(one)
+                if needs:
+                    open_[one.kernel] = needs
+    except UnreadFileError as error:
+        clear()
+        click.echo(f"{error}; nothing was written. Split the file.", err=True)
+        sys.exit(ExitCode.NOT_JUDGED)
     why = _why_not(asked, before, judged, open_)
     if not why:
         write_atomically(asked.file.resolve(), text, asked.file.stat().st_mode & 0o777)

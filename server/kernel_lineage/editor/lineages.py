@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from kernel_lineage.editor.trust import Finished, Trust
 from kernel_lineage.editor.views.tree import State
+from kernel_lineage.history.git_settings import ENVIRONMENT, git_words
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import LineageDocument, MineDocument
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN = 2.0
 """Seconds between two looks at whether HEAD has moved."""
-
-_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +104,7 @@ class Lineages:
         if root is None or self.trust.refusal is not None:
             return self.state(path)
         try:
-            finished = await self.trust.run(["git", "-C", str(root), *arguments], folder=root, more=_OFFLINE)
+            finished = await self._run_git(root, arguments)
         except OSError as error:
             return f"git cannot be started: {error}"
         if finished.code != 0:
@@ -179,11 +178,14 @@ class Lineages:
     async def _git(self, folder: Path, *arguments: str) -> list[str]:
         """The lines that a git command prints; none when it fails or there is no git."""
         try:
-            finished = await self.trust.run(["git", "-C", str(folder), *arguments], folder=folder)
+            finished = await self._run_git(folder, arguments)
         except OSError as error:
             log.warning("git cannot be started: %s", error)
             return []
         return finished.stdout.decode("utf-8", "surrogateescape").splitlines() if finished.code == 0 else []
+
+    async def _run_git(self, folder: Path, arguments: Sequence[str]) -> Finished:
+        return await self.trust.run([*git_words(str(folder)), *arguments], folder=folder, more=ENVIRONMENT)
 
     def _repository_of(self, path: Path) -> _Repository | None:
         root = self._roots.get(path.resolve().parent)

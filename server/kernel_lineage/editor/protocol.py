@@ -31,27 +31,42 @@ Command: TypeAlias = Callable[["EditorServer", types.ExecuteCommandParams], Awai
 log = logging.getLogger(__name__)
 
 
-_EXACT = frozenset(
-    {"arguments", "candidate", "changes", "data", "href", "html", "id", "newText", "token", "uri"}
+_EXACT = frozenset({"candidate", "changes", "href", "html", "id", "newText", "token", "uri"})
+"""Fields that are addresses or text of a document: an editor shows none of them as words."""
+_SENT_BACK = frozenset({"arguments", "data"})
+"""Fields that come back to us as they are, but for a title: the extension shows it while their command runs."""
+_WORDS = frozenset(
+    {
+        "about",
+        "description",
+        "label",
+        "message",
+        "passed",
+        "reason",
+        "skills",
+        "spoken",
+        "summary",
+        "title",
+        "tooltip",
+    }
 )
-"""Fields that are addresses, text of a document, or come back to us: an editor shows none of them as words."""
-_WORDS = frozenset({"label", "message", "reason", "summary", "title"})
 """Fields in which editors make links of Markdown's; the other words are whole texts in Markdown, and ours."""
 
 
-def _readable(value: Any, field: str = "") -> Any:
+def _readable(value: Any, field: str = "", sent_back: bool = False) -> Any:
     """A message without invisible characters; an error without the traceback that pygls adds."""
     if field in _EXACT:
         return value
+    sent_back = sent_back or field in _SENT_BACK
     if isinstance(value, dict):
         if field == "error":
             value = {name: part for name, part in value.items() if name != "data"}
-        return {name: _readable(part, name) for name, part in value.items()}
+        return {name: _readable(part, name, sent_back) for name, part in value.items()}
     if isinstance(value, list):
-        return [_readable(part, field) for part in value]
-    if isinstance(value, str):
-        return without_links(value) if field in _WORDS else cleaned(value, "terminal")
-    return value
+        return [_readable(part, field, sent_back) for part in value]
+    if not isinstance(value, str) or (sent_back and field != "title"):
+        return value
+    return without_links(value) if field in _WORDS else cleaned(value, "terminal")
 
 
 class EditorProtocol(LanguageServerProtocol):

@@ -6,6 +6,7 @@ configuration runs, and no object is ever fetched over the network. What cannot 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,28 +15,14 @@ from typing import IO
 
 from git import Git, GitCommandError, GitCommandNotFound, InvalidGitRepositoryError, NoSuchPathError, Repo
 
-from kernel_gate.files.reading import read_text
+from kernel_gate.files.reading import read_file, read_text
+from kernel_lineage.history.git_settings import ENVIRONMENT, SETTINGS
 from kernel_lineage.history.model import Commit
 
 KERNEL_PATHSPECS = ("*.cu", "*.cuh", "*.py", "*.h", "*.hpp", "*.inl")
 _REGULAR_FILES = (b"100644", b"100755", b"100664")
 _BLOCK = 1 << 20
-
-_ENVIRONMENT = {
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "",  # git before 2.45 ignores the line above; with no protocol allowed its fetch fails
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_PAGER": "cat",
-    "LC_ALL": "C",
-}
-_SETTINGS = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "log.showSignature=false",
-    "core.quotePath=false",
-)
+_SHA256_DIGITS = 64
 
 
 class RepositoryError(Exception):
@@ -99,8 +86,8 @@ def open_repository(path: Path) -> Repository:
     top = git_dir if bare else Path(str(repo.working_tree_dir))
     repo.close()
     git = Git(str(top))
-    git.update_environment(**_ENVIRONMENT)
-    git.set_persistent_git_options(c=list(_SETTINGS))
+    git.update_environment(**ENVIRONMENT)
+    git.set_persistent_git_options(c=list(SETTINGS))
     try:
         common = Path(git.rev_parse("--git-common-dir"))
     except GitCommandError as error:
@@ -255,6 +242,29 @@ def revision_files(repository: Repository, revision: str) -> dict[str, str]:
         if len(words) == 3 and words[0] in _REGULAR_FILES and is_place(_text(path)):
             files[_text(path)] = words[2].decode()
     return files
+
+
+def is_as_committed(repository: Repository, specs: Sequence[str]) -> bool:
+    """Whether every regular file of HEAD that matches is in the work tree, byte for byte.
+
+    `git diff` would say the same after it ran the filters that the repository's configuration names.
+    """
+    if repository.head is None or repository.bare:
+        return True
+    for path, blob in files_at(repository, repository.head, specs).items():
+        try:
+            data = read_file(repository.top / path, within=repository.top)
+        except OSError:
+            return False
+        if blob_id(data, len(blob)) != blob:
+            return False
+    return True
+
+
+def blob_id(data: bytes, length: int) -> str:
+    """The id that git gives these contents (SHA-1, or SHA-256 where ids are that long)."""
+    new = hashlib.sha256 if length == _SHA256_DIGITS else hashlib.sha1
+    return new(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def is_place(path: str) -> bool:

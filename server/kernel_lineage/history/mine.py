@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from kernel_lineage.history import git
 from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
 from kernel_lineage.history.cuda_chunks import CUDA
 from kernel_lineage.history.fact_store import FactStore
-from kernel_lineage.history.git import Change, CommitChanges, Repository
+from kernel_lineage.history.git import Change, CommitChanges, Repository, blob_id
 from kernel_lineage.history.lineages import lineages_of
 from kernel_lineage.history.matching import Matcher
 from kernel_lineage.history.model import Commit, Mined, Transition
@@ -301,9 +300,9 @@ class _Run:
                 continue
             head = committed.get(path)
             length = len(head) if head else 40
-            if head in (_blob_id(data, length), _blob_id(data.replace(b"\r\n", b"\n"), length)):
+            if head in (blob_id(data, length), blob_id(data.replace(b"\r\n", b"\n"), length)):
                 continue
-            blob = f"work:{_blob_id(data, length)}"
+            blob = f"work:{blob_id(data, length)}"
             self._take_file(path, blob, data, unsaved)
             changes.append(Change(path, blob, ((path, head),) if head else ()))
         if unsaved:  # the texts are kept; what a file of the work tree says is not
@@ -363,12 +362,6 @@ def _contents(path: Path) -> bytes | None:
         return None if path.is_symlink() else read_file(path, most=MAX_BLOB_BYTES)
     except OSError:
         return None
-
-
-def _blob_id(data: bytes, length: int) -> str:
-    """The id that git gives these contents (SHA-1, or SHA-256 where ids are that long)."""
-    new = hashlib.sha256 if length == 64 else hashlib.sha1
-    return new(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def _silent(stage: str, done: int, total: int) -> None:

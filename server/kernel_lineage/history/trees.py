@@ -6,9 +6,9 @@ headers of its own time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_gate.files.reading import is_plain_file, read_file
@@ -17,15 +17,17 @@ from kernel_lineage.history.git import (
     KERNEL_PATHSPECS,
     Repository,
     RepositoryError,
+    blob_id,
     is_place,
     open_repository,
     resolve_revision,
     revision_files,
     work_tree_files,
 )
-from kernel_lineage.history.objects import BlobReader
+from kernel_lineage.history.objects import MAX_BLOB_BYTES, BlobReader
 
 _SUFFIXES = tuple(spec.lstrip("*") for spec in KERNEL_PATHSPECS)
+_MOST_HASHED = 256 << 20
 WORK_TREE = "the work tree"
 """The name of the state that is no revision."""
 
@@ -37,10 +39,23 @@ class Tree:
     root: Path
     files: frozenset[str]
     name: str
+    large: Mapping[str, str] = field(default_factory=dict)
+    """Files that are not read, with the ids that git gives them: too large for what a person edits, or missing."""
 
     def read(self, path: str) -> bytes | None:
         """The contents of a file; None when this state does not have it."""
         return read_file(self.root / path, within=self.root) if path in self.files else None
+
+    def differs(self, other: Tree, path: str) -> bool:
+        """Whether the other state has another file there, or none."""
+        if path in self.large or path in other.large:
+            return self._id(path, other) != other._id(path, self)
+        return self.read(path) != other.read(path)
+
+    def _id(self, path: str, beside: Tree) -> str | None:
+        if path in self.large or (data := self.read(path)) is None:
+            return self.large.get(path)
+        return blob_id(data, len(beside.large.get(path, "")))
 
 
 @contextmanager
@@ -57,7 +72,7 @@ def trees(repository: Repository, since: str) -> Iterator[tuple[Tree, Tree]]:
             return
         if repository.bare:
             raise RepositoryError(f"{repository.top} has no work tree; give a range such as {since}..HEAD")
-        yield before, Tree(repository.top, frozenset(_in_work_tree(repository)), WORK_TREE)
+        yield before, _in_place(repository.top, _in_work_tree(repository))
 
 
 @contextmanager
@@ -67,11 +82,11 @@ def edited_trees(root: Path, edits: Mapping[str, bytes]) -> Iterator[tuple[Tree,
     `edits` are the new texts by path; a path that is not there yet is a new file. Raises `OSError`.
     """
     there_already = {path for path in edits if is_plain_file(root / path, within=root)}
-    here = Tree(root, frozenset(_files_below(root)) | there_already, WORK_TREE)
+    here = _in_place(root, {*_files_below(root), *there_already}, read=there_already)
     with TemporaryFolder("trees") as folder:
         there = Path(folder) / "edited"
         contents = {path: data for path in here.files if (data := here.read(path)) is not None}
-        yield here, _written({**contents, **edits}, there, "the edit")
+        yield here, _written({**contents, **edits}, there, "the edit", here.large)
 
 
 def write_state(repository: Repository, revision: str | None, folder: Path) -> Tree:
@@ -79,13 +94,11 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
 
     Raises `RepositoryError` for a revision that the repository does not have.
     """
-    contents: dict[str, bytes] = {}
     if revision is None:
         name = WORK_TREE
-        contents = {
-            path: read_file(repository.top / path, within=repository.top)
-            for path in _in_work_tree(repository)
-        }
+        here = _in_place(repository.top, _in_work_tree(repository))
+        contents = {path: data for path in here.files if (data := here.read(path)) is not None}
+        large = here.large
     else:
         sha = resolve_revision(repository, revision)
         if sha is None:
@@ -97,17 +110,32 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
         with BlobReader(repository, {}) as reader:
             blobs = dict(reader.read(sorted(set(files.values()))))
         contents = {path: blobs[blob] for path, blob in files.items() if blob in blobs}
-    return _written(contents, folder, name)
+        large = {path: blob for path, blob in files.items() if blob not in blobs}
+    return _written(contents, folder, name, large)
 
 
-def _written(contents: Mapping[str, bytes], folder: Path, name: str) -> Tree:
+def _in_place(root: Path, files: Collection[str], read: Collection[str] = ()) -> Tree:
+    """The files as they lie there; those in `read` are read whatever their size."""
+    sizes = {path: (root / path).stat().st_size for path in files if path not in read}
+    large = {path: _file_id(root, path) for path, size in sizes.items() if size > MAX_BLOB_BYTES}
+    return Tree(root, frozenset(files) - large.keys(), WORK_TREE, large)
+
+
+def _file_id(root: Path, path: str) -> str:
+    try:
+        return blob_id(read_file(root / path, within=root, most=_MOST_HASHED), 0)
+    except OSError as error:
+        return str(error)  # no id of git's: it differs from every other
+
+
+def _written(contents: Mapping[str, bytes], folder: Path, name: str, large: Mapping[str, str]) -> Tree:
     folder.mkdir(parents=True)
     for path, data in contents.items():
         if not is_place(path):
             raise RepositoryError(f"{path} is no place in a repository")
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-    return Tree(folder, frozenset(contents), name)
+    return Tree(folder, frozenset(contents), name, large)
 
 
 def _files_below(root: Path) -> list[str]:

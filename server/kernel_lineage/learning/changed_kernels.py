@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.history.likeness import RENAMED_AT_LEAST
+from kernel_lineage.history.objects import MAX_BLOB_BYTES
 from kernel_lineage.history.similarity import Similarity, code_lines
 from kernel_lineage.history.trees import Tree
-from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.budget import beyond_budget
+from kernel_lineage.kernels.reading import language_of, read, refusal
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.workloads.programs import device_text
@@ -54,24 +56,84 @@ class ChangedKernel:
     after: Sighting
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadFile:
+    """A file that changed, may hold kernels, and cannot be read in one of the states."""
+
+    path: str
+    why: str
+
+
+class UnreadFileError(ValueError):
+    """Nothing tells which kernels of a file changed; the message says why, and what to do."""
+
+
 def changed_kernels(
     before: Tree, after: Tree, files: Collection[str] = (), *, within: Collection[str] = ()
 ) -> tuple[ChangedKernel, ...]:
-    """The kernels that differ, in the order of their new files. `files` restricts the new paths (a folder: all in it).
+    """As `changes_between`. Raises `UnreadFileError` where one of the files cannot be read."""
+    changed, unread = changes_between(before, after, files, within=within, whole=False)
+    for one in unread:
+        raise UnreadFileError(f"{one.path}: {one.why}, so that no kernel of it can be judged")
+    return changed
 
-    Kernels that are new, or gone, have nothing to be compared with and are left out. `within` are the files to look at
-    where the caller knows them; by default those that differ, and those that take something from them.
+
+def changes_between(
+    before: Tree,
+    after: Tree,
+    files: Collection[str] = (),
+    *,
+    within: Collection[str] = (),
+    whole: bool = True,
+) -> tuple[tuple[ChangedKernel, ...], tuple[UnreadFile, ...]]:
+    """The kernels that differ, in the order of their new files, and the files that cannot be read.
+
+    `files` restricts the new paths (a folder: all in it). Kernels that are new, or gone, have nothing to be compared
+    with and are left out. `within` are the files to look at where the caller knows them; by default those that differ,
+    and those that take something from them. In an edit that
+    is not the `whole` change a kernel may be gone from its file, and be launched there still.
     """
     touched = set(within)
     if not touched:
-        touched = {p for p in before.files | after.files if before.read(p) != after.read(p)}
+        every = before.files | after.files | before.large.keys() | after.large.keys()
+        touched = {p for p in every if before.differs(after, p)}
         touched |= reached(before, after, touched)
+    unread = {p: why for p in touched if _wanted(p, files) and (why := _unread(p, before, after))}
     old = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(before, p)}
     new = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(after, p)}
     pairs = [(old.pop(place), new.pop(place)) for place in sorted(old.keys() & new.keys())]
     pairs += _renamed(list(old.values()), list(new.values()))
+    for path, name in sorted(old.keys() - {(b.path, b.kernel.name) for b, _ in pairs}):
+        if _wanted(path, files) and _is_used(old[path, name].kernel, after.read(path) or b"", launched=whole):
+            why = f"in {after.name} kernel `{name}` is not seen any more, and its name is still used"
+            unread.setdefault(path, why)
     changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and essence(b) != essence(a)]
-    return tuple(sorted(changed, key=lambda c: (c.after.path, c.after.kernel.span.start)))
+    changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start))
+    return tuple(changed), tuple(UnreadFile(*one) for one in sorted(unread.items()))
+
+
+def _unread(path: str, *trees: Tree) -> str:
+    """Why a file cannot be read in one of the states, where it may hold kernels; "" where it can."""
+    for tree in trees:
+        if path in tree.large:
+            return f"in {tree.name} it is larger than {MAX_BLOB_BYTES >> 20} MiB, or its contents are missing"
+        data = tree.read(path)
+        language = language_of(path, data) if data is not None else None
+        if (
+            data is not None
+            and language is not None
+            and (why := refusal(data) or beyond_budget(data, language))
+        ):
+            return f"in {tree.name} {why}"
+    return ""
+
+
+def _is_used(kernel: Kernel, data: bytes, *, launched: bool) -> bool:
+    """Whether code still defines, calls or, if asked, launches what has a kernel's name: we may miss its head."""
+    name = re.escape(kernel.name.rsplit("::", 1)[-1])
+    code = "\n".join(code_lines(data.decode("utf-8", "replace"), kernel.language is Language.TRITON))
+    uses = rf"\b{name}\s*\(" + (rf"|\b{name}\s*(?:<[^;{{}}]{{0,500}}>\s*)?(?:<<<|\[)" if launched else "")
+    return re.search(uses, code) is not None
 
 
 def _sightings(tree: Tree, path: str) -> Iterator[Sighting]:

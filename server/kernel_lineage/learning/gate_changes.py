@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
-from kernel_gate.conclusion import not_judged
+from kernel_gate.conclusion import not_judged, not_read
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
@@ -19,8 +19,8 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
-from kernel_lineage.history.trees import trees
-from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
+from kernel_lineage.history.trees import Tree, trees
+from kernel_lineage.learning.changed_kernels import ChangedKernel, UnreadFile, changes_between
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
 
@@ -70,12 +70,15 @@ def gate_changes(
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
     A kernel without a workload gets one that is drafted from its old version; `say` is told a line about it. One of
-    which no complete one is drafted, or of which no program can be made, gets a verdict that says so: not judged.
+    which no complete one is drafted, or of which no program can be made, gets a verdict that says so: not judged. So
+    does a file that changed and cannot be read.
     Raises `RepositoryError` for a revision that is not there, and what `judge` raises.
     """
     workloads = workloads_in(repository.top)
     with trees(repository, since) as (before, after):
-        changed = changed_kernels(before, after, files)
+        changed, unread = changes_between(before, after, files)
+        for one in unread:
+            yield _not_read(one, before)
         yield from gate_pairs(
             changed,
             judge,
@@ -87,6 +90,16 @@ def gate_changes(
             keep=keep,
             since=since,
         )
+
+
+def _not_read(file: UnreadFile, before: Tree) -> NamedVerdict:
+    """The verdict on all kernels of a file that cannot be read."""
+    every, baseline = "every kernel", f"{file.path} of {before.name}"
+    verdict = not_read(file.path, file.why)
+    named = KernelVerdict(
+        **verdict.model_dump(), kernel=every, file=file.path, baseline=baseline, workload=""
+    )
+    return NamedVerdict(kernel=every, verdict=named, candidate=file.path, baseline=baseline)
 
 
 def gate_pairs(

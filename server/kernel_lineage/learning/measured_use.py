@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from kernel_gate.devices.opening import DeviceKind
-from kernel_gate.files.writing import write_atomically
+from kernel_gate.files.writing import write_in_repository
 from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.naming import parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
@@ -109,5 +109,5 @@ def keep(evidence: Evidence, folder: Path) -> Path:
     """Write evidence into a skill's `evidence` folder, as verified by this user; gives its path."""
     remember_verified([evidence])
     path = folder / evidence_name(evidence)
-    write_atomically(path, evidence_text(evidence).encode(), 0o644)
+    write_in_repository(path, evidence_text(evidence).encode())
     return path

@@ -66,7 +66,8 @@ class Judged:
     def testable(self) -> bool:
         """Whether the running kernel can test it: it speaks only of sizes, alignment and the launch."""
         return all(
-            ref.bound and ((known := declared(ref.name)) is None or known.at_run_time) for ref in facts_in(self.tree)
+            ref.bound and ((known := declared(ref.name)) is None or known.at_run_time)
+            for ref in facts_in(self.tree)
         )
 
 
@@ -173,7 +174,9 @@ def offered(
     made = []
     for one in several:
         ranked = by_strategy.get(one.skill.mechanism)
-        reason = "; ".join(filter(None, [ranked.reason if ranked else "", limits.because(one.skill.mechanism)]))
+        reason = "; ".join(
+            filter(None, [ranked.reason if ranked else "", limits.because(one.skill.mechanism)])
+        )
         not_now = limits.not_now(one.skill.mechanism)
         score = ranked.score if ranked else 0.0
         made.append(replace(one, score=score, rank_reason=reason, not_now=not_now))
@@ -227,7 +230,9 @@ def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Prom
         return conjunction(j.judgement.truth for j in conditions if j.condition.kind is kind)
 
     effect, match = expected(skill, facts)
-    return Applicable(skill, anchor, of(ConditionKind.VALIDITY), of(ConditionKind.PROFIT), conditions, effect, match)
+    return Applicable(
+        skill, anchor, of(ConditionKind.VALIDITY), of(ConditionKind.PROFIT), conditions, effect, match
+    )
 
 
 def judge_condition(

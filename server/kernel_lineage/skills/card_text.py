@@ -66,7 +66,10 @@ def skill_text(skill: Skill) -> str:
 
 def skill_lines(skills: Iterable[Skill]) -> str:
     """One line per skill, in columns."""
-    rows = [(s.id, direction(s), "/".join(s.languages), "assist" if s.assist else "model", s.summary) for s in skills]
+    rows = [
+        (s.id, direction(s), "/".join(s.languages), "assist" if s.assist else "model", s.summary)
+        for s in skills
+    ]
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows)
 

@@ -88,7 +88,9 @@ def _unknown_names(skill: Skill) -> Iterator[str]:
         if not facts:
             yield f"condition {number}: `{condition.expr}` speaks of no fact"
         named |= {arguments[0].strip('"') for head, arguments in facts if head == "kernel.has"}
-        if pattern is not None and (loose := sorted(names_in(tree) - {*pattern.names, *skill.anchor.otherwise})):
+        if pattern is not None and (
+            loose := sorted(names_in(tree) - {*pattern.names, *skill.anchor.otherwise})
+        ):
             bound = ", ".join(pattern.names) or "nothing"
             yield f"condition {number}: `{', '.join(loose)}` is bound by no anchor; `{pattern.id}` binds {bound}"
     for mechanism in sorted(named - set(mechanisms())):

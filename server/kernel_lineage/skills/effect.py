@@ -49,7 +49,9 @@ def expected(skill: Skill, facts: Facts) -> tuple[Expected | None, Match]:
     elsewhere, distance, _ = farness((evidence, size))
     match = Match.OTHER_DEVICE if elsewhere else Match.OTHER_SIZE if distance else Match.EXACT
     return (
-        Expected(size.speedup, size.low, size.high, evidence.device, evidence.kernel, size.dims, evidence.held_out),
+        Expected(
+            size.speedup, size.low, size.high, evidence.device, evidence.kernel, size.dims, evidence.held_out
+        ),
         match,
     )
 

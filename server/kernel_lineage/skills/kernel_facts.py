@@ -49,7 +49,9 @@ def syntax_facts(kernel: Kernel, sites: Iterable[Site], detectable: Iterable[str
     for mechanism in {*detectable, *first} - (unsure - first.keys()):
         seen = first.get(mechanism)
         said = (
-            f"{seen.detail}, line {seen.span.first_line}" if seen else f"no {mechanism.replace('_', ' ')} is seen"
+            f"{seen.detail}, line {seen.span.first_line}"
+            if seen
+            else f"no {mechanism.replace('_', ' ')} is seen"
         )
         known[f'kernel.has("{mechanism}")'] = Fact((seen is not None,), said, FactSource.SYNTAX)
     return Facts(known)
@@ -60,7 +62,9 @@ def derived_facts(kernel: Kernel, facts: Facts) -> Facts:
     pointers = [p.name for p in kernel.parameters if p.pointer]
     known: dict[str, Fact] = {}
     for x in pointers:
-        pairs = [facts.get(f"noalias({x}, {y})") or facts.get(f"noalias({y}, {x})") for y in pointers if y != x]
+        pairs = [
+            facts.get(f"noalias({x}, {y})") or facts.get(f"noalias({y}, {x})") for y in pointers if y != x
+        ]
         told = [fact for fact in pairs if fact is not None]
         if len(told) == len(pairs):
             apart = all(value is True for fact in told for value in fact.values)

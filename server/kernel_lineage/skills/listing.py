@@ -22,7 +22,9 @@ Situation = Callable[[Kernel, Path], tuple[Facts, Sequence[str]]]
 """What a workload, a device and a toolchain tell of a kernel in a file, and why some of it is not known."""
 
 
-def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: Situation) -> tuple[ApplicableDocument, Listed]:
+def listing(
+    target: str, only: Sequence[str], stated: Sequence[str], situation: Situation
+) -> tuple[ApplicableDocument, Listed]:
     """The document and the skills of `FILE[:KERNEL]`, restricted to the ids in `only` when there are any.
 
     `stated` are facts that the caller vouches for; they go before those of the situation. Raises `TargetError` and
@@ -43,5 +45,7 @@ def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: 
         facts, unknown = situation(kernel, meant.path)
         listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.counts)))
         notes += unknown
-    problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
+    problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [
+        str(p) for p in found.problems
+    ]
     return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

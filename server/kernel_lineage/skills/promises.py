@@ -41,7 +41,9 @@ def promises_of(kernel: Kernel) -> tuple[Promise, ...]:
     A launcher's names are the kernel's where it passes them on by themselves.
     """
     own = [g for g in guards_of(kernel) if g.where == "kernel" and (g.kind in _HOLDS_AFTER or g.leaves)]
-    found = [p for g in own if (p := _promise(g, kernel.language)) is not None and _is_of_arguments(kernel, g, p)]
+    found = [
+        p for g in own if (p := _promise(g, kernel.language)) is not None and _is_of_arguments(kernel, g, p)
+    ]
     sites = [_at_site(kernel, launch) for launch in kernel.launches]
     for promise in sites[0] if sites else ():
         if all(any(promise.tree == other.tree for other in site) for site in sites[1:]):

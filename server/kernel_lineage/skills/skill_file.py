@@ -23,8 +23,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Language
 from kernel_gate.files.toml import toml_of
-from kernel_gate.files.writing import PART, remove_abandoned, write_atomically
-from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
+from kernel_gate.files.writing import (
+    PART,
+    check_stays,
+    remove_abandoned,
+    write_atomically,
+    write_in_repository,
+)
+from kernel_lineage.skills.card import (
+    AnchorRule,
+    Condition,
+    Evidence,
+    NothingToSay,
+    Risk,
+    Skill,
+    SkillLineage,
+)
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.verified import unverified
 
@@ -104,7 +118,9 @@ def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillPr
         head, body = _front_matter(folder)
         card = _conditions(folder)
         if head.name != folder.name:
-            raise _BadFileError("SKILL.md", f"name is {head.name!r}, the folder is {folder.name!r}; make them the same")
+            raise _BadFileError(
+                "SKILL.md", f"name is {head.name!r}, the folder is {folder.name!r}; make them the same"
+            )
     except _BadFileError as error:
         return None, (SkillProblem(folder, error.file, str(error)),)
     evidence: list[Evidence] = []
@@ -151,7 +167,9 @@ def _files(folder: Path, suffix: str = "") -> list[str]:
     """Names of the files in a folder, in order; none when there is no folder. Hidden files do not count."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(e.name for e in entries if e.name.endswith(suffix) and e.name[0] != "." and e.is_file())
+            return sorted(
+                e.name for e in entries if e.name.endswith(suffix) and e.name[0] != "." and e.is_file()
+            )
     except (FileNotFoundError, NotADirectoryError):
         return []
 
@@ -161,7 +179,9 @@ def _text(folder: Path, file: str) -> str:
     try:
         data = read_file(path, most=MAX_BYTES)
     except FileNotFoundError:
-        raise _BadFileError(file, "is missing; see docs/skills-format.md for what a skill's folder holds") from None
+        raise _BadFileError(
+            file, "is missing; see docs/skills-format.md for what a skill's folder holds"
+        ) from None
     except OSError as error:
         raise _BadFileError(file, f"cannot be read: {error.strerror}") from None
     try:
@@ -174,13 +194,17 @@ def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
     text = _text(folder, "SKILL.md")
     parts = re.match(r"\A﻿?---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)(.*)\Z", text, re.DOTALL)
     if parts is None:
-        raise _BadFileError("SKILL.md", "has no front matter; it begins with a line `---`, the keys, and `---` again")
+        raise _BadFileError(
+            "SKILL.md", "has no front matter; it begins with a line `---`, the keys, and `---` again"
+        )
     try:
         keys: Any = yaml.load(parts[1], Loader=_YAML)  # noqa: S506 - one of the two safe loaders
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # also of a date that is none
         where = getattr(error, "problem_mark", None)
         at = f"line {where.line + 2}: " if where is not None else ""
-        raise _BadFileError("SKILL.md", f"{at}front matter is no YAML ({getattr(error, 'problem', error)})") from None
+        raise _BadFileError(
+            "SKILL.md", f"{at}front matter is no YAML ({getattr(error, 'problem', error)})"
+        ) from None
     if cut := _CUT_VALUE.search(parts[1]):
         raise _BadFileError("SKILL.md", f"`{cut[1]}` ends before the #: put the value in quotes")
     if not isinstance(keys, dict):
@@ -230,17 +254,19 @@ def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
     """Write a skill and its cases (`cases/…` path → text) under a library; gives its folder.
 
     A new folder appears whole or not at all. In one that exists each file is replaced atomically, and evidence and
-    cases that are not named stay: failures are kept. Raises `ValueError` for a case outside `cases/`.
+    cases that are not named stay: failures are kept. Raises `ValueError` for a case outside `cases/`, and `RefusedFile`
+    where a link leads out of the repository.
     """
     contents = {**_contents(skill), **cases}
     for path in cases:
         if not path.startswith("cases/") or ".." in path.split("/"):
             raise ValueError(f"a case lies under cases/: {path}")
-    library.mkdir(parents=True, exist_ok=True)
     folder = library / skill.id
+    check_stays(folder / "SKILL.md")
+    library.mkdir(parents=True, exist_ok=True)
     if folder.is_dir():
         for path, text in contents.items():
-            write_atomically(folder / path, text.encode())
+            write_in_repository(folder / path, text.encode())
         return folder
     remove_abandoned(library, f".{skill.id}.")
     with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", suffix=PART, dir=library) as temporary:

@@ -45,5 +45,7 @@ def read_target(text: str) -> Target:
         return Target(path, source, source.kernels)
     kernel = kernel_as_written(source, name)
     if kernel is None:
-        raise TargetError(f"{path}: no kernel `{name}`; there are {', '.join(k.name for k in source.kernels)}")
+        raise TargetError(
+            f"{path}: no kernel `{name}`; there are {', '.join(k.name for k in source.kernels)}"
+        )
     return Target(path, source, (kernel,))

@@ -7,16 +7,14 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from git import GitCommandError
-
 from kernel_gate.files.writing import write_atomically
 from kernel_lineage.agents.hook.calls import ProposedEdit
 from kernel_lineage.agents.trust import Enough, enough_in
 from kernel_lineage.cache_folder import kept_in
-from kernel_lineage.history.git import KERNEL_PATHSPECS, RepositoryError, open_repository
+from kernel_lineage.history.git import KERNEL_PATHSPECS, RepositoryError, is_as_committed, open_repository
 from kernel_lineage.history.trees import Tree, trees
 from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
+from kernel_lineage.learning.changed_kernels import ChangedKernel, UnreadFileError, changed_kernels
 from kernel_lineage.learning.gated_edits import EditGate, fingerprint
 from kernel_lineage.workloads.saved import folder_of
 
@@ -39,6 +37,13 @@ def refusal(edit: ProposedEdit) -> str | None:
     if edit.text == edit.before or not _may_hold_kernels(edit):
         return None
     gate, enough = EditGate(root), enough_in(root)
+    try:
+        return _refusal_of(gate, enough, path, edit)
+    except UnreadFileError as error:
+        return f"Refused: {error}; nothing was written. Split the file, or leave the edit to a person."
+
+
+def _refusal_of(gate: EditGate, enough: Enough, path: str, edit: ProposedEdit) -> str | None:
     with gate.changed(path, edit.text) as (changed, after):
         bad = _not_allowed(gate, changed, enough)
         new = (
@@ -57,7 +62,7 @@ def refusal(edit: ProposedEdit) -> str | None:
                         pair for pair in since if pair.after.path == path and pair.after.kernel.name in new
                     ]
                     bad += _not_allowed(gate, back, enough)
-        return _words(root, path, edit, bad) if bad else None
+        return _words(gate.root, path, edit, bad) if bad else None
 
 
 def ungated(folder: Path) -> str | None:
@@ -68,14 +73,18 @@ def ungated(folder: Path) -> str | None:
     root = folder_of(folder / "here")
     try:
         repository = open_repository(root)
-        if repository.head is None or not repository.git.diff("--name-only", "HEAD", "--", *KERNEL_PATHSPECS):
-            return None
-    except (RepositoryError, GitCommandError):
+    except RepositoryError:
+        return None
+    if repository.head is None or is_as_committed(repository, KERNEL_PATHSPECS):
         return None
     gate = EditGate(repository.top)
     told = kept_in(repository.top) / _TOLD
     with trees(repository, "HEAD") as (before, after):
-        bad = _not_allowed(gate, changed_kernels(before, after), enough_in(repository.top))
+        try:
+            changed = changed_kernels(before, after)
+        except UnreadFileError as error:
+            return f"What has changed since HEAD cannot be judged: {error}. Take it back, or split the file."
+        bad = _not_allowed(gate, changed, enough_in(repository.top))
         unknown = {fingerprint(pair): pair for pair, _said in bad}
         before_now = set(told.read_text().split()) if told.is_file() else set()
         news = [pair for digest, pair in unknown.items() if digest not in before_now]

@@ -81,7 +81,7 @@ def init(
     wrong use, 4 no such device, 5 something is missing in the draft, which is kept, or there is no such kernel.
     """
     from kernel_gate.deadline import ends_within
-    from kernel_gate.files.writing import write_atomically
+    from kernel_gate.files.writing import check_stays, write_in_repository
     from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
@@ -98,6 +98,7 @@ def init(
         _wrong_use(
             f"{out} is there already; `klineage workload check {out}` proves it, --force drafts it anew"
         )
+    check_stays(out)
     with _errors(), ends_within(seconds):
         given = answers_of(answers)
         draft, proof = tried_draft(
@@ -111,7 +112,7 @@ def init(
         )
     seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
     unseen = f"# does not see a wrong kernel: {seen.blind}\n" if seen is not None and seen.blind else ""
-    write_atomically(out, (unseen + draft.text).encode())
+    write_in_repository(out, (unseen + draft.text).encode())
     document = WorkloadDocument(
         kernel=name,
         source=str(path),

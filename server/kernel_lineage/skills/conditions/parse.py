@@ -15,7 +15,17 @@ from functools import lru_cache
 from kernel_lineage.skills.conditions.fact_name import Argument, FactName, Type
 from kernel_lineage.skills.conditions.names import DTYPES, FACT_NAMES, declared
 from kernel_lineage.skills.conditions.tree import (
-    FUNCTIONS, Arithmetic, Call, Comparison, Connective, Expr, FactRef, Items, Literal, Negative, Not,
+    FUNCTIONS,
+    Arithmetic,
+    Call,
+    Comparison,
+    Connective,
+    Expr,
+    FactRef,
+    Items,
+    Literal,
+    Negative,
+    Not,
 )
 
 MAX_LENGTH = 600
@@ -44,7 +54,6 @@ _COMPARISON: Mapping[type[ast.cmpop], str] = {
 _ORDERED = {Type.NUMBER, Type.VERSION, Type.INTERVAL}
 
 
-
 class ConditionError(ValueError):
     """An expression that is not in the language. `column` counts from 1."""
 
@@ -69,7 +78,9 @@ def parse_number(expr: str) -> Expr:
 
 def _read(expr: str) -> ast.expr:
     if len(expr) > MAX_LENGTH:
-        raise ConditionError(f"longer than {MAX_LENGTH} characters; split it into several conditions", expr[:40], 1)
+        raise ConditionError(
+            f"longer than {MAX_LENGTH} characters; split it into several conditions", expr[:40], 1
+        )
     try:
         return ast.parse(expr, mode="eval").body
     except SyntaxError as error:
@@ -129,7 +140,9 @@ class _Parser:
             case ast.BinOp():
                 op = _ARITHMETIC.get(type(node.op))
                 if op is None:
-                    raise self.fail(node, f"only {' '.join(_ARITHMETIC.values())} are allowed between numbers")
+                    raise self.fail(
+                        node, f"only {' '.join(_ARITHMETIC.values())} are allowed between numbers"
+                    )
                 return Arithmetic(op, self.number(node.left), self.number(node.right), column=column)
             case ast.BoolOp():
                 op = "and" if isinstance(node.op, ast.And) else "or"
@@ -152,7 +165,9 @@ class _Parser:
             return Literal(value, Type.NUMBER, column)
         if isinstance(value, str):
             return Literal(value, Type.TEXT, column)
-        raise self.fail(node, f"{value!r} is no value of the language; allowed are numbers, True, False and texts")
+        raise self.fail(
+            node, f"{value!r} is no value of the language; allowed are numbers, True, False and texts"
+        )
 
     def name(self, node: ast.Name | ast.Attribute) -> Expr:
         name, column = ast.unparse(node), node.col_offset + 1
@@ -177,7 +192,9 @@ class _Parser:
         if known is not None:
             if len(node.args) != len(known.arguments) or not known.arguments:
                 raise self.fail(node, f"write it as `{known.form}`")
-            written = (self.argument(a, kind, known) for a, kind in zip(node.args, known.arguments, strict=True))
+            written = (
+                self.argument(a, kind, known) for a, kind in zip(node.args, known.arguments, strict=True)
+            )
             return FactRef(f"{name}({', '.join(written)})", known.type, column=column)
         function = FUNCTIONS.get(name)
         if function is None:
@@ -185,7 +202,9 @@ class _Parser:
             raise self.fail(node, f"`{name}` is no declared function{_nearest(name, every)}")
         least = len(function.parameters)
         if len(node.args) < least or (len(node.args) > least and not function.variadic):
-            raise self.fail(node, f"`{name}` takes {least} argument{'s' if least > 1 else ''}, not {len(node.args)}")
+            raise self.fail(
+                node, f"`{name}` takes {least} argument{'s' if least > 1 else ''}, not {len(node.args)}"
+            )
         arguments = tuple(self.node(a) for a in node.args)
         for i, (tree, written_as) in enumerate(zip(arguments, node.args, strict=True)):
             expected = function.parameters[min(i, least - 1)]
@@ -224,7 +243,9 @@ class _Parser:
         if left.type is Type.TEXT and right.type is Type.TEXT:
             return right
         if not isinstance(right, Items) or not right.items:
-            raise self.fail(at, "`in` takes a tuple that is not empty on its right: `in (1, 2)`, `in (float32,)`")
+            raise self.fail(
+                at, "`in` takes a tuple that is not empty on its right: `in (1, 2)`, `in (float32,)`"
+            )
         for item in right.items:
             self.check_comparable("==", left, item, at)
         return right
@@ -239,7 +260,9 @@ class _Parser:
         ordered = op in ("<", "<=", ">", ">=")
         if types == {Type.INTERVAL, Type.NUMBER}:
             if not ordered:
-                raise self.fail(at, "an interval is compared with a number by < <= > >=, which speaks of every value")
+                raise self.fail(
+                    at, "an interval is compared with a number by < <= > >=, which speaks of every value"
+                )
             return
         if len(types) > 1 and not (types == {Type.TRUTH, Type.NUMBER} and _is_flag(left, right)):
             raise self.fail(at, f"a {left.type} cannot be compared with a {right.type}")
@@ -252,7 +275,9 @@ class _Parser:
         if isinstance(fact, FactRef) and isinstance(value, Literal) and isinstance(value.value, str):
             known = declared(fact.name)
             if known is not None and known.choices and value.value not in known.choices:
-                raise self.fail(at, f"`{fact.name}` is one of {', '.join(known.choices)}, never {value.value!r}")
+                raise self.fail(
+                    at, f"`{fact.name}` is one of {', '.join(known.choices)}, never {value.value!r}"
+                )
 
 
 def _is_flag(left: Expr, right: Expr) -> bool:

@@ -63,7 +63,9 @@ def implies(promises: tuple[Expr, ...], claim: Expr, limit_ms: int = LIMIT_MS) -
 
 def _refuted(promises: tuple[Expr, ...], claim: Expr, values: Mapping[str, Scalar]) -> Proof:
     facts = Facts({name: Fact((value,), "", FactSource.STATED) for name, value in values.items()})
-    shown = ", ".join(f"{name} = {show(values[name])}" for name in sorted({ref.name for ref in facts_in(claim)}))
+    shown = ", ".join(
+        f"{name} = {show(values[name])}" for name in sorted({ref.name for ref in facts_in(claim)})
+    )
     broken = judge(claim, facts).truth is Truth.FAILS
     if broken and not any(judge(promise, facts).truth is Truth.FAILS for promise in promises):
         return Proof(Truth.FAILS, shown)
@@ -74,8 +76,16 @@ def _is_stronger(promise: Expr, claim: Expr) -> bool:
     """`C % 8 == 0` says more than `C % 4 == 0`, `C >= 1024` more than `C >= 512`."""
     match promise, claim:
         case (
-            Comparison(op="==", left=Arithmetic(op="%", left=a, right=Literal(value=int() as more)), right=Literal(value=0)),
-            Comparison(op="==", left=Arithmetic(op="%", left=b, right=Literal(value=int() as less)), right=Literal(value=0)),
+            Comparison(
+                op="==",
+                left=Arithmetic(op="%", left=a, right=Literal(value=int() as more)),
+                right=Literal(value=0),
+            ),
+            Comparison(
+                op="==",
+                left=Arithmetic(op="%", left=b, right=Literal(value=int() as less)),
+                right=Literal(value=0),
+            ),
         ):
             return a == b and less > 0 and more % less == 0
         case Comparison(op=op, left=a, right=Literal(value=int() as more)), Comparison(

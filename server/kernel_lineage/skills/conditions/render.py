@@ -56,7 +56,9 @@ def _clause(tree: Expr) -> str:
             return _comparison(tree)
         case Connective(op=op, operands=operands):
             parts = [_clause(o) for o in operands]
-            nested = [f"({p})" if isinstance(o, Connective) else p for p, o in zip(parts, operands, strict=True)]
+            nested = [
+                f"({p})" if isinstance(o, Connective) else p for p, o in zip(parts, operands, strict=True)
+            ]
             return f" {op} ".join(nested)
         case Not(operand=operand):
             return _denied(operand)
@@ -102,7 +104,12 @@ def _denied(tree: Expr) -> str:
         case Not(operand=operand):
             return _clause(operand)
         case FactRef(type=Type.TRUTH):
-            return _noun(tree).replace(" uses ", " does not use ").replace(" is ", " is not ").replace(" do not ", " may ")
+            return (
+                _noun(tree)
+                .replace(" uses ", " does not use ")
+                .replace(" is ", " is not ")
+                .replace(" do not ", " may ")
+            )
         case FactRef(name=name):
             return f"{name} is not set"
         case Connective() | Comparison() | Call() | Literal() | Items() | Negative() | Arithmetic():
@@ -121,7 +128,11 @@ def _noun(tree: Expr) -> str:
         case FactRef(name=name):
             head, arguments = split_fact(name)
             known = declared(name)
-            return name if known is None else known.noun.format(*(a.strip('"').replace("_", " ") for a in arguments))
+            return (
+                name
+                if known is None
+                else known.noun.format(*(a.strip('"').replace("_", " ") for a in arguments))
+            )
         case Negative(operand=operand):
             return f"−{_noun(operand)}"
         case Arithmetic(op=op, left=left, right=right):

@@ -54,7 +54,9 @@ def _value(text: str, name: str, kind: Type | None) -> Scalar:
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise StatedFactError(f"`{text}` is no value for {name}; write a number, True, False or a tuple") from None
+        raise StatedFactError(
+            f"`{text}` is no value for {name}; write a number, True, False or a tuple"
+        ) from None
     fits = {
         Type.TRUTH: isinstance(value, bool),
         Type.NUMBER: isinstance(value, int | float) and not isinstance(value, bool),
@@ -63,7 +65,9 @@ def _value(text: str, name: str, kind: Type | None) -> Scalar:
         None: isinstance(value, bool | int | float | str),
     }
     if not fits[kind]:
-        raise StatedFactError(f"`{text}` is no value for {name}, which takes a value of type {kind or 'number or truth value'}")
+        raise StatedFactError(
+            f"`{text}` is no value for {name}, which takes a value of type {kind or 'number or truth value'}"
+        )
     result: Scalar = value
     return result
 

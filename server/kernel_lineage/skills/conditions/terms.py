@@ -79,7 +79,9 @@ class Translated:
                 return self._variable(tree)
             case Negative(operand=operand):
                 return terms.sub(ZERO, self.number(operand))
-            case Arithmetic(op="**", left=left, right=Literal(value=int() as power)) if 0 <= power <= _MAX_EXPONENT:
+            case Arithmetic(op="**", left=left, right=Literal(value=int() as power)) if (
+                0 <= power <= _MAX_EXPONENT
+            ):
                 return _power(self.number(left), power)
             case Arithmetic(op=op, left=left, right=right) if op in _COMPUTE:
                 return _COMPUTE[op](self.number(left), self.number(right))

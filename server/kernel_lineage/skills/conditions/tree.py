@@ -132,9 +132,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "max": Function((Type.NUMBER, Type.NUMBER), Type.NUMBER, "The greatest of its arguments.", variadic=True),
     "ceil_div": Function((Type.NUMBER, Type.NUMBER), Type.NUMBER, "The quotient, rounded up."),
     "is_power_of_2": Function((Type.NUMBER,), Type.TRUTH, "Whether a number is 1, 2, 4, 8, …"),
-    "itemsize": Function((Type.DTYPE,), Type.NUMBER, "The size of a data type in bytes: `itemsize(dtype(x))`."),
+    "itemsize": Function(
+        (Type.DTYPE,), Type.NUMBER, "The size of a data type in bytes: `itemsize(dtype(x))`."
+    ),
 }
-
 
 
 def children(tree: Expr) -> tuple[Expr, ...]:
@@ -150,7 +151,9 @@ def mapped(tree: Expr, change: Callable[[FactRef], Expr]) -> Expr:
     new: dict[str, Any] = {}
     for name in _PARTS.get(type(tree), ()):
         part = getattr(tree, name)
-        new[name] = tuple(mapped(p, change) for p in part) if isinstance(part, tuple) else mapped(part, change)
+        new[name] = (
+            tuple(mapped(p, change) for p in part) if isinstance(part, tuple) else mapped(part, change)
+        )
     return replace(tree, **new) if new else tree
 
 

@@ -6,10 +6,31 @@ from typing import assert_never
 
 from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.tree import (
-    Arithmetic, Call, Comparison, Connective, Expr, FactRef, Items, Literal, Negative, Not,
+    Arithmetic,
+    Call,
+    Comparison,
+    Connective,
+    Expr,
+    FactRef,
+    Items,
+    Literal,
+    Negative,
+    Not,
 )
 
-_BINDING = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "//": 6, "%": 6, "neg": 7, "**": 8}
+_BINDING = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "compare": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "//": 6,
+    "%": 6,
+    "neg": 7,
+    "**": 8,
+}
 
 
 def written(tree: Expr) -> str:
@@ -20,8 +41,10 @@ def written(tree: Expr) -> str:
 def _written(tree: Expr, outer: int) -> str:
     match tree:
         case Literal(value=value, type=kind):
-            return f'"{value}"' if kind is Type.TEXT and isinstance(value, str) and '"' not in value else (
-                str(value) if kind is Type.DTYPE else repr(value)
+            return (
+                f'"{value}"'
+                if kind is Type.TEXT and isinstance(value, str) and '"' not in value
+                else (str(value) if kind is Type.DTYPE else repr(value))
             )
         case FactRef(name=name):
             return name

@@ -60,7 +60,9 @@ class Outcome(BaseModel):
     @property
     def id(self) -> str:
         """The same for the same candidate, run and device."""
-        said = "\0".join([self.skill, self.parent, self.candidate, self.workload, self.by, self.device, self.outcome])
+        said = "\0".join(
+            [self.skill, self.parent, self.candidate, self.workload, self.by, self.device, self.outcome]
+        )
         return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
@@ -101,5 +103,7 @@ def as_observations(outcomes: tuple[Outcome, ...]) -> Iterator[Observation]:
             added=(outcome.mechanism,),
             judged=True,
             risks=(REJECTED,) if rejected else (),
-            effect=None if outcome.speedup is None else Effect(speedup=outcome.speedup, device=outcome.device),
+            effect=None
+            if outcome.speedup is None
+            else Effect(speedup=outcome.speedup, device=outcome.device),
         )

@@ -87,14 +87,17 @@ class Limits:
     def because(self, strategy: str) -> str:
         """Which rule favours it, in one clause; "" when none does."""
         return next(
-            (f"{f.rule.reason} ({f.evidence})" for f in self.fired if f.rule.names(strategy, f.rule.favours)), ""
+            (f"{f.rule.reason} ({f.evidence})" for f in self.fired if f.rule.names(strategy, f.rule.favours)),
+            "",
         )
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """The rules in the order of the file; the first that forbids a strategy gives the reason."""
-    return tuple(Rule.model_validate(row) for row in tomllib.loads(_RULES.read_text(encoding="utf-8"))["rule"])
+    return tuple(
+        Rule.model_validate(row) for row in tomllib.loads(_RULES.read_text(encoding="utf-8"))["rule"]
+    )
 
 
 def limits_of(facts: Facts) -> Limits:
