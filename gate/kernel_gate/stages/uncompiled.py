@@ -94,12 +94,12 @@ def uncompiled_changes(baseline: Built, candidate: Built) -> Uncompiled | None:
         for name, value in unit.constexpr
         if name in by_added | by_removed
     }
+    both = baseline.images.keys() & candidate.images.keys()
     return Uncompiled(
         tuple(n + after.first_line - 1 for n in added),
         tuple(n + before.first_line - 1 for n in removed),
         constants,
-        {unit: image.sha256 for unit, image in baseline.images.items()}
-        == {unit: image.sha256 for unit, image in candidate.images.items()},
+        bool(both) and all(baseline.images[u].sha256 == candidate.images[u].sha256 for u in both),
     )
 
 
