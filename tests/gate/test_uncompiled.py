@@ -38,7 +38,7 @@ def affine(y, x, n, SCALED: tl.constexpr, BLOCK: tl.constexpr):
     if SCALED:
         v = tl.exp(v)
     elif BLOCK > 4096:
-        v = tl.log(v)
+        v = v + 2.0
     else:
         v = tl.abs(v)
     tl.store(y + i, v, mask=i < n)
@@ -86,7 +86,7 @@ def judged(old: str, new: str, language: str = "cuda") -> Verdict:
         ("cuda", "y[i] = 4.0f * x[i];", "y[i] = 5.0f * x[i];", "compiles line 9, which changed"),
         ("cuda", "    y[i] = 4.0f * x[i];\n", "", "compiles line 9 of the baseline, which changed"),
         ("triton", "tl.exp(v)", "tl.exp2(v)", "compiles line 10, which changed (it has SCALED = False)"),
-        ("triton", "tl.log(v)", "tl.log2(v)", "compiles line 12, which changed (it has BLOCK = 64)"),
+        ("triton", "v + 2.0", "v + 3.0", "compiles line 12, which changed (it has BLOCK = 64)"),
     ],
 )
 def test_a_change_in_a_branch_that_is_not_compiled_is_undecided(language, old, new, told):
@@ -117,7 +117,7 @@ def test_what_is_compiled_to_the_same_code_is_no_such_change(language, old, new)
     assert check.status == "pass" and "compiles line" not in check.reason
 
 
-def test_branches_without_work_are_none():
+def test_branches_without_work_leave_no_lines_to_look_for():
     assert branches(affine()) == []
     folded = affine("if (i < n) y[i]", "int k;\n    if (n > 0) {\n        k = 2;\n    }\n    if (i < n) y[i]")
-    assert branches(folded) == []
+    assert [b.works for b in branches(folded)] == [False]

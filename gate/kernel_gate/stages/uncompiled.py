@@ -37,6 +37,8 @@ class Branch:
     function: range
     names: frozenset[str]
     """What decides on it."""
+    works: bool
+    """Whether something is called in it or an element touched, which leaves instructions at its lines."""
     test: str = ""
     """What holds where it is compiled, in Python; "" where that is not read."""
 
@@ -115,7 +117,7 @@ def _outside(built: Built, changed: Sequence[int]) -> tuple[list[int], set[str]]
         if not inside or compiled.isdisjoint(branch.function):
             continue
         told = {branch.holds(dict(unit.constexpr)) for unit in built.images}
-        if told == {False} or (told == {None} and compiled.isdisjoint(branch.lines)):
+        if told == {False} or (told == {None} and branch.works and compiled.isdisjoint(branch.lines)):
             found.update(inside)
             names |= branch.names
     return sorted(found), names
@@ -127,7 +129,7 @@ def _lines(ptx: str, entry: str) -> Iterator[int]:
 
 
 def branches(program: Program) -> list[Branch]:
-    """The branches of a program's functions in which something is called or an element is touched."""
+    """The branches of a program's functions."""
     found = _of_triton(program.source) if program.language == "triton" else _of_cuda(program.source)
     return list(found)
 
@@ -143,8 +145,10 @@ def _of_triton(source: str) -> Iterator[Branch]:
             names = frozenset(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
             test = ast.unparse(node.test)
             for body, holds in ((node.body, test), (node.orelse, f"not ({test})")):
-                if any(isinstance(n, ast.Call) for statement in body for n in ast.walk(statement)):
-                    yield Branch(range(body[0].lineno, (body[-1].end_lineno or 0) + 1), whole, names, holds)
+                if body:
+                    works = any(isinstance(n, ast.Call) for statement in body for n in ast.walk(statement))
+                    lines = range(body[0].lineno, (body[-1].end_lineno or 0) + 1)
+                    yield Branch(lines, whole, names, works, holds)
 
 
 def _of_cuda(source: str) -> Iterator[Branch]:
@@ -155,9 +159,9 @@ def _of_cuda(source: str) -> Iterator[Branch]:
 
     def branch(head: str, lines: range) -> Iterator[Branch]:
         around = [f for f in functions if f.start <= lines.start and lines.stop <= f.stop]
-        works = _CONSTANT.search(head) or any(_WORK.search(by_line[n - 1]) for n in lines)
-        if around and len(lines) and works:
-            yield Branch(lines, max(around, key=lambda f: f.start), frozenset())
+        works = _CONSTANT.search(head) is not None or any(_WORK.search(by_line[n - 1]) for n in lines)
+        if around and len(lines):
+            yield Branch(lines, max(around, key=lambda f: f.start), frozenset(), works)
 
     for head, lines in groups:
         if re.search(r"\b(if|else)\b", head):
