@@ -97,6 +97,22 @@ def run(sums, x):
 """
 )
 
+ADDED_UP = (
+    HEAD
+    + """\
+def added_up(sums, x, rows, columns, DOWN: tl.constexpr, ACROSS: tl.constexpr):
+    i = tl.program_id(0) * DOWN + tl.arange(0, DOWN)
+    j = tl.program_id(1) * ACROSS + tl.arange(0, ACROSS)
+    inside = (i[:, None] < rows) & (j[None, :] < columns)
+    v = tl.load(x + i[:, None] * columns + j[None, :], mask=inside, other=0.0)
+    tl.atomic_add(sums + j, tl.sum(v, axis=0), mask=j < columns)
+
+
+def run(sums, x):
+    rows, columns = x.shape
+    added_up[(triton.cdiv(rows, 4), triton.cdiv(columns, 16))](sums, x, rows, columns, DOWN=4, ACROSS=16)
+"""
+)
 NUMBERED = (
     HEAD
     + """\
@@ -270,6 +286,11 @@ SUMMED = workload(
     "sums: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
 )  # fmt: skip
 
+ATOMIC = workload(
+    "added_up", "R = [1, 37]\nC = [5, 70]",
+    'grid = ["ceil_div(R, 4)", "ceil_div(C, 16)"]\nconstexpr = { DOWN = 4, ACROSS = 16 }',
+    "sums: inout float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C", language="triton",
+)  # fmt: skip
 SQUARED = workload(
     "squared", "R = [1, 37]\nC = [5, 70]",
     'grid = ["ceil_div(R, 16) * ceil_div(C, 8)"]\nconstexpr = { HIGH = 16, WIDE = 8 }',
@@ -282,9 +303,10 @@ SQUARED = workload(
     [
         (SCALE.replace("GRID", "(triton.cdiv(n, 64),)"), SCALED),
         (COLUMN_SUMS, SUMMED),
+        (ADDED_UP, ATOMIC),
         (NUMBERED.replace("GRID", "triton.cdiv(rows, 16) * triton.cdiv(columns, 8)"), SQUARED),
     ],
-    ids=["elements", "columns", "numbered"],
+    ids=["elements", "columns", "atomic", "numbered"],
 )
 @pytest.mark.long
 def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code: str, load: Workload) -> None:

@@ -23,11 +23,11 @@ import ast
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_lanes import Unfollowed, Walk
+from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
-from kernel_lineage.rewrite.assists.triton_values import IDENTITY, Value, combined_in
+from kernel_lineage.rewrite.assists.triton_values import IDENTITY, Unfollowed, Value, combined_in
 from kernel_lineage.rewrite.candidate import Candidate
 
 

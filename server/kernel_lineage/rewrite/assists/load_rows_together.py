@@ -33,7 +33,7 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before, start_of_line
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices, resized
-from kernel_lineage.rewrite.assists.triton_lanes import OF_LANES, Unfollowed, Walk
+from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
     check_launched_here,
@@ -44,7 +44,13 @@ from kernel_lineage.rewrite.assists.triton_places import (
 )
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
-from kernel_lineage.rewrite.assists.triton_values import IDENTITY, combined_in, is_carried
+from kernel_lineage.rewrite.assists.triton_values import (
+    IDENTITY,
+    OF_LANES,
+    Unfollowed,
+    combined_in,
+    is_carried,
+)
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 

@@ -31,8 +31,8 @@ _ELEMENTS = ((1024, 4), (2048, 8), (4096, 8), (512, 4))
 """Elements of one axis, and warps: 8 to 16 elements in each thread."""
 _DOWN = ((64, 1), (32, 1), (128, 1))
 """Columns of which a program goes down all rows one by one: few, for many programs."""
-_COLUMNS = ((16, 512, 16), (32, 256, 16), (8, 1024, 16), (32, 512, 16), (64, 128, 8))
-"""Columns, rows that are loaded together, warps: 32 KiB of floats under way, in as many programs as can be."""
+_COLUMNS = ((16, 512, 16), (32, 256, 16), (8, 1024, 16), (8, 2048, 32), (32, 512, 16))
+"""Columns, rows that are loaded together, warps: 32 or 64 KiB of floats under way, in as many programs as can be."""
 _ROWS = ((1024, 4, 8), (512, 8, 8), (256, 16, 8))
 """Elements along a row, rows, warps."""
 _PLANES = ((64, 64, 8), (128, 32, 8), (32, 32, 4), (256, 8, 4))

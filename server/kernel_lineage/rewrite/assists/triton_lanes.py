@@ -14,62 +14,35 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted, elements
-from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
+from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names, triton_syntax_of
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_values import (
+    BUILTIN,
+    CHECKS,
     IDENTITY,
+    IN_MEMORY,
+    OF_LANES,
+    OF_TYPES,
+    OPERATORS,
     Axis,
+    Unfollowed,
     Value,
     combined_in,
+    either,
     extent_of,
     is_carried,
     number_of,
 )
 
-_OPERATORS: Mapping[type[ast.operator], Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-OF_LANES: Mapping[str, Callable[..., float] | None] = {
-    "exp": math.exp,
-    "exp2": lambda x: 2.0**x,
-    "log": math.log,
-    "log2": math.log2,
-    "sqrt": math.sqrt,
-    "abs": abs,
-    "maximum": max,
-    "minimum": min,
-    "cast": lambda x, *_: x,
-    **dict.fromkeys(("rsqrt", "sigmoid", "fma", "cos", "sin", "tanh", "erf", "floor", "ceil", "pow")),
-    **dict.fromkeys(("cdiv", "min", "max", "div_rn", "sqrt_rn")),
-}
-"""Functions that give each lane something of its own, and what they make of numbers where that matters."""
-_BUILTIN = ("abs", "max", "min")
-"""Python's own functions of numbers."""
-_OF_TYPES = ("dtype", "element_ty", "type")
-"""What a block can be asked besides its elements."""
-_CHECKS = ("static_assert", "static_print", "device_print", "device_assert")
-
-
-class Unfollowed(Exception):  # noqa: N818
-    """The line and what stands there."""
-
-    def __init__(self, node: ast.AST) -> None:
-        text = " ".join(ast.unparse(node).split())
-        super().__init__(
-            f"what line {getattr(node, 'lineno', 0)} does with tiles is not followed: `{text[:60]}`"
-        )
-
 
 def narrow(kernel: Kernel, tiles: Tiles) -> None:
     """Take the sizes back whose tiles' lanes may see each other."""
     function = function_of(kernel)
-    walk = Walk(tiles, function)
+    walk = Walk(tiles, function, {unit.name: unit.function for unit in triton_syntax_of(kernel).units[1:]})
     for name in tiles.sizes:
         walk.values[name] = Value(sizes=frozenset({name}))
     try:
@@ -82,8 +55,15 @@ def narrow(kernel: Kernel, tiles: Tiles) -> None:
 class Walk:
     """A function's statements in their order, with what each name stands for."""
 
-    def __init__(self, tiles: Tiles, function: ast.FunctionDef) -> None:
+    def __init__(
+        self,
+        tiles: Tiles,
+        function: ast.FunctionDef,
+        helpers: Mapping[str, ast.FunctionDef] = MappingProxyType({}),
+    ) -> None:
         self.tiles = tiles
+        self.helpers = helpers
+        """The functions of its file that it reaches."""
         self.values: dict[str, Value] = {}
         self.going: list[frozenset[str]] = []
         """The sizes by which each loop around goes on."""
@@ -116,11 +96,13 @@ class Walk:
                     self.values[name] = self.of(value)
                 case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                     operands = [self.values.get(name, Value()), self.of(value)]
-                    self.values[name] = self._by_lane(statement, operands, _OPERATORS.get(type(op)))
-                case ast.Expr(value=ast.Call() as call) if called(call) not in _CHECKS:
+                    self.values[name] = self._by_lane(statement, operands, OPERATORS.get(type(op)))
+                case ast.Expr(value=ast.Call() as call) if called(call) not in CHECKS:
                     self._effect(call)
                 case ast.For(target=ast.Name(), iter=ast.Call(), orelse=[]):
                     self._loop(statement)
+                case ast.If(test=test):
+                    self._branch(statement, self.of(test))
                 case ast.Expr(value=ast.Constant() | ast.Call()) | ast.Pass():
                     pass
                 case _:
@@ -131,12 +113,30 @@ class Walk:
         if name != "store" and not name.startswith("atomic_"):
             raise Unfollowed(call)
         pointer, value = self.of(call.args[0]), self.of(call.args[1])
-        self.take_back({**value.open, **pointer.open}, call, "stores what one tile of a loop leaves behind")
+        # What programs add up in memory may be combined in each of them first.
+        added = {s for s, how in value.open.items() if IN_MEMORY.get(name) == how and self._is_of_grid(s)}
+        left = {*value.open, *pointer.open} - added
+        self.take_back(left, call, "stores what one tile leaves behind")
         if not value.is_data:
             self.take_back(value.sizes, call, "stores a number that depends on the tile")
         if name != "store":
-            there = {axis.size for axis in pointer.axes}
+            there = {axis.size for axis in pointer.axes} | added
             self.take_back(set(self.tiles.sizes) - there, call, "is done once for each tile")
+
+    def _branch(self, statement: ast.If, test: Value) -> None:
+        """Both ways, where neither lanes nor the sizes of tiles tell which is gone."""
+        if test.axes or test.sizes or test.is_data:
+            raise Unfollowed(statement.test)
+        before = dict(self.values)
+        self.block(statement.body)
+        taken, self.values = self.values, before
+        self.block(statement.orelse)
+        for name in {*taken, *self.values}:
+            one, other = taken.get(name), self.values.get(name)
+            joined = either(one, other) if one is not None and other is not None else one or other
+            if joined is None:
+                raise Unfollowed(statement)
+            self.values[name] = joined
 
     def _loop(self, loop: ast.For) -> None:
         assert isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
@@ -168,13 +168,18 @@ class Walk:
         value, steps = self.of(what), self.going[-1]
         lanes = {a.size for a in value.axes if self._by(a) == "rounds"} & steps
         rounds = {s for s, combined in value.open.items() if combined == how}
-        self.take_back(set(value.open) - rounds, statement, "uses what one tile of a loop leaves behind")
+        self.take_back(set(value.open) - rounds, statement, "uses what one tile leaves behind")
         self.take_back(steps - lanes - rounds, statement, "is done once for each tile")
         if value.beyond != IDENTITY[how] or start.beyond != IDENTITY[how]:
             self.take_back(lanes, statement, f"may take what lies behind the end of a tile into its {how}")
         axes = self._joined(statement, [start, value])
-        left = {**start.open, **dict.fromkeys(lanes, how)}
+        programs = {s for s in rounds if self._is_of_grid(s)}
+        left = {**start.open, **dict.fromkeys(lanes | programs, how)}
         self.values[name] = Value(axes, True, IDENTITY[how] if lanes else None, open=left)
+
+    def _is_of_grid(self, size: str) -> bool:
+        """Whether programs share out all that is counted in tiles of a size."""
+        return all(p.of_grid for p in self.tiles.places(size))
 
     def _by(self, axis: Axis) -> str:
         """Whether programs or rounds share an axis out; "" where both do with tiles of its size."""
@@ -190,7 +195,7 @@ class Walk:
                 return self._transposed(node, self.of(inner))
             case ast.Constant():
                 return Value()
-            case ast.Attribute() if node.attr in _OF_TYPES or self._root(node) not in self.values:
+            case ast.Attribute() if node.attr in OF_TYPES or self._root(node) not in self.values:
                 return Value()
             case ast.Name(id=name):
                 return self.values.get(name, Value())
@@ -198,7 +203,7 @@ class Walk:
                 negative = operator.neg if isinstance(op, ast.USub) else None
                 return self._by_lane(node, [self.of(inner)], negative)
             case ast.BinOp(left=left, op=op, right=right):
-                return self._by_lane(node, [self.of(left), self.of(right)], _OPERATORS.get(type(op)))
+                return self._by_lane(node, [self.of(left), self.of(right)], OPERATORS.get(type(op)))
             case ast.Compare(left=left, comparators=others):
                 return self._by_lane(node, [self.of(part) for part in (left, *others)])
             case ast.BoolOp(values=parts):
@@ -207,13 +212,28 @@ class Walk:
                 return self._spread(node, self.of(inner), index)
             case ast.Call(func=ast.Attribute(value=inner, attr="to")) if not called(node):
                 return self.of(inner)
+            case ast.Call(func=ast.Name(id=name)) if name in self.helpers:
+                return self._helped(node, self.helpers[name])
             case ast.Call(func=ast.Name(id="float")):
                 return Value(beyond=number_of(node))
-            case ast.Call(func=ast.Name(id=name)) if name in _BUILTIN:
+            case ast.Call(func=ast.Name(id=name)) if name in BUILTIN:
                 return self._call(node, name)
             case ast.Call(func=ast.Attribute()) if self._root(node.func) not in {"", *self.values}:
                 return self._call(node, called(node) or dotted(node.func).rpartition(".")[2])
         raise Unfollowed(node)
+
+    def _helped(self, call: ast.Call, function: ast.FunctionDef) -> Value:
+        """What a function gives that touches no memory and returns in its last line."""
+        *statements, last = function.body
+        memory = any(called(c) == "load" for c in ast.walk(function) if isinstance(c, ast.Call))
+        plain = not call.keywords and len(call.args) == len(function.args.args)
+        if memory or not plain or not isinstance(last, ast.Return) or last.value is None:
+            raise Unfollowed(call)
+        inside = Walk(self.tiles, function, {n: f for n, f in self.helpers.items() if f is not function})
+        names = [a.arg for a in function.args.args]
+        inside.values = dict(zip(names, map(self.of, call.args), strict=True))
+        inside.block(statements)
+        return inside.of(last.value)
 
     def _root(self, node: ast.expr) -> str:
         """The name that attributes are asked of; "" where it is no name."""
@@ -268,7 +288,7 @@ class Walk:
 
     def _by_lane(self, node: ast.AST, parts: list[Value], fold: Callable[..., float] | None = None) -> Value:
         """What is worked out for each lane by itself."""
-        self.take_back({s for p in parts for s in p.open}, node, "uses what one tile of a loop leaves behind")
+        self.take_back({s for p in parts for s in p.open}, node, "uses what one tile leaves behind")
         numbers = [p for p in parts if not p.is_data]
         sizes = frozenset(s for p in numbers for s in p.sizes)
         axes = self._joined(node, parts)
@@ -326,13 +346,11 @@ class Walk:
         for one in (value.axes[n] for n in at):
             if one.size not in self.tiles.sizes:
                 continue
-            if self._by(one) != "rounds":
-                self.take_back({one.size}, call, f"combines the lanes of a tile of {one.size} in one program")
             if value.beyond != IDENTITY[how] or left.pop(one.size, how) != how:
                 self.take_back(
                     {one.size}, call, f"may take what lies behind the end of a tile into its {how}"
                 )
-            if any(one.size in steps for steps in self.going):
+            if self._by(one) != "rounds" or any(one.size in steps for steps in self.going):
                 left[one.size] = how
         axes = [a for n, a in enumerate(value.axes) if n not in at]
         kept = value.beyond if value.beyond == IDENTITY[how] else None
@@ -344,7 +362,7 @@ class Walk:
             raise Unfollowed(call)
         first, second = parts
         opened = {s for p in (*parts, *added) for s in p.open}
-        self.take_back(opened, call, "uses what one tile of a loop leaves behind")
+        self.take_back(opened, call, "uses what one tile leaves behind")
         inner = first.axes[1] if first.axes[1].by else second.axes[0]
         left = {}
         if inner.size in self.tiles.sizes:

@@ -6,14 +6,53 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kernel_lineage.rewrite.assists.triton_places import called, stored_names
 
 IDENTITY = {"sum": 0.0, "max": -math.inf, "min": math.inf}
 """What changes nothing when it is taken in."""
+IN_MEMORY = {"atomic_add": "sum", "atomic_max": "max", "atomic_min": "min"}
+"""How memory takes in what several programs have."""
 _CHOOSING = {"maximum": "max", "minimum": "min"}
+
+OPERATORS: Mapping[type[ast.operator], Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+OF_LANES: Mapping[str, Callable[..., float] | None] = {
+    "exp": math.exp,
+    "exp2": lambda x: 2.0**x,
+    "log": math.log,
+    "log2": math.log2,
+    "sqrt": math.sqrt,
+    "abs": abs,
+    "maximum": max,
+    "minimum": min,
+    "cast": lambda x, *_: x,
+    **dict.fromkeys(("rsqrt", "sigmoid", "fma", "cos", "sin", "tanh", "erf", "floor", "ceil", "pow")),
+    **dict.fromkeys(("cdiv", "min", "max", "div_rn", "sqrt_rn")),
+}
+"""Functions that give each lane something of its own, and what they make of numbers where that matters."""
+BUILTIN = ("abs", "max", "min")
+"""Python's own functions of numbers."""
+OF_TYPES = ("dtype", "element_ty", "type")
+"""What a block can be asked besides its elements."""
+CHECKS = ("static_assert", "static_print", "device_print", "device_assert")
+
+
+class Unfollowed(Exception):  # noqa: N818
+    """The line and what stands there."""
+
+    def __init__(self, node: ast.AST) -> None:
+        text = " ".join(ast.unparse(node).split())
+        super().__init__(
+            f"what line {getattr(node, 'lineno', 0)} does with tiles is not followed: `{text[:60]}`"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +82,18 @@ class Value:
     """It is the number of an element among those of all tiles, and nothing is added to that."""
     open: Mapping[str, str] = field(default_factory=dict)
     """Size of a loop's tile → by what its lanes or its rounds are still to be combined; "" for the last tile's."""
+
+
+def either(one: Value, other: Value) -> Value | None:
+    """What a name stands for after one of two branches; None where that is not of one shape."""
+    if one == other:
+        return one
+    if [axis.size for axis in one.axes] != [axis.size for axis in other.axes]:
+        return None
+    by = one.by if one.by == other.by else ""
+    beyond = one.beyond if one.beyond == other.beyond else None
+    data, opened = one.is_data or other.is_data, {**one.open, **other.open}
+    return Value(one.axes, data, beyond, one.sizes | other.sizes, by, open=opened)
 
 
 def extent_of(node: ast.expr) -> str:
