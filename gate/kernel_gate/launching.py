@@ -32,8 +32,6 @@ _MAX_BLOCK = (1024, 1024, 64)
 _MAX_THREADS = 1024
 _TRITON_DIVISOR = 16
 """Triton's launcher specialises addresses and integers that are multiples of this."""
-ALLOCATORS_ALIGN = 256
-"""What a program may expect of the addresses of its own scratch buffers: CUDA's allocators give no less."""
 
 Dim3 = tuple[int, int, int]
 
@@ -120,7 +118,6 @@ def bind(
                 kind="scratch",
                 dtype=own.dtype,
                 shape=tuple(evaluate_int(extent, names) for extent in own.shape),
-                align=ALLOCATORS_ALIGN,
             )
             for own in program.scratch
         )

@@ -106,7 +106,6 @@ def _workload(program: Program, names: Sequence[str], arguments: Mapping[str, ob
                     "kind": "inout",
                     "dtype": value.dtype,
                     "shape": [str(value.values.size)],
-                    "align": 256,
                     **values,
                 }
             )
