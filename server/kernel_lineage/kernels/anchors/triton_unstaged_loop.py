@@ -53,14 +53,22 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
         ]
         if moving:
             pointer = pointer_of(unit.form(moving[0]))
+            round_ = "one" if range_arguments(loop)[2] is None else "several"
             yield matched_in(
-                ID, unit, loop, f"each round waits for its block of {pointer or 'memory'}", {"x": pointer}
+                ID,
+                unit,
+                loop,
+                f"each round waits for its block of {pointer or 'memory'}",
+                {"x": pointer, "round": round_},
             )
 
 
 PATTERN = AnchorPattern(
     id=ID,
     title="Loop of loads without stages",
-    names={"x": "the pointer parameter that is read"},
+    names={
+        "x": "the pointer parameter that is read",
+        "round": "`one` where it counts one by one, or `several`",
+    },
     find=in_entry(in_triton=_find),
 )

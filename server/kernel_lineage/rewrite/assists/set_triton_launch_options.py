@@ -10,8 +10,8 @@ Where a loop feeds `tl.dot`, warps and stages are set together, and the alternat
 stages cost shared memory that nothing in the source bounds, and a launch that asks for too much computes nothing.
 Elsewhere stages matter little and are left alone. Where the sizes of a product's tiles can be chosen, other warps and
 stages are only tried once the launch says some, as it does behind a choice of sizes; a size that all axes of a product
-share is told apart first (`triton_shared_sizes`). Refused when the kernel is autotuned, when the launch says the options
-as anything but numbers, and when it says what would be tried first.
+share is told apart first (`triton_shared_sizes`). Refused when the kernel is autotuned, when the launch says options as
+anything but numbers, and when it says what would be tried first.
 """
 
 from __future__ import annotations
