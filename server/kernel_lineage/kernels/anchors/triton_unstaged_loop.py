@@ -53,7 +53,9 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
         ]
         if moving:
             pointer = pointer_of(unit.form(moving[0]))
-            round_ = "one" if range_arguments(loop)[2] is None else "several"
+            round_ = (
+                "several" if isinstance(loop, ast.For) and range_arguments(loop)[2] is not None else "one"
+            )
             yield matched_in(
                 ID,
                 unit,
