@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-_TOGETHER = frozenset({"shfl", "vote", "match", "activemask", "redux", "mma", "wmma", "wgmma", "ldmatrix"})
+_TOGETHER = frozenset(
+    {"shfl", "vote", "match", "activemask", "redux", "elect"}
+    | {"mma", "wmma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"}
+)
 _GROUP = 128
 """Threads of a warpgroup."""
 _PATIENCE = 500

@@ -5,6 +5,8 @@ import pytest
 
 from gate.emulated.cuda_source import launch, line_of
 from kernel_gate.build.nvrtc import compile_nvrtc
+from kernel_gate.emulated.launch import Checks
+from kernel_gate.emulated.schedule import Mode, Schedule
 from kernel_gate.program import Program
 
 HEAD = """
@@ -33,10 +35,11 @@ def ldmatrix(count: int, transposed: bool) -> str:
     )
 
 
-def run(body: str, arch: str = "sm_90"):
+def run(body: str, arch: str = "sm_90", checks: Checks | None = None):
     x = np.arange(256, dtype=np.uint16)
     arguments = {"x": x, "fragments": np.zeros((4, 32), np.uint32), "y": np.zeros(256, np.uint16)}
-    done = launch(compile_nvrtc(Program("cuda", HEAD + body + TAIL, "kernel"), arch), arguments, 1, 32)
+    code = compile_nvrtc(Program("cuda", HEAD + body + TAIL, "kernel"), arch)
+    done = launch(code, arguments, 1, 32, checks=checks)
     return done, x.reshape(4, 8, 8)
 
 
@@ -67,6 +70,20 @@ def test_a_store_undoes_a_load(count, transposed):
     got = done.arrays["y"].reshape(4, 8, 8)
     np.testing.assert_array_equal(got[:count], matrices[:count])
     assert (got[count:] == 0xFFFF).all()
+
+
+MOVES = {
+    "stmatrix": 'asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(at), "r"(r[0]));',
+    "movmatrix": 'asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r[1]) : "r"(r[0]));',
+}
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("move", MOVES)
+def test_lanes_come_together_in_any_order_of_warps(move: str, mode: Mode):
+    checks = Checks(races=False, uninitialised=False, schedule=Schedule(mode, 3))
+    done, _ = run(f"__syncthreads();\n{MOVES[move]}\n__syncthreads();", checks=checks)
+    assert done.faults == ()
 
 
 def test_a_transpose_in_registers():
