@@ -120,7 +120,7 @@ def test_what_is_no_address_is_refused(address):
 
 @pytest.mark.parametrize("name", ["a\0b", "", ".", "x" * 5000, "../x", "/etc/x"])
 def test_a_name_that_no_file_of_a_workload_has_is_refused(name):
-    with pytest.raises(ClusterError, match="no name|cannot be written|outside"):
+    with pytest.raises(ClusterError, match=r"no name|cannot be written|outside"):
         judged(Worker(), "{}", {"before": b"", name: b""}, 5.0)
 
 
