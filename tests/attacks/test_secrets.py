@@ -8,6 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx2
 import pytest
 from click.testing import CliRunner
 
@@ -15,6 +16,7 @@ from kernel_lineage.cli.main import main
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.materialise import _held_back
+from kernel_lineage.rewrite.model.bounded import Bounds, bounded_client
 from kernel_lineage.rewrite.model.client import Budget, ModelError, ask
 from kernel_lineage.rewrite.model.secrets import secrets_in
 from kernel_lineage.rewrite.model.sent import sent_file, sent_requests
@@ -181,3 +183,39 @@ def test_what_an_endpoint_sends_without_end_is_cut(what: str):
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_what_comes_through_a_proxy_is_cut_too(monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            with suppress(OSError):
+                _without_end(200, MEGABYTE)(self)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("http_proxy", f"127.0.0.1:{server.server_address[1]}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    bounds = Bounds()
+    bounds.begin(60)
+    address = "http://model.invalid/v1"
+    try:
+        with (
+            bounded_client(address, bounds, trust_env=True) as client,
+            pytest.raises(httpx2.ReadError, match="16 MB"),
+        ):
+            client.get(address)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert asked == [address]
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(httpx2.UnsupportedProtocol, match="none of HTTP"):
+        bounded_client(address, bounds, trust_env=True)
+    bounded_client(address, bounds, trust_env=False).close()

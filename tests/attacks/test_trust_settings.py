@@ -125,7 +125,11 @@ def test_a_workspace_that_is_not_trusted_sets_nothing_that_names_a_program_or_an
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     for name in ("server.command", "interpreter", "model.baseUrl", "model.name", "check.when", "device"):
         assert f"klineage.{name}" in restricted
-    for name in ("model.baseUrl", "model.name"):  # where the key goes: no workspace at all
+    for name in (
+        "model.baseUrl",
+        "model.name",
+        "remote",
+    ):  # where the key and programs go: no workspace at all
         assert PROPERTIES[f"klineage.{name}"]["scope"] == "machine"
     assert set(restricted) <= set(PROPERTIES)
     assert MANIFEST["capabilities"]["untrustedWorkspaces"]["supported"] == "limited"

@@ -55,8 +55,13 @@ def judged(
             if _leaves(companion):
                 raise ClusterError(f"{companion} is outside the workload's folder")
             target = Path(name) / companion
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+            except (IsADirectoryError, NotADirectoryError, FileExistsError, ValueError) as error:
+                raise ClusterError(f"{companion[:80]!r} is no name for a file of the workload") from error
+            except OSError as error:
+                raise ClusterError(f"{companion[:80]!r} cannot be written: {error.strerror}") from error
         read = GateRequest.model_validate_json(request).model_copy(update={"folder": Path(name)})
         return gate.judge(read, timeout=timeout, on_progress=on_progress)
 

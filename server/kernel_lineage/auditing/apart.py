@@ -16,7 +16,7 @@ from kernel_lineage.auditing.submissions import Submission
 from kernel_lineage.learning.apart import Ask, LostWorkError, Processes
 
 _MOST_BYTES = 6 << 30
-"""Of address space: the arrays of both models and of the emulated device are far below."""
+"""Address space; the arrays of both models and of the emulated device are far below."""
 _LAUNCHES = 5
 """So many launches' time a submission may take in all."""
 _AUDITED = TypeAdapter(Audited)

@@ -72,7 +72,7 @@ def trees(repository: Repository, since: str) -> Iterator[tuple[Tree, Tree]]:
             return
         if repository.bare:
             raise RepositoryError(f"{repository.top} has no work tree; give a range such as {since}..HEAD")
-        yield before, _in_place(repository.top, _in_work_tree(repository))
+        yield before, _here(repository)
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
     """
     if revision is None:
         name = WORK_TREE
-        here = _in_place(repository.top, _in_work_tree(repository))
+        here = _here(repository)
         contents = {path: data for path in here.files if (data := here.read(path)) is not None}
         large = here.large
     else:
@@ -114,16 +114,20 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
     return _written(contents, folder, name, large)
 
 
-def _in_place(root: Path, files: Collection[str], read: Collection[str] = ()) -> Tree:
-    """The files as they lie there; those in `read` are read whatever their size."""
+def _here(repository: Repository) -> Tree:
+    return _in_place(repository.top, _in_work_tree(repository), digits=len(repository.head or ""))
+
+
+def _in_place(root: Path, files: Collection[str], read: Collection[str] = (), digits: int = 0) -> Tree:
+    """The files as they lie there; those in `read` are read whatever their size. `digits` are those of git's ids."""
     sizes = {path: (root / path).stat().st_size for path in files if path not in read}
-    large = {path: _file_id(root, path) for path, size in sizes.items() if size > MAX_BLOB_BYTES}
+    large = {path: _file_id(root, path, digits) for path, size in sizes.items() if size > MAX_BLOB_BYTES}
     return Tree(root, frozenset(files) - large.keys(), WORK_TREE, large)
 
 
-def _file_id(root: Path, path: str) -> str:
+def _file_id(root: Path, path: str, digits: int) -> str:
     try:
-        return blob_id(read_file(root / path, within=root, most=_MOST_HASHED), 0)
+        return blob_id(read_file(root / path, within=root, most=_MOST_HASHED), digits)
     except OSError as error:
         return str(error)  # no id of git's: it differs from every other
 

@@ -12,9 +12,10 @@ from gate.programs import affine, workload
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.elsewhere import elsewhere
 from kernel_gate.fleet.over_ssh import Host
-from kernel_gate.fleet.travelling import ClusterError
+from kernel_gate.fleet.travelling import ClusterError, judged
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
+from kernel_gate.worker import Worker
 
 ORACLE = "import numpy as np\n\n\ndef affine(x, n):\n    return {'y': 2.0 * x.astype(np.float64) + 1.0}\n"
 
@@ -115,3 +116,14 @@ def test_an_address_names_a_machine_and_its_program():
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(ClusterError, match="is no address"):
         Host.parse(address)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "", ".", "x" * 5000, "../x", "/etc/x"])
+def test_a_name_that_no_file_of_a_workload_has_is_refused(name):
+    with pytest.raises(ClusterError, match=r"no name|cannot be written|outside"):
+        judged(Worker(), "{}", {"before": b"", name: b""}, 5.0)
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused():
+    with pytest.raises(ClusterError, match="no name"):
+        judged(Worker(), "{}", {"a": b"", "a/b": b""}, 5.0)

@@ -6,8 +6,11 @@ The timeouts of httpx are for one read each: an endpoint that sends a byte now a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpcore2 as httpcore
 import httpx2 as httpx
@@ -72,17 +75,100 @@ class _Backend(httpcore.NetworkBackend):
         self._backend.sleep(seconds)
 
 
-def bound(client: httpx.Client, bounds: Bounds) -> None:
-    """Have all that a client reads counted, also through a proxy; what comes packed is refused, for it could unpack to
-    anything.
+@runtime_checkable
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, stream: Iterable[bytes]) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _named_as_httpx():
+            yield from self._stream
+
+    def close(self) -> None:
+        if isinstance(self._stream, _Closable):
+            self._stream.close()
+
+
+class _Transport(httpx.BaseTransport):
+    """What httpx's own transport does, over connections that are counted."""
+
+    def __init__(self, connections: httpcore.ConnectionPool) -> None:
+        self._connections = connections
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url = request.url
+        asked = httpcore.Request(
+            method=request.method,
+            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _named_as_httpx():
+            answer = self._connections.handle_request(asked)
+        assert isinstance(answer.stream, Iterable)
+        return httpx.Response(
+            answer.status, headers=answer.headers, stream=_Body(answer.stream), extensions=answer.extensions
+        )
+
+    def close(self) -> None:
+        self._connections.close()
+
+
+def bounded_client(address: str, bounds: Bounds, *, trust_env: bool) -> httpx.Client:
+    """A client for one address of which all that it reads is counted, also through the environment's proxy.
+
+    No redirect is followed, and what comes packed is refused, for it could unpack to anything. Raises
+    `httpx.UnsupportedProtocol` for a proxy that is none of HTTP.
     """
-    transports: Iterable[Any] = (client._transport, *client._mounts.values())  # noqa: SLF001 - httpx offers no other way
-    for transport in transports:
-        if transport is not None:
-            pool = transport._pool  # noqa: SLF001
-            pool._network_backend = _Backend(pool._network_backend, bounds)  # noqa: SLF001
-    client.headers["Accept-Encoding"] = "identity"
-    client.event_hooks = {"response": [_refuse_packed]}
+    parts = urlsplit(address)
+    backend = _Backend(httpcore.SyncBackend(), bounds)
+    secure = httpx.create_ssl_context(trust_env=trust_env)
+    proxy = _proxy(parts.scheme, parts.hostname or "") if trust_env else None
+    connections: httpcore.ConnectionPool
+    if proxy is None:
+        connections = httpcore.ConnectionPool(ssl_context=secure, network_backend=backend)
+    else:
+        at = proxy.url
+        connections = httpcore.HTTPProxy(
+            httpcore.URL(scheme=at.raw_scheme, host=at.raw_host, port=at.port, target=at.raw_path),
+            proxy_auth=proxy.raw_auth,
+            ssl_context=secure,
+            network_backend=backend,
+        )
+    return httpx.Client(
+        transport=_Transport(connections),
+        follow_redirects=False,
+        trust_env=trust_env,
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [_refuse_packed]},
+    )
+
+
+def _proxy(scheme: str, host: str) -> httpx.Proxy | None:
+    """The environment's proxy for a host; None where it is asked directly."""
+    named = getproxies()
+    address = named.get(scheme) or named.get("all")
+    if not address or proxy_bypass(host):
+        return None
+    proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
+    if proxy.url.scheme not in ("http", "https"):
+        raise httpx.UnsupportedProtocol(f"the proxy {proxy.url.scheme}:// of the environment is none of HTTP")
+    return proxy
+
+
+@contextmanager
+def _named_as_httpx() -> Iterator[None]:
+    """Errors under httpx's names, which are those of httpcore."""
+    try:
+        yield
+    except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError,
+            httpcore.UnsupportedProtocol) as error:  # fmt: skip
+        raise getattr(httpx, type(error).__name__, httpx.TransportError)(str(error)) from error
 
 
 def _refuse_packed(response: httpx.Response) -> None:

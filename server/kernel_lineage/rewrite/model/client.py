@@ -188,12 +188,15 @@ class _Dialect:
 
 
 def _client(settings: ModelSettings, bounds: Bounds) -> OpenAI:
-    from openai import DefaultHttpxClient, OpenAI
+    from httpx2 import UnsupportedProtocol
+    from openai import OpenAI
 
-    from kernel_lineage.rewrite.model.bounded import bound
+    from kernel_lineage.rewrite.model.bounded import bounded_client
 
-    http_client = DefaultHttpxClient(follow_redirects=False, trust_env=not settings.loopback)
-    bound(http_client, bounds)
+    try:
+        http_client = bounded_client(settings.base_url, bounds, trust_env=not settings.loopback)
+    except UnsupportedProtocol as error:
+        raise ModelError("connection", f"{error}; name one of HTTP, or none. Nothing was sent.") from error
     return OpenAI(
         base_url=settings.base_url,
         api_key=settings.api_key or "none",
