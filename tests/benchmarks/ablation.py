@@ -172,8 +172,8 @@ def table(found: list[dict[str, Any]]) -> str:
     }
     kernels = len({(r["repository"], r["kernel"]) for r in built})
     head = (
-        f"{len(built)} mutants that build, of {kernels} kernels of {len(names)} public repositories, drawn by a hash, on "
-        "the emulated device: share that is rejected, let through only under a condition, or told to be in no image."
+        f"{len(built)} mutants that build, of {kernels} kernels of {len(names)} public repositories, drawn by a hash, "
+        "on the emulated device: share that is rejected, let through only under a condition, or told to be in no image."
     )
     lines = ["# Ablation", "", head, "", f"| repository | mutants | {' | '.join(columns)} |"]
     lines.append(f"|{'---|' * (len(columns) + 2)}")

@@ -56,9 +56,9 @@ class Uncompiled:
     """Changed lines that no image holds, with what decides on them."""
 
     added: tuple[int, ...]
-    """Of the candidate."""
+    """Lines of the candidate."""
     removed: tuple[int, ...]
-    """Of the baseline."""
+    """Lines of the baseline."""
     constants: Mapping[str, Constant]
     """The values that the launches have."""
     alone: bool

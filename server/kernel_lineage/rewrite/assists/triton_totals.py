@@ -36,7 +36,7 @@ class Total:
     what: ast.expr
     """The tile that `taken` is, or combines."""
     shape: str
-    """Of the tile whose places are kept apart: `(ROWS, WIDTH)`."""
+    """The shape of the tile whose places are kept apart: `(ROWS, WIDTH)`."""
     dtype: str
     along: str
     """By what the tile is combined in the end: `, axis=0`, or "" for all of it."""
