@@ -81,11 +81,11 @@ def steps(folder: Path, body: str, **rest: str):
          "plain", LaunchSpec(("ceil_div(N * C, 64)",), ("64",)), (*OUT_X, Value("N * C", "int32"))),
         (("dim3 g(N, (C + WARP - 1) / WARP); block_size = 2 * WARP; size_t smem = block_size / WARP * sizeof(float);\n"
          "plain<<<g, dim3(WARP, 2), smem>>>(out, x, C);"),
-         "plain", LaunchSpec(("N", "(C + 32 - 1) // 32"), ("32", "2"), "2 * 32 // 32 * 4"), (*OUT_X, "C")),
+         "plain", LaunchSpec(("N", "ceil_div(C, 32)"), ("32", "2"), "8"), (*OUT_X, "C")),
         ("inner(out, x, N * C);",
          "plain", LaunchSpec(("ceil_div(N * C, 64)",), ("64",)), (*OUT_X, Value("N * C", "int32"))),
         ("float* half = out + N; plain<<<1, 64>>>(half + C, (const float*)x, 8);",
-         "plain", LaunchSpec(("1",), ("64",)), (Pointer("out", "(N + (C)) * 4"), "x", Value("8", "int32"))),
+         "plain", LaunchSpec(("1",), ("64",)), (Pointer("out", "(N + C) * 4"), "x", Value("8", "int32"))),
         (("auto status = cudaFuncSetAttribute(plain, cudaFuncAttributeMaxDynamicSharedMemorySize, 9);\n"
          "if (status == cudaSuccess) { plain<<<1, 64>>>(out, x, C); } else { plain<<<2, 64>>>(out, x, C); }"),
          "plain", LaunchSpec(("1",), ("64",)), (*OUT_X, "C")),
@@ -106,7 +106,7 @@ def test_memsets_and_allocations_are_steps_and_scratch(tmp_path):
         "cudaMemset(sums, 0, N * sizeof(float)); add<<<1, 32>>>(sums, x, C); cudaFree(sums);"
     )
     program = program_from_file(launcher(tmp_path, body), "launch", workload())
-    assert program.scratch == (Scratch("sums_0", "float32", ("(N * 4) // 4",)),)
+    assert program.scratch == (Scratch("sums_0", "float32", ("N",)),)
     assert program.steps[0] == MemsetStep("sums_0", 0, "N * 4", "0")
     assert program.steps[1].arguments == ("sums_0", "x", "C")
 
@@ -131,20 +131,23 @@ def test_two_launchers_are_judged_against_each_other(tmp_path):
     [
         (
             "for (int i = 0; i < C; i++) {\n plain<<<1, 64>>>(out, x, i); }",
-            "line 14: a for statement around a launch",
+            "line 14: a loop of more than 64 rounds cannot be followed",
         ),
         (
             "if (C % 64 == 0) {\n plain<<<1, 64>>>(out, x, C); }",
-            "line 14: `(C % 64 == 0)` is true for some shapes",
+            "line 14: `C % 64 == 0`, which is not the same for all shapes",
         ),
         (
             "int g = occupancy(C);\nplain<<<g, 64>>>(out, x, C);",
-            "line 15: `g` cannot be read: `g`, which is given",
+            "line 15: `occupancy()` cannot be followed",
         ),
-        ("switch (C) { case 64: plain<<<1, 64>>>(out, x, C); }", "goes different ways for different shapes"),
-        ("plain<<<1, 64>>>(nullptr, x, C);", "`nullptr` cannot be read"),
-        ("library(out);\nplain<<<1, 64>>>(out, x, C);", "line 14: the call of `library` is not followed"),
-        ("float* t;\nplain<<<1, 64>>>(t, x, C);", "`t` points to nothing"),
+        (
+            "switch (C) { case 64: plain<<<1, 64>>>(out, x, C); }",
+            "line 14: `C`, which is not the same for all shapes, cannot be followed",
+        ),
+        ("plain<<<1, 64>>>(nullptr, x, C);", "`nullptr`, which points to nothing that is allocated here"),
+        ("library(out);\nplain<<<1, 64>>>(out, x, C);", "line 14: `library()` cannot be followed"),
+        ("float* t;\nplain<<<1, 64>>>(t, x, C);", "`t`, which points to nothing that is allocated here"),
         ("return;\nplain<<<1, 64>>>(out, x, C);", "launches no kernel"),
         ("int y = 1;", "launches no kernel of this file"),
     ],

@@ -77,8 +77,8 @@ def test_mutants_of_all_its_kernels_are_tried(state: State) -> None:
 @pytest.mark.parametrize(
     ("gone", "there", "why"),
     [
-        ("dim3 grid(N);", "dim3 grid(blocks(N));", "`blocks(N)` cannot be read"),
-        ("sums_of(sums, x,", "library_sums(sums, x,", "the call of `library_sums` is not followed"),
+        ("dim3 grid(N);", "dim3 grid(blocks(N));", "`blocks()` cannot be followed"),
+        ("sums_of(sums, x,", "library_sums(sums, x,", "`library_sums()` cannot be followed"),
     ],
 )
 def test_statements_that_cannot_be_followed_are_missing(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kernel_lineage.kernels.cuda_constants import whole_numbers_in
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.preprocessed import active_text
-from kernel_lineage.workloads.type_sizes import alias_sizes, struct_constants
 
 
 def block_threads(launch: Launch) -> int | None:
@@ -21,11 +19,6 @@ def block_threads(launch: Launch) -> int | None:
 
 
 def constants_of(kernel: Kernel) -> dict[str, str]:
-    """Macros and constants of the kernel's file, by name; a name that is given two meanings is left out.
-
-    A struct's constants are among them, `x128::size` as `x128size`, and bytes of aliases, `sizeof_floatX`.
-    """
+    """Macros and constants of the kernel's file, by name; a name that is given two meanings is left out."""
     data = kernel.source.data if kernel.source else kernel.text.encode()
-    known = {name: constant.value for name, constant in whole_numbers_in(data).items()}
-    active = active_text(data.decode("utf-8", "replace"))
-    return {**alias_sizes(active), **struct_constants(active), **known}
+    return {name: constant.value for name, constant in whole_numbers_in(data).items()}

@@ -10,7 +10,7 @@ from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.naming import kernel_as_written
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
-from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
+from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError
 
 _MOST_SOURCES = 24
@@ -60,8 +60,8 @@ def kernel_in(source: SourceFile, name: str, called: str) -> Kernel:
 
 def target_in(source: SourceFile, name: str, called: str) -> Target:
     """The kernel of that name, or the host function that launches some. Raises `ProgramError` as `kernel_in` does."""
-    if source.kernel(name) is None and source.language is Language.CUDA and name in host_functions(source):
-        launched = launched_kernels(source, name)
+    if source.kernel(name) is None and source.language is Language.CUDA:
+        launched = unit_of(source.data.decode("utf-8", "replace")).launched_by(name)
         if launched:
             return Launcher(name, tuple(k for k in source.kernels if k.name in launched), source)
     return kernel_in(source, name, called)

@@ -1,4 +1,4 @@
-"""Launch expressions of a file, in C++ or Python, as the workload's small language over dims and constants."""
+"""Launch expressions of a Triton file as the workload's small language over dims and constants."""
 
 from __future__ import annotations
 
@@ -12,25 +12,11 @@ from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
-from kernel_lineage.code.types import type_bytes
-from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.kernels.source import Kernel, Launch
 
 _DEPTH = 12
 _SHIFTS = range(64)
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
-BLOCK_SIZES = frozenset(
-    {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
-)
-"""Parameters of launchers by which a caller chooses the block; the workload's block says what it chooses."""
-_CAST = re.compile(
-    r"\(\s*(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long long|long|int64_t|uint32_t|int32_t|"
-    r"float|double|dim3)\s*\)|"
-    r"\bstatic_cast\s*<[^<>]*>"
-)
-_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)")
-_TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
-
-
 _MADE_AS_IT_IS = re.compile(r"torch\.\w+\(|\w+(?:\.contiguous\(\)|\.new_\w+\(.*|\.clone\(\))$", re.DOTALL)
 """Definitions of tensors that have the shape of their buffer."""
 
@@ -48,7 +34,6 @@ class _Names:
     tensors: Mapping[str, tuple[str, ...]]
     """Host name of a tensor → its extents."""
     definitions: Mapping[str, str]
-    language: Language
 
 
 def read_launch(kernel: Kernel, workload: Workload, order: Sequence[str]) -> LaunchSpec | None:
@@ -121,7 +106,7 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
     for dim in workload.dims:
         if dim not in direct and dim not in settled and dim not in launch.unsettled:
             direct[dim] = dim
-    return _Names(direct, tensors, settled, kernel.language)
+    return _Names(direct, tensors, settled)
 
 
 def _keeps_its_shape(host: str, launch: Launch) -> bool:
@@ -151,43 +136,18 @@ def _option(launch: Launch, name: str, names: _Names, default: int, unread: int)
 
 
 def _expression(written: str, names: _Names, known: frozenset[str] | set[str] = frozenset()) -> str:
-    text = written if names.language is Language.TRITON else from_cpp(written)
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(written.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
         raise NotExpressible(written) from error
     return ast.unparse(_Translate(names, known, _DEPTH).visit(tree))
 
 
-def host_expression(written: str, values: Mapping[str, str], constants: Mapping[str, str]) -> str:
-    """A C++ expression over names with values, which are expressions of the workload, and a file's constants.
+class _Translate(ast.NodeTransformer):
+    """Arithmetic of the host, with its names, in the workload's language. Raises `NotExpressible` for anything else."""
 
-    Raises `NotExpressible`.
-    """
-    return _expression(written, _Names(values, {}, constants, Language.CUDA))
-
-
-def from_cpp(written: str) -> str:
-    """C++ arithmetic in Python's spelling: whole-number division, logic, the conditional operator."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", written, flags=re.DOTALL)
-    text = _SIZEOF.sub(lambda m: str(type_bytes(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
-    text = _CAST.sub("", text)
-    text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
-    text = re.sub(r"(?<=\d\.)[fF]\b|(?<=\.\d)[fF]\b", "", text)
-    text = re.sub(r"\bstd\s*::\s*|::", "", text)
-    text = re.sub(r"(?<!/)/(?!/)", "//", text)
-    text = text.replace("&&", " and ").replace("||", " or ")
-    text = re.sub(r"!(?!=)", " not ", text)
-    if match := _TERNARY.match(text):
-        text = f"({match[2]}) if ({match[1]}) else ({match[3]})"
-    return " ".join(text.split())
-
-
-class HostExpression(ast.NodeTransformer):
-    """Arithmetic of the host in the workload's language. Raises `NotExpressible` for anything else.
-
-    What names stand for is told by `visit_Name` of a subclass.
-    """
+    def __init__(self, names: _Names, known: frozenset[str] | set[str], depth: int) -> None:
+        self._names, self._known, self._depth = names, known, depth
 
     def visit(self, node: ast.AST) -> ast.AST:
         handler: Callable[[ast.AST], ast.AST] | None = getattr(self, f"visit_{type(node).__name__}", None)
@@ -237,6 +197,11 @@ class HostExpression(ast.NodeTransformer):
         if node.keywords:
             raise NotExpressible(ast.unparse(node))
         function = node.func
+        if (
+            isinstance(function, ast.Attribute)
+            and (extent := self._of_tensor(function, node.args)) is not None
+        ):
+            return extent
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         lowered = name.lower()
         if lowered in _CEIL_DIV:
@@ -255,13 +220,6 @@ class HostExpression(ast.NodeTransformer):
             raise NotExpressible(ast.unparse(node))
         return ast.Call(ast.Name(name.lower(), ast.Load()), [self.visit(a) for a in node.args], [])  # type: ignore[misc]
 
-
-class _Translate(HostExpression):
-    """Host names to the workload's names."""
-
-    def __init__(self, names: _Names, known: frozenset[str] | set[str], depth: int) -> None:
-        self._names, self._known, self._depth = names, known, depth
-
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self._known:
             return node
@@ -270,19 +228,11 @@ class _Translate(HostExpression):
         defined = self._names.definitions.get(node.id)
         if defined is None or self._depth == 0:
             raise NotExpressible(node.id)
-        text = defined if self._names.language is Language.TRITON else from_cpp(defined)
         try:
-            tree = ast.parse(text.strip(), mode="eval").body
+            tree = ast.parse(defined.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:
             raise NotExpressible(node.id) from error
         return _Translate(self._names, self._known, self._depth - 1).visit(tree)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Attribute) and not node.keywords:
-            extent = self._of_tensor(node.func, node.args)
-            if extent is not None:
-                return extent
-        return super().visit_Call(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         index = node.slice

@@ -15,13 +15,11 @@ from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
-from kernel_lineage.workloads.constants import constants_of
 from kernel_lineage.workloads.following.launch_site import followed_launch
+from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
-from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
 from kernel_lineage.workloads.host_launchers import read_host_function
-from kernel_lineage.workloads.host_names import Unreadable
 from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
 from kernel_lineage.workloads.switches import switches_for
@@ -73,8 +71,10 @@ def program_from_file(
         return _sequence(source, path, kernel_name, workload, root, name)
     kernel = kernel_as_written(source, kernel_name)
     kernel_name = kernel.name if kernel is not None else kernel_name
-    if kernel is None and kernel_name in host_functions(source):
-        return _launched(source, path, kernel_name, workload, root, name or path.name)
+    if kernel is None and language is Language.CUDA:
+        own = unit_of(source.data.decode("utf-8", "replace"))
+        if kernel_name in own.functions:
+            return _launched(source, own, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
         raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
@@ -169,16 +169,26 @@ def _sequence(
 
 
 def _launched(
-    source: SourceFile, path: Path, function: str, workload: Workload, root: Path | None, label: str
+    source: SourceFile,
+    own: Unit,
+    path: Path,
+    function: str,
+    workload: Workload,
+    root: Path | None,
+    label: str,
 ) -> Program:
-    """The program of a host function: what it launches, as its statements say."""
-    kernels = launched_kernels(source, function)
+    """The program of a host function: what it launches, as its statements say. `own` is the file without headers."""
+    launched = own.launched_by(function)
+    kernels = tuple(k.name for k in source.kernels if k.name in launched)
     if not kernels:
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
-    text, lacking = device_code(source, kernels, path, root or _repository(path), ())
-    constants = constants_of(replace(source.kernels[0], source=None, text=text))
+    root = root or _repository(path)
+    text, lacking = device_code(source, kernels, path, root, ())
+    unit = _host_code(path, root, source.data)
+    # A function that the file's own options leave out is one of another build.
+    unit = unit if function in unit.functions else unit_of(with_headers(path, root, source.data))
     try:
-        read_steps = read_host_function(source, function, workload, constants)
+        read_steps = read_host_function(source, unit, own, function, workload)
     except Unreadable as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
     return Program(

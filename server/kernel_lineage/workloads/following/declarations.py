@@ -12,6 +12,7 @@ from kernel_lineage.workloads.following.calls import Calls, dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
 from kernel_lineage.workloads.following.unit import (
     HostParameter,
@@ -30,7 +31,6 @@ from kernel_lineage.workloads.following.values import (
     plain,
     times,
 )
-from kernel_lineage.workloads.launch_expressions import BLOCK_SIZES
 
 _USUAL: tuple[tuple[str, float], ...] = (
     ("eps", 1e-5), ("seed", 1234), ("dropout", 0.1), ("beta1", 0.9), ("beta2", 0.999), ("lr", 1e-3),

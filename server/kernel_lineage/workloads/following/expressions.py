@@ -7,6 +7,7 @@ from abc import abstractmethod
 
 from tree_sitter import Node
 
+from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -96,6 +97,10 @@ class Expressions:
             raise NotFollowed(f"`{text_of(node)}`")
         result: Value = method(node, names)
         return result
+
+    def decided(self, number: Number) -> Plain:
+        """What a number is at the sizes that are taken, where the text has to be one of several."""
+        return number.value
 
     def either(self, node: Node | None, names: Names) -> Value:
         """The same; an opaque value where it cannot be followed."""
@@ -258,7 +263,7 @@ class Expressions:
                 continue
             value = self.either(child.named_child(0) if child.type == "type_descriptor" else child, names)
             if isinstance(value, Number):
-                known = value.value
+                known = self.decided(value)
                 found.append(("true" if known else "false") if isinstance(known, bool) else str(known))
                 if not value.is_constant:
                     self.sizes.say(
@@ -351,7 +356,7 @@ class Expressions:
         if isinstance(then, Number) and isinstance(otherwise, Number):
             taken = then if test.value else otherwise
             return made(taken.value, f"({then.text} if {test.text} else {otherwise.text})")
-        return self.value(sides[0 if test.value else 1], names)
+        return self.value(sides[0 if self.decided(test) else 1], names)
 
     def _initializer_list(self, node: Node, names: Names) -> Value:
         return [self.either(c, names) for c in node.named_children if c.type != "comment"]

@@ -72,27 +72,31 @@ class Launches(Declarations):
     passes = 0
     """Launches that are passed over."""
 
+    def is_wanted(self, _kernel: str, /) -> bool:
+        """Whether a launch of this kernel is looked for."""
+        return _kernel == self.kernel
+
     def _reached(
         self,
+        callee: KernelName,
         grid: tuple[Value, ...],
         block: tuple[Value, ...],
         shared: Value,
         arguments: tuple[Given, ...],
-        template: tuple[str, ...] = (),
     ) -> Value:
         if self.passes:
             self.passes -= 1
             return plain(0)
-        raise Reached(Launched(grid, block, shared, arguments, template, tuple(self.frames)))
+        raise Reached(Launched(grid, block, shared, arguments, callee.template, tuple(self.frames)))
 
     def entered(self, function: HostCode, names: Names) -> None:
         if function.name == self.kernel and self.kernel not in self.unit.kernels:
             one = (plain(1),)
             given = (Given(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters)
-            self._reached(one, one, plain(0), tuple(given))
+            self._reached(KernelName(self.kernel), one, one, plain(0), tuple(given))
 
     def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
-        if callee.name != self.kernel:
+        if not self.is_wanted(callee.name):
             for argument in arguments_of(node.child_by_field_name("arguments")):
                 note_write(self.either(argument, names))
             return plain(0)
@@ -104,7 +108,7 @@ class Launches(Declarations):
         shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
         listed = node.child_by_field_name("arguments")
         given = tuple(Given(self._given(n, names), text_of(n)) for n in arguments_of(listed))
-        return self._reached(grid, block, shared, given, callee.template)
+        return self._reached(callee, grid, block, shared, given)
 
     def _given(self, node: Node, names: Names) -> Value:
         """An argument; of one that cannot be followed what the function around the launch allocates for it."""
@@ -141,7 +145,7 @@ class Launches(Declarations):
 
     def launched_by_function(self, name: str, given: list[Value], node: Node) -> bool:
         if name in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and len(given) >= 4:
-            if not isinstance(given[0], KernelName) or given[0].name != self.kernel:
+            if not isinstance(given[0], KernelName) or not self.is_wanted(given[0].name):
                 return True
             listed = given[3]
             values = listed if isinstance(listed, list) else []
@@ -150,13 +154,13 @@ class Launches(Declarations):
             )
             shared = given[4] if len(given) > 4 else plain(0)
             grid, block = (self._extents(v, text_of(node)) for v in given[1:3])
-            self._reached(grid, block, shared, arguments, given[0].template)
+            self._reached(given[0], grid, block, shared, arguments)
             return True
         if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and len(given) >= 2:
             config, callee = _at(given[0]), given[1]
             if (
                 not isinstance(callee, KernelName)
-                or callee.name != self.kernel
+                or not self.is_wanted(callee.name)
                 or not isinstance(config, Record)
             ):
                 return True
@@ -170,7 +174,7 @@ class Launches(Declarations):
                 self._extents(config.fields.get(f, Opaque(f"`{f}`")), f) for f in ("gridDim", "blockDim")
             )
             shared = config.fields.get("dynamicSmemBytes", plain(0))
-            self._reached(grid, block, shared, arguments, callee.template)
+            self._reached(callee, grid, block, shared, arguments)
             return True
         return False
 

@@ -43,7 +43,7 @@ class Places(Members):
             if len(numbers) > 1 and index is not None and text_of(index) in self.going:
                 list_name = text_of(node.child_by_field_name("argument"))
                 return self.sizes.of_list(list_name, numbers, self.function)
-            at = self.number(index, names).value
+            at = self.decided(self.number(index, names))
             if not base:
                 raise NotFollowed(f"`{text_of(node)}`")
             return base[int(at)] if -len(base) <= at < len(base) else base[-1]

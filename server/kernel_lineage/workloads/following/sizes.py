@@ -15,6 +15,10 @@ from kernel_lineage.workloads.following.unit import HostCode
 from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, made, plain, product
 
 MULTIPROCESSORS = "multiProcessorCount"
+BLOCK_SIZES = frozenset(
+    {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
+)
+"""Parameters of launchers by which a caller chooses the block; the workload's block says what it chooses."""
 _ASKED = re.compile(
     r"\b(\w+)\s*\.\s*(?:size|stride)\s*\(\s*(-?\d+)\s*\)"
     r"|\b(\w+)\s*\.\s*sizes\s*\(\s*\)\s*\[\s*(\d+)\s*\]"

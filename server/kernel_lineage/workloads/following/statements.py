@@ -40,7 +40,7 @@ _STEPS = 20_000
 _ROUNDS = 64
 
 
-class _Left(Exception):  # noqa: N818
+class Left(Exception):  # noqa: N818
     """A loop or a switch is left, or its next round is begun."""
 
 
@@ -52,7 +52,7 @@ class Follower(Launches):
     ) -> None:
         super().__init__(unit, sizes)
         self.kernel, self.leading, self.passes = kernel, leading, passes
-        self.steps = 0
+        self.statements = 0
 
     def follow(self, entry: HostCode, taken: Mapping[str, Value] | None = None) -> Launched | None:
         """The first launch that a function comes to; None where it comes to none."""
@@ -70,28 +70,28 @@ class Follower(Launches):
             self.run(entry.body, names)
         except Reached as reached:
             return reached.launch
-        except (Returned, _Left, RecursionError, NotFollowed):
+        except (Returned, Left, RecursionError, NotFollowed):
             return None
         return None
 
     def run(self, node: Node, names: Names) -> None:
-        self.steps += 1
-        if self.steps > _STEPS:
+        try:
+            self.do(node, names)
+        except NotFollowed:
+            if self.statements > _STEPS:
+                raise
+
+    def do(self, node: Node, names: Names) -> None:
+        """What a statement does. Raises `NotFollowed`."""
+        self.statements += 1
+        if self.statements > _STEPS:
             raise NotFollowed("more statements than are followed")
         method = getattr(self, f"_do_{node.type}", None)
-        try:
-            if method is not None:
-                method(node, names)
-            elif node.type.startswith("preproc_") or node.type in (
-                "ERROR",
-                "labeled_statement",
-                "try_statement",
-            ):
-                for child in node.named_children:
-                    self.run(child, names)
-        except NotFollowed:
-            if self.steps > _STEPS:
-                raise
+        if method is not None:
+            method(node, names)
+        elif node.type.startswith("preproc_") or node.type in ("ERROR", "labeled_statement", "try_statement"):
+            for child in node.named_children:
+                self.run(child, names)
 
     def _do_compound_statement(self, node: Node, names: Names) -> None:
         inner = Names(names)
@@ -108,7 +108,7 @@ class Follower(Launches):
         )
 
     def _do_break_statement(self, _node: Node, _names: Names) -> None:
-        raise _Left
+        raise Left
 
     _do_continue_statement = _do_break_statement
 
@@ -247,7 +247,7 @@ class Follower(Launches):
         try:
             if body is not None:
                 self.run(body, names)
-        except _Left:
+        except Left:
             return False
         return True
 
@@ -284,10 +284,11 @@ class Follower(Launches):
         return None
 
     def _do_switch_statement(self, node: Node, names: Names) -> None:
-        value = self.either(node.child_by_field_name("condition"), names)
+        value = self.branches_on(node.child_by_field_name("condition"), names)
         body = node.child_by_field_name("body")
         cases = list(_cases(body)) if body is not None else []
         chosen = next((c for c in cases if self._is_case(c, value, names)), None)
+        chosen = chosen or next((c for c in cases if _is_default(c)), None)
         leading = [c for c in cases if self._leads(c)]
         if leading and (chosen is None or chosen not in leading):
             chosen = leading[0] if chosen is None or not _falls_to(cases, chosen, leading) else chosen
@@ -297,13 +298,17 @@ class Follower(Launches):
                 for child in case.named_children if case.type == "case_statement" else (case,):
                     if label is None or child.id != label.id:
                         self.run(child, names)
-            except _Left:
+            except Left:
                 return
+
+    def branches_on(self, node: Node | None, names: Names) -> Value:
+        """The value by which a switch goes one of its ways."""
+        return self.either(node, names)
 
     def _is_case(self, case: Node, value: Value, names: Names) -> bool:
         label = case.child_by_field_name("value")
         if label is None:
-            return case.type == "case_statement"
+            return False
         found = self.either(label, names)
         if isinstance(found, Number) and isinstance(value, Number):
             return found.value == value.value
@@ -319,6 +324,10 @@ def _cases(node: Node) -> Iterator[Node]:
             yield from _cases(child)
         else:
             yield child
+
+
+def _is_default(case: Node) -> bool:
+    return case.type == "case_statement" and case.child_by_field_name("value") is None
 
 
 def _leaves(node: Node) -> bool:

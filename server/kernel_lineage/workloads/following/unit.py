@@ -99,6 +99,18 @@ class Unit:
             found |= more
         return frozenset(found)
 
+    def launched_by(self, function: str) -> frozenset[str]:
+        """The kernels that a function of the host launches, itself or by functions and macros that it names."""
+        found: set[str] = set()
+        waiting = {function}
+        while waiting:
+            found |= waiting
+            codes = [f for n in waiting for f in self.functions.get(n, ()) if f.of_host]
+            macros = [self.macros[n].body for n in waiting if n in self.macros]
+            inner = [*(f.words for f in codes), *map(_BLOCK_NAMES.findall, macros)]
+            waiting = {word for words in inner for word in words} - found
+        return self.kernels & found if function in self.functions else frozenset()
+
     def gives_address(self, name: str, is_field: bool) -> bool:
         """Whether some statement gives a variable, or a field of that name, an address: it is not null on all ways."""
         if (name, is_field) not in self._addresses:

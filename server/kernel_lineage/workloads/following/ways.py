@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_lineage.workloads.following.launches import Launched
-from kernel_lineage.workloads.following.sizes import MULTIPROCESSORS, Sizes, asked_of_tensors, root_of
+from kernel_lineage.workloads.following.sizes import (
+    BLOCK_SIZES,
+    MULTIPROCESSORS,
+    Sizes,
+    asked_of_tensors,
+    root_of,
+)
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import HostCode, Unit
 from kernel_lineage.workloads.following.values import Number
-from kernel_lineage.workloads.launch_expressions import BLOCK_SIZES
 from kernel_lineage.workloads.promises import fitted_sizes
 
 _ROUNDS = 4
