@@ -34,6 +34,7 @@ _WITHOUT_EFFECT = re.compile(
 )
 """Calls that change no memory of the device."""
 _RUNTIME = re.compile(r"(?:cuda|cu|cublas|cudnn|hip|nccl)[A-Z]\w*")
+_PRINTS = re.compile(r"(?:std\s*::\s*)?(?:cout|cerr|clog)\s*<<")
 _LEAVES = frozenset({"return", "break", "continue", "goto"})
 
 
@@ -145,6 +146,10 @@ class Sequence(Follower):
         if isinstance(test, Pointer):
             return test.buffer is not None
         raise NotFollowed(f"`{text_of(condition)}`")
+
+    def _do_expression_statement(self, node: Node, names: Names) -> None:
+        if not _PRINTS.match(text_of(node)):
+            super()._do_expression_statement(node, names)
 
     def _do_if_statement(self, node: Node, names: Names) -> None:
         sides = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
