@@ -1,338 +1,191 @@
-"""The host functions of a torch extension (`load_inline`), worked out without running them: buffers and launches."""
+"""The host functions of a torch extension (`load_inline`), followed without running them: buffers and launches."""
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tree_sitter import Node
 
 from kernel_gate.program import LaunchSpec, Program
 from kernel_lineage.auditing.emulation import Emulation, Scalar
-from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError, Tensor, dtype_of
+from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError
+from kernel_lineage.auditing.tensors import Tensor as Held
 from kernel_lineage.auditing.torch_values import Torch
-from kernel_lineage.code.types import DTYPES, type_bytes
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.host_functions import host_functions, line_of, parameters_of, text_of
-
-_SAFE_TO_SKIP = re.compile(
-    r"^(TORCH_CHECK|CHECK\w*|C10_CUDA\w*|AT_CUDA\w*|TORCH_INTERNAL\w*|assert|"
-    r"cuda(Get|Peek|Device|Stream|Func)\w*)$"
+from kernel_lineage.workloads.following.launches import Given
+from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.sequence import Sequence as HostSequence
+from kernel_lineage.workloads.following.sequence import Unreadable
+from kernel_lineage.workloads.following.tensors import OPTIONS
+from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
+from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    KernelName,
+    NotFollowed,
+    Number,
+    Pointer,
+    Record,
+    Tensor,
+    Text,
+    TypeName,
+    Value,
+    plain,
 )
-_NOT_READ = re.compile(r"cudaError_t|cudaStream_t|Guard\b|cudaDeviceProp|getCurrentCUDAStream")
-_WHOLE = re.compile(r"\b(int|int32_t|int64_t|size_t|long|unsigned|uint32_t|uint64_t)\b")
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt, ">": operator.gt, "<=": operator.le,
-    ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "<<": operator.lshift, ">>": operator.rshift,
-    "&": operator.and_, "|": operator.or_, "&&": lambda a, b: bool(a) and bool(b),
-    "||": lambda a, b: bool(a) or bool(b),
-}  # fmt: skip
+from kernel_lineage.workloads.preprocessed import active_text
+
+_CPP = {dtype: name for name in SCALAR_KINDS.values() if (dtype := dtype_of(name)) is not None}
+"""Element type → C++."""
+_OF_SHAPE = frozenset(
+    {"size", "sizes", "numel", "dim", "ndimension", "element_size", "itemsize", "scalar_type", "dtype", "type",
+     "options", "data_ptr", "mutable_data_ptr", "const_data_ptr", "is_cuda", "defined", "has_value"}
+)  # fmt: skip
+"""Methods of tensors for which their shapes and types are enough."""
+_OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
-class _Returned(Exception):  # noqa: N818 - control flow
-    def __init__(self, value: Any) -> None:
-        self.value = value
+@dataclass(slots=True, eq=False)
+class _Array(Tensor):
+    """A tensor with its values."""
+
+    held: Held | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Dim3:
-    extents: tuple[int, ...]
+def call_host_function(
+    source: str, name: str, arguments: Sequence[Any], torch: Torch, emulation: Emulation, label: str
+) -> Any:
+    """What a host function of an extension gives. Its launches run on `emulation`.
+
+    Raises `NotEvaluableError`, and `KernelFault` from its launches.
+    """
+    unit = unit_of(active_text(source))
+    function = next((f for f in unit.functions.get(name, ()) if f.of_host), None)
+    if function is None:
+        raise NotEvaluableError(f"the extension has no function {name}")
+    names = [p.name for p in function.parameters]
+    if len(names) != len(arguments):
+        raise NotEvaluableError(f"{name} takes {len(names)} arguments, and is given {len(arguments)}")
+    calls = _Calls(source, torch, emulation, label)
+    try:
+        given = dict(zip(names, map(calls.value_of, arguments), strict=True))
+        return calls.python_of(calls.to_end(function, given))
+    except Unreadable as error:
+        raise NotEvaluableError(f"host code of the extension, {error}") from error
+    except NotFollowed as error:
+        raise NotEvaluableError(f"{name} gives or takes {error}") from error
 
 
-@dataclass
-class HostFunctions:
-    """The host functions of one source. Launches run on `emulation`."""
+class _Calls(HostSequence):
+    """Follows the host functions of one source with tensors at hand; each launch runs when it is reached."""
 
-    source: str
-    torch: Torch
-    emulation: Emulation
-    label: str = ""
+    def __init__(self, source: str, torch: Torch, emulation: Emulation, label: str) -> None:
+        super().__init__(unit_of(active_text(source)), unit_of(source))
+        self._source = read(source.encode(), Language.CUDA)
+        self._torch, self._emulation, self._label = torch, emulation, label
 
-    def __post_init__(self) -> None:
-        self._file = read(self.source.encode(), Language.CUDA)
-        self._functions = host_functions(self._file)
-        self._types: dict[str, str] = {}
+    def value_of(self, held: Any) -> Value:
+        """A value of Python as the host has it. Raises `NotFollowed`."""
+        if isinstance(held, Held):
+            shape = dict(enumerate(map(plain, held.shape)))
+            return _Array(Buffer(""), shape, len(shape), _CPP.get(held.dtype, held.dtype), held)
+        if isinstance(held, bool | int | float | np.number):
+            return plain(held.item() if isinstance(held, np.number) else held)
+        if isinstance(held, DTypeName):
+            return TypeName(_CPP.get(held.name, held.name))
+        if isinstance(held, list | tuple):
+            return [self.value_of(h) for h in held]
+        if isinstance(held, str):
+            return Text(held)
+        if held is None:
+            return Pointer(None)
+        raise NotFollowed(f"a value of {type(held).__name__}")
 
-    def call(self, name: str, arguments: Sequence[Any]) -> Any:
-        """What a function gives. Raises `NotEvaluableError`, and `KernelFault` from its launches."""
-        node = self._functions.get(name)
-        body = node.child_by_field_name("body") if node is not None else None
-        if node is None or body is None:
-            raise NotEvaluableError(f"the extension has no function {name}")
-        names = parameters_of(node)
-        if len(names) != len(arguments):
-            raise NotEvaluableError(f"{name} takes {len(names)} arguments, and is given {len(arguments)}")
-        try:
-            self._block(body, dict(zip(names, arguments, strict=True)))
-        except _Returned as returned:
-            return returned.value
-        return None
-
-    def _block(self, node: Node, scope: dict[str, Any]) -> None:
-        for child in node.named_children if node.type == "compound_statement" else [node]:
-            self._statement(child, scope)
-
-    def _statement(self, node: Node, scope: dict[str, Any]) -> None:
-        if node.type in ("comment", "using_declaration", "static_assert_declaration", "preproc_ifdef"):
-            return
-        if node.type == "declaration":
-            self._declared(node, scope)
-        elif node.type == "expression_statement":
-            for child in node.named_children:
-                self._value(child, scope)
-        elif node.type == "return_statement":
-            raise _Returned(self._value(node.named_children[0], scope) if node.named_children else None)
-        elif node.type == "if_statement":
-            condition, *parts = [c for c in node.named_children if c.type != "comment"]
-            chosen = parts[:1] if self._value(condition, scope) else parts[1:]
-            for part in chosen:
-                self._block(part.named_children[0] if part.type == "else_clause" else part, scope)
-        elif node.type == "compound_statement":
-            self._block(node, scope)
-        else:
-            raise self._unread(node)
-
-    def _unread(self, node: Node) -> NotEvaluableError:
-        return NotEvaluableError(f"host code, line {line_of(node)} of the extension: `{text_of(node)[:60]}`")
-
-    def _declared(self, node: Node, scope: dict[str, Any]) -> None:
-        if _NOT_READ.search(text_of(node)):
-            return
-        kind = text_of(node.child_by_field_name("type"))
-        for part in node.named_children:
-            if part.type == "function_declarator" and kind == "dim3":
-                # `dim3 grid(rows);` reads as the declaration of a function too.
-                name, listed = (part.child_by_field_name(f) for f in ("declarator", "parameters"))
-                given = [text_of(c) for c in listed.named_children] if listed is not None else []
-                if all(g in scope for g in given):
-                    scope[text_of(name)] = _Dim3(tuple(int(scope[g]) for g in given))
-                    continue
-                raise self._unread(node)
-            if part.type != "init_declarator":
-                continue
-            name = re.findall(r"[A-Za-z_]\w*", text_of(part.child_by_field_name("declarator")))[-1]
-            value = part.child_by_field_name("value")
-            if value is None:
-                raise self._unread(node)
-            if value.type in ("argument_list", "initializer_list") and kind == "dim3":
-                scope[name] = _Dim3(tuple(int(self._value(c, scope)) for c in value.named_children))
-            else:
-                made = self._value(value, scope)
-                scope[name] = int(made) if _WHOLE.search(kind) and isinstance(made, float) else made
-
-    def _value(self, node: Node, scope: dict[str, Any]) -> Any:
-        match node.type:
-            case "number_literal":
-                text = text_of(node).replace("'", "").rstrip("uUlL")
-                is_float = not text.startswith("0x") and (re.search(r"[.eE]", text) or text.endswith("f"))
-                return float(text.rstrip("fF")) if is_float else int(text, 0)
-            case "true" | "false":
-                return node.type == "true"
-            case "null" | "string_literal":
-                return None
-            case "identifier":
-                if text_of(node) not in scope:
-                    return self._constant(node)
-                return scope[text_of(node)]
-            case "parenthesized_expression" | "condition_clause":
-                return self._value(node.named_children[0], scope)
-            case "cast_expression":
-                return self._cast(
-                    text_of(node.child_by_field_name("type")), node.child_by_field_name("value"), scope
-                )
-            case "sizeof_expression":
-                kind = text_of(node).removeprefix("sizeof").strip("() ")
-                if (size := type_bytes(_plain(kind))) is None:
-                    raise self._unread(node)
-                return size
-            case "unary_expression":
-                value = self._value(node.named_children[0], scope)
-                return not value if text_of(node).startswith("!") else -value
-            case "binary_expression":
-                return self._binary(node, scope)
-            case "conditional_expression":
-                test, then, other = node.named_children
-                return self._value(then if self._value(test, scope) else other, scope)
-            case "assignment_expression":
-                left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-                if left is None or right is None or left.type != "identifier":
-                    raise self._unread(node)
-                scope[text_of(left)] = self._value(right, scope)
-                return None
-            case "initializer_list":
-                return [self._value(c, scope) for c in node.named_children]
-            case "qualified_identifier":
-                return self._qualified(node)
-            case "call_expression":
-                return self._called(node, scope)
-        raise self._unread(node)
-
-    def _constant(self, node: Node) -> Any:
-        """A macro or a constant of the file that is a whole number."""
-        name = re.escape(text_of(node))
-        found = re.search(
-            rf"^\s*#\s*define\s+{name}\s+\(?(\d+)\)?\s*$|\b(?:constexpr|const)\s+\w+\s+{name}\s*=\s*(\d+)\s*;",
-            self.source,
-            re.MULTILINE,
-        )
-        if found is None:
-            raise self._unread(node)
-        return int(found[1] or found[2])
-
-    def _qualified(self, node: Node) -> Any:
-        last = text_of(node).rpartition("::")[2]
-        dtype = dtype_of(re.sub(r"^k", "", last).lower()) or {
-            "kBFloat16": "bfloat16",
-            "kHalf": "float16",
-        }.get(last)
-        if dtype is None:
-            raise self._unread(node)
-        return DTypeName(dtype)
-
-    def _cast(self, kind: str, node: Node | None, scope: dict[str, Any]) -> Any:
-        if node is None:
-            raise NotEvaluableError(f"a cast to {kind}")
-        value = self._value(node, scope)
-        if isinstance(value, Tensor):
-            return value
-        return int(value) if _WHOLE.search(kind) else float(value)
-
-    def _binary(self, node: Node, scope: dict[str, Any]) -> Any:
-        left, right = (self._value(c, scope) for c in node.named_children[:2])
-        sign = text_of(node.child_by_field_name("operator"))
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
-            name = {"+": "add", "-": "sub", "*": "mul", "/": "div"}.get(sign)
-            if name is None:
-                raise self._unread(node)
-            return self.torch.operate(name, (left, right), {})
-        if sign in "/%":
-            if isinstance(left, float) or isinstance(right, float):
-                return left / right
-            # C rounds towards zero.
-            share = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-            return share if sign == "/" else left - share * right
-        if sign not in _OPERATORS:
-            raise self._unread(node)
-        return _OPERATORS[sign](left, right)
-
-    def _called(self, node: Node, scope: dict[str, Any]) -> Any:
-        function = node.child_by_field_name("function")
-        arguments = node.child_by_field_name("arguments")
-        given = list(arguments.named_children) if arguments is not None else []
-        launch = next((c for c in node.named_children if c.type == "kernel_call_syntax"), None)
-        if function is None:
-            raise self._unread(node)
-        if launch is not None:
-            return self._launched(function, launch, given, scope)
-        if function.type == "field_expression":
-            return self._method(function, given, scope)
-        text = text_of(function)
-        plain = re.sub(r"<.*>$", "", text).rpartition("::")[2]
-        if _SAFE_TO_SKIP.match(plain):
+    def python_of(self, value: Value | None) -> Any:
+        """The value of the host as Python has it. Raises `NotFollowed`."""
+        if isinstance(value, _Array):
+            return value.held
+        if isinstance(value, Number):
+            return value.value
+        if isinstance(value, list):
+            return [self.python_of(v) for v in value]
+        if isinstance(value, Record) and value.type == OPTIONS:
+            value = value.fields.get("dtype")
+        if isinstance(value, TypeName):
+            return DTypeName(dtype_of(value.name) or value.name)
+        if value is None or (isinstance(value, Pointer) and value.buffer is None):
             return None
-        if plain in ("static_cast", "reinterpret_cast", "const_cast"):
-            return self._cast(text.partition("<")[2].rstrip("> "), given[0], scope)
-        if plain.startswith("AT_DISPATCH"):
-            return self._dispatched(given, scope)
-        values = [self._value(a, scope) for a in given]
-        if plain == "dim3":
-            return _Dim3(tuple(int(v) for v in values))
-        if plain in ("min", "max"):
-            return (min if plain == "min" else max)(*values)
-        if plain in self._functions:
-            return self.call(plain, values)
-        if text.startswith(("torch::", "at::")):
-            types = [v for v in values if isinstance(v, DTypeName)]
-            rest = [v for v in values if not isinstance(v, DTypeName)]
-            made = self.torch.create(plain, rest, {"dtype": types[0]} if types else {})
-            return made if made is not None else self.torch.operate(plain, values, {})
-        raise self._unread(node)
+        raise NotFollowed(getattr(value, "why", f"a {type(value).__name__.lower()}"))
 
-    def _dispatched(self, given: Sequence[Node], scope: dict[str, Any]) -> None:
-        """`AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), name, [&] { … })`: the body, with `scalar_t` as that type."""
-        kind = self._value(given[0], scope)
-        body = given[-1]
-        while body.type != "compound_statement":
-            inner = next(
-                (c for c in body.named_children if c.type in ("lambda_expression", "compound_statement")),
-                None,
-            )
-            if inner is None:
-                raise self._unread(given[-1])
-            body = inner
-        if not isinstance(kind, DTypeName):
-            raise self._unread(given[0])
-        names = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
-        self._types["scalar_t"] = names.get(kind.name, kind.name)
-        self._block(body, scope)
+    def made_by_torch(self, name: str, given: list[Value]) -> Value | None:
+        values = [self.python_of(v) for v in given]
+        types = [v for v in values if isinstance(v, DTypeName)]
+        rest = [v for v in values if not isinstance(v, DTypeName) and v is not None]
+        made = self._torch.create(name, rest, {"dtype": types[0]} if types else {})
+        return self.value_of(made if made is not None else self._torch.operate(name, values, {}))
 
-    def _method(self, function: Node, given: Sequence[Node], scope: dict[str, Any]) -> Any:
-        owner_node, name = (
-            function.child_by_field_name("argument"),
-            text_of(function.child_by_field_name("field")),
-        )
-        name = name.partition("<")[0]
-        if owner_node is None:
-            raise self._unread(function)
-        owner = self._value(owner_node, scope)
-        if isinstance(owner, DTypeName):
-            values = [self._value(a, scope) for a in given]
-            # Options: those of a tensor, of which only the type counts here.
-            return next((v for v in values if isinstance(v, DTypeName)), owner) if name == "dtype" else owner
-        if not isinstance(owner, Tensor):
-            raise self._unread(function)
-        if name in ("data_ptr", "data", "mutable_data_ptr", "const_data_ptr"):
-            return owner
-        if name in ("options", "scalar_type", "dtype", "type"):
-            return DTypeName(owner.dtype)
-        if name == "sizes":
-            return list(owner.shape)
-        if name in ("is_cuda", "device", "get_device"):
-            return True
-        return self.torch.method(owner, name)(*(self._value(a, scope) for a in given))
+    def of_tensor(self, tensor: Tensor, name: str, given: list[Value], template: str) -> Value:
+        if name in ("device", "get_device"):
+            return Text(name)
+        if name in _OF_SHAPE or not isinstance(tensor, _Array) or tensor.held is None:
+            return super().of_tensor(tensor, name, given, template)
+        if name == "to":
+            given = [v for v in given if isinstance(v, TypeName)]  # there is one device
+        made = self._torch.method(tensor.held, name)(*(self.python_of(v) for v in given))
+        return tensor if made is tensor.held else self.value_of(made)
 
-    def _launched(self, function: Node, launch: Node, given: Sequence[Node], scope: dict[str, Any]) -> None:
-        bare = text_of(function).partition("<")[0].rpartition("::")[2].strip()
-        kernel = self._file.kernel(bare)
+    def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:
+        if operator in _OPERATORS and (isinstance(left, _Array) or isinstance(right, _Array)):
+            pair = self.python_of(left), self.python_of(right)
+            return self.value_of(self._torch.operate(_OPERATORS[operator], pair, {}))
+        return super().operated(operator, left, right, written)
+
+    def runtime(self, _name: str, _given: list[Value]) -> bool:
+        return False
+
+    def _reached(
+        self,
+        callee: KernelName,
+        grid: tuple[Value, ...],
+        block: tuple[Value, ...],
+        shared: Value,
+        arguments: tuple[Given, ...],
+    ) -> Value:
+        kernel = self._source.kernel(callee.name)
         if kernel is None:
-            raise NotEvaluableError(f"a launch of {bare}, which the extension does not define")
-        shape = [self._value(c, scope) for c in launch.named_children[:2]]
-        grid, block = (v.extents if isinstance(v, _Dim3) else (int(v),) for v in shape)
-        shared = int(self._value(launch.named_children[2], scope)) if len(launch.named_children) > 2 else 0
-        types = next((c for c in function.named_children if c.type == "template_argument_list"), None)
-        template = (
-            tuple(self._types.get(text_of(c), text_of(c)) for c in types.named_children) if types else ()
-        )
+            raise NotFollowed(f"the launch of `{callee.name}`, which the extension does not define,")
         names = [p.name for p in kernel.parameters]
-        values: dict[str, object] = {}
-        for parameter, node in zip(kernel.parameters, given, strict=False):
-            value = self._value(node, scope)
-            values[parameter.name] = (
-                value if isinstance(value, Tensor) else _scalar(str(parameter.type), value)
-            )
-        if set(names) - set(values):
-            raise NotEvaluableError(f"a launch of {bare} without all its arguments")
-        cut = device_slice(self._file, (bare,), lambda _name: None, self.label, template, "")
-        spec = LaunchSpec(tuple(map(str, grid)), tuple(map(str, block)), str(shared))
-        program = Program("cuda", cut.text, bare, spec, template_arguments=template, name=self.label)
-        self.emulation.launch(program, names, values)
+        if len(names) != len(arguments):
+            raise NotFollowed(f"a launch of `{callee.name}` without all its arguments")
+        values = {
+            p.name: self._passed(str(p.type), a.value)
+            for p, a in zip(kernel.parameters, arguments, strict=True)
+        }
+        blocks, threads = (tuple(str(int(self.python_of(v))) for v in part) for part in (grid, block))
+        spec = LaunchSpec(blocks, threads, str(int(self.python_of(shared))))
+        cut = device_slice(self._source, (callee.name,), lambda _name: None, self._label, callee.template, "")
+        program = Program(
+            "cuda", cut.text, callee.name, spec, template_arguments=callee.template, name=self._label
+        )
+        self._emulation.launch(program, names, values)
+        return plain(0)
 
-
-def _scalar(parameter: str, value: Any) -> object:
-    """A number as the kernel's parameter has it."""
-    if not isinstance(value, int | float | np.generic):
-        return value
-    kind = parameter.replace("const", "").replace("&", "").strip()
-    dtype = DTYPES.get(_plain(kind), "int32" if isinstance(value, int) else "float32")
-    return Scalar(float(value) if dtype.startswith("float") else int(value), dtype)
-
-
-def _plain(kind: str) -> str:
-    """PyTorch's names of the host for types as CUDA's own."""
-    return {"at::Half": "half", "at::BFloat16": "nv_bfloat16"}.get(kind, kind)
+    def _passed(self, parameter: str, value: Value) -> object:
+        """An argument of a launch: the values that a pointer points to, or a number as the parameter has it."""
+        buffer = buffer_at(value)
+        array = buffer.tensor if buffer is not None else None
+        if isinstance(value, Pointer) and isinstance(array, _Array) and array.held is not None:
+            offset = int(value.offset.value) if value.offset is not None else 0
+            if not offset:
+                return array.held
+            return Held(array.held.values.reshape(-1)[offset:], array.held.dtype)
+        held = self.python_of(value)
+        if not isinstance(held, int | float):
+            raise NotFollowed("an argument that is neither a tensor's memory nor a number")
+        kind = parameter.replace("const", "").replace("&", "").strip()
+        dtype = dtype_of(kind) or DTYPES.get(kind, "int32" if isinstance(held, int) else "float32")
+        return Scalar(float(held) if "float" in dtype else int(held), dtype)

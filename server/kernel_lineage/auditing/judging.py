@@ -20,7 +20,7 @@ from kernel_gate.dtypes import DTYPES
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.standing import Standing
 from kernel_lineage.auditing.emulation import Emulation, KernelFault
-from kernel_lineage.auditing.host_functions import HostFunctions
+from kernel_lineage.auditing.host_functions import call_host_function
 from kernel_lineage.auditing.module_values import Extension, Instance, JitKernel
 from kernel_lineage.auditing.modules import ModuleText
 from kernel_lineage.auditing.signs import Sign, signs_of
@@ -132,7 +132,7 @@ class _Modules:
             emulation.launch(program, names, values)
 
         def host(extension: Extension, name: str, args: Sequence[Any]) -> Any:
-            return HostFunctions(extension.source, self._stored, emulation, submission.name).call(name, args)
+            return call_host_function(extension.source, name, args, self._stored, emulation, submission.name)
 
         reference = _halved(submission.reference or "", halvings)
         self._old = ModuleText(reference, self._exact, sizes=sizes)

@@ -181,7 +181,7 @@ class Calls(Macros):
         if self.launched_by_function(last, given, node):
             return plain(0)
         if re.search(r"(?:^|::)(?:torch|at)::|^(?:torch|at)::", written) or last.endswith("_like"):
-            tensor = made_tensor(last, given, "", self.sizes)
+            tensor = self.made_by_torch(last, given)
             if tensor is not None:
                 return tensor
         if last in ("TensorOptions", "dtype"):
@@ -194,6 +194,14 @@ class Calls(Macros):
         if last in self.unit.fields:
             return self.record(last, given)
         return library_call(last, given, self.sizes)
+
+    def made_by_torch(self, name: str, given: list[Value]) -> Value | None:
+        """What a function of torch gives; None for one that makes no tensor."""
+        return made_tensor(name, given, "", self.sizes)
+
+    def of_tensor(self, tensor: Tensor, name: str, given: list[Value], template: str) -> Value:
+        """What a method of a tensor gives. Raises `NotFollowed`."""
+        return method_of_tensor(tensor, name, given, template, self.sizes)
 
     def record(self, kind: str, given: list[Value]) -> Record:
         """A struct with what an initialiser gives its fields."""
@@ -222,7 +230,7 @@ class Calls(Macros):
             return plain(True) if name == "has_value" else base
         if isinstance(base, Tensor):
             kind = text_of(template).strip("<> ") if template is not None else ""
-            return method_of_tensor(base, name, given, self.type_named(bare_type(kind), names), self.sizes)
+            return self.of_tensor(base, name, given, self.type_named(bare_type(kind), names))
         if isinstance(base, Record) and base.type == OPTIONS:
             return method_of_options(base, name, given)
         if isinstance(base, Record) and base.type == SIZES_OF:

@@ -85,6 +85,9 @@ class Sequence(Follower):
     def entered(self, function: HostCode, names: Names) -> None:
         """A function is no target."""
 
+    def check(self, name: str, listed: Node | None, names: Names) -> None:
+        """A check that holds does nothing."""
+
     def take_types(self, function: HostCode, names: Names) -> None:
         """A type that no argument tells stays unknown."""
 
