@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_lineage.kernels.cuda_text import at_commas
+
 
 @dataclass(frozen=True, slots=True)
 class KernelName:
@@ -17,20 +19,8 @@ class KernelName:
     def of(cls, text: str) -> KernelName:
         """The parts of a name; namespaces are read from the file."""
         name, bracket, inner = text.strip().partition("<")
-        arguments = _arguments(inner.rstrip().removesuffix(">")) if bracket else ()
+        arguments = at_commas(inner.rstrip().removesuffix(">")) if bracket else ()
         return cls(name.strip().rsplit("::", 1)[-1], arguments)
-
-
-def _arguments(text: str) -> tuple[str, ...]:
-    """Template arguments, split at the commas outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for position, character in enumerate(text):
-        depth += (character in "(<[{") - (character in ")>]}")
-        if character == "," and depth == 0:
-            parts.append(text[start:position])
-            start = position + 1
-    parts.append(text[start:])
-    return tuple(part.strip() for part in parts if part.strip())
 
 
 def only_kernel(path: Path) -> str | None:

@@ -216,6 +216,17 @@ def arguments(text: str) -> tuple[str, ...]:
     return tuple(one_line(raw[a:b]) for a, b in split(masked, 0, len(raw)))
 
 
+def at_commas(text: str) -> tuple[str, ...]:
+    """The parts of a list of types and numbers alone, in which every angle is a bracket; empty ones are left out."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character in "<([{") - (character in ">)]}")
+        if character == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return tuple(part.strip() for part in (*parts, text[start:]) if part.strip())
+
+
 def one_line(raw: bytes) -> str:
     """Text without comments, on one line."""
     bare = raw

@@ -15,9 +15,10 @@ from kernel_lineage.code.cuda.declarations import declared_names
 from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.cuda.places import place
 from kernel_lineage.code.cuda.scope import shown
-from kernel_lineage.code.cuda.structs import split_template, template_parameters
+from kernel_lineage.code.cuda.structs import template_parameters
 from kernel_lineage.code.values import Int, Opaque, Pointer, Reference, Value, merged
 from kernel_lineage.kernels.cuda_forms import bare, text_of
+from kernel_lineage.kernels.cuda_text import at_commas
 
 _DECLARATORS = ("function_declarator", "abstract_function_declarator", "lambda_declarator")
 Run = Callable[[Expressions, Node | None], bool]
@@ -134,7 +135,7 @@ def template_arguments(
     if head is None:
         return {}
     written = text_of(head.child_by_field_name("parameters"))[1:-1]
-    explicit = split_template(template)
+    explicit = at_commas(template)
     bound: dict[str, Value] = {}
     for position, (kind, name, default) in enumerate(template_parameters(written)):
         argument = explicit[position] if position < len(explicit) else ""

@@ -13,7 +13,7 @@ from tree_sitter import Node
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.scope import Scope
-from kernel_lineage.code.cuda.structs import Struct, split_template
+from kernel_lineage.code.cuda.structs import Struct
 from kernel_lineage.code.types import dtype_bytes, vector_of
 from kernel_lineage.code.values import (
     INT32,
@@ -28,6 +28,7 @@ from kernel_lineage.code.values import (
     Value,
     unknown,
 )
+from kernel_lineage.kernels.cuda_text import at_commas
 
 _TEMPLATED = re.compile(r"((?:\w+::)*)(\w+)\s*(?:<(.*)>)?$", re.DOTALL)
 _GROUPS = re.compile(r"\b(?:thread_block|grid_group|thread_block_tile\s*<\s*(?P<size>\w+))\b(?!\s*<)")
@@ -59,7 +60,7 @@ def struct_of(scope: Scope, written: str) -> tuple[Struct, tuple[str, ...]] | No
     struct = scope.names.struct(match[2]) if match is not None else None
     if match is None or struct is None:
         return None
-    return struct, tuple(split_template(match[3] or ""))
+    return struct, tuple(at_commas(match[3] or ""))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from kernel_lineage.code.cuda.snippets import Snippets
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_text import at_commas
 
 _ALIGNED = re.compile(r"(?:__align__|alignas)\s*\(\s*(\d+)\s*\)")
 _TEMPLATE = re.compile(
@@ -50,23 +51,11 @@ class Struct:
 def template_parameters(written: str) -> tuple[tuple[str, str, str], ...]:
     """Kind, name and default of each parameter of a template's head, without the angle brackets."""
     found = []
-    for part in split_template(written):
+    for part in at_commas(written):
         if (match := _TEMPLATE.match(part.strip())) is not None:
             kind = "typename" if match[1] in ("typename", "class") else match[1]
             found.append((kind, match[2], (match[3] or "").strip()))
     return tuple(found)
-
-
-def split_template(written: str) -> list[str]:
-    """The arguments between template brackets."""
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(written):
-        depth += (character in "<([{") - (character in ">)]}")
-        if character == "," and depth == 0:
-            parts.append(written[start:at])
-            start = at + 1
-    parts.append(written[start:])
-    return [part.strip() for part in parts if part.strip()]
 
 
 def read_struct(name: str, attributes: str, body: str, template: str, snippets: Snippets) -> Struct:

@@ -190,18 +190,6 @@ class FileDefinitions:
         return int(written, 0) if re.fullmatch(r"0[xX][0-9a-fA-F]+|[1-9]\d*|0", written) else None
 
 
-def split(listed: str) -> list[str]:
-    """The arguments of a list as written, split at its own commas."""
-    parts, depth = [""], 0
-    for character in listed:
-        depth += (character in "([{<") - (character in ")]}>")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
-
-
 def _operated(operator: str, left: int | None, right: int | None) -> int | None:
     if left is None or right is None:
         return None

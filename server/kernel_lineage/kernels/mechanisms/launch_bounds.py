@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names, split
+from kernel_lineage.kernels.cuda_text import at_commas
+from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen_on
 from kernel_lineage.kernels.source import Kernel, Language
@@ -16,7 +17,7 @@ ID = "launch_bounds"
 def _detect(kernel: Kernel) -> Iterator[Site]:
     written = kernel.attributes.get("launch_bounds")
     if written is not None:
-        threads, *blocks = split(written)
+        threads, *blocks = at_commas(written) or ("",)
         hidden = hidden_names(kernel)
 
         def value(term: str) -> object:

@@ -7,6 +7,7 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.workloads.following.casts import Casts
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -112,13 +113,13 @@ class Members(Casts):
             return None
         if kind not in self._members:
             self._members[kind] = names = Names(Names())
-            given = _split(rest.rpartition(">")[0]) if special is None else []
+            given = at_commas(rest.rpartition(">")[0]) if special is None else ()
             self._take(code, given, names)
             for child in code.body.named_children:
                 self._keep(child, names)
         return self._members[kind]
 
-    def _take(self, code: ClassCode, given: list[str], names: Names) -> None:
+    def _take(self, code: ClassCode, given: tuple[str, ...], names: Names) -> None:
         """Give a template's parameters what it is made with."""
         for at, parameter in enumerate(code.template):
             default = code.defaults[at] if at < len(code.defaults) else None
@@ -159,15 +160,3 @@ class Members(Casts):
             value = inner.child_by_field_name("value") if inner.type == "enumerator" else None
             if value is not None:
                 names.values[text_of(inner.child_by_field_name("name"))] = self.either(value, names)
-
-
-def _split(text: str) -> list[str]:
-    """A template's arguments, split at their outer commas."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]

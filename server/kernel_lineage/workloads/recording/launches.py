@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_lineage.kernels.cuda_text import at_commas
+
 _MOST_EXTENT, _MOST_BYTES = (1 << 31) - 1, 1 << 41
 _MOST_THREADS, _MOST_ALIGNMENT = 1024, 4096
 _MOST_OF_ONE, _MOST_OF_ALL = 8192, 1 << 15
@@ -185,18 +187,8 @@ def template_arguments(kernel: str) -> tuple[str, ...]:
     for place in range(len(head) - 1, -1, -1):
         depth += (head[place] == ">") - (head[place] == "<")
         if depth == 0:
-            return tuple(_as_source(part) for part in _parts(head[place + 1 : -1]))
+            return tuple(_as_source(part) for part in at_commas(head[place + 1 : -1]))
     return ()
-
-
-def _parts(text: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for place, character in enumerate(text):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth == 0:
-            parts.append(text[start:place])
-            start = place + 1
-    return [part.strip() for part in (*parts, text[start:]) if part.strip()]
 
 
 def _as_source(text: str) -> str:
