@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import stat
-import subprocess
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,21 +15,19 @@ from typing import IO, Any
 import numpy as np
 
 from kernel_gate.build.compile import Limits
-from kernel_gate.build.contained_run import decided, start_contained
+from kernel_gate.build.contained_run import decided
 from kernel_gate.cases import Case
+from kernel_gate.contained_child import ChildError, ContainedChild
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.files.reading import MOST_TEXT
-from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
-from kernel_gate.processes.group import excess_of, kill_group
 from kernel_gate.processes.python import python_command
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_gate.threads import of_oracles
 from kernel_gate.workload import Argument, Workload, read_companion
 
-_LOOK_SECONDS = 0.25
 _ANSWER_BYTES = 1 << 16
 _ELEMENT_BYTES = 32
 """The widest number that NumPy has."""
@@ -97,38 +91,31 @@ class OracleProcess:
     @property
     def runs(self) -> bool:
         """Whether its process is there."""
-        return self._process.poll() is None
+        return self._child.runs
 
     def __enter__(self) -> OracleProcess:
-        self._temporary = TemporaryFolder("oracle")
-        self._folder = place = Path(self._temporary.name)
-        self._process = start_contained(
+        self._child = ContainedChild(
+            "the oracle",
             python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
-            place.resolve(),
             readable=[self._path.resolve().parent],
             environment=of_oracles(),
             limits=self._limits,
             containment=self._containment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            answer_bytes=_ANSWER_BYTES,
         )
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        kill_group(self._process)
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
-        self._temporary.cleanup()
+        self._child.close()
 
     def expected(self, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Float64 (or exact) outputs in the shapes that the workload says.
 
         Raises `OracleError`, and `OSError` when there is no room for the inputs.
         """
-        place = self._folder
+        place = self._child.folder
         arguments = {a.name: a for a in self._workload.args}
         wide: dict[str, Any] = {
             name: DTYPES[arguments[name].dtype].wide(array) for name, array in inputs.items()
@@ -160,21 +147,11 @@ class OracleProcess:
         return result
 
     def _ask(self, request: Mapping[str, Any]) -> None:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise OracleError("the oracle's process has no pipes")
         try:
-            stdin.write(json.dumps(request).encode() + b"\n")
-            stdin.flush()
-        except BrokenPipeError as error:
-            raise OracleError("the oracle's process ended") from error
-        line = self._line(stdout)
-        try:
-            reply = json.loads(line)
-        except ValueError as error:
-            raise OracleError("the oracle's process gave an answer that cannot be read") from error
-        if not isinstance(reply, dict):
-            raise OracleError("the oracle's process gave an answer that cannot be read")
+            self._child.say(request)
+            reply = self._child.hear(self._seconds)
+        except ChildError as error:
+            raise OracleError(str(error)) from error
         if reply.get("disk_full"):
             raise OracleError(
                 f"the oracle's result does not fit on the disk of {tempfile.gettempdir()}; {MAKE_ROOM}",
@@ -183,19 +160,6 @@ class OracleProcess:
         if reply.get("ok") is not True:
             name = self._workload.oracle.python if self._workload.oracle else ""
             raise OracleError(f"the oracle {name} failed: {reply.get('error')}")
-
-    def _line(self, stdout: IO[bytes]) -> bytes:
-        """The answer's line, when it comes in time and the process has not taken too much."""
-        deadline = time.monotonic() + self._seconds
-        while not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
-            if time.monotonic() > deadline:
-                raise OracleError(f"the oracle took longer than {self._seconds:g} s")
-            if excess := excess_of(self._process.pid, self._folder, self._limits.of_the_group):
-                raise OracleError(f"the oracle {excess}")
-        line = stdout.readline(_ANSWER_BYTES)
-        if not line:
-            raise OracleError("the oracle's process ended without an answer")
-        return line
 
 
 class KeptOracle:

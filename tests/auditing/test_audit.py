@@ -1,4 +1,4 @@
-"""`klineage audit`: modules with `ModelNew` against their reference, without torch and without running their Python."""
+"""`klineage audit`: modules with `ModelNew` against their reference, contained and without torch."""
 
 import json
 from pathlib import Path
@@ -131,10 +131,75 @@ def test_sizes_that_are_too_large_are_made_smaller_and_said(judged):
     assert wrong.standing is Standing.UNDECIDED and "smaller sizes than its own" in wrong.reason
 
 
-def test_no_python_of_a_submission_is_run(judged, tmp_path):
+def test_a_submission_runs_contained(judged, tmp_path):
     mark = tmp_path / "was-run"
     judged(f"open({str(mark)!r}, 'w')\n{SUBMISSION}")
     assert not mark.exists()
+
+
+def test_a_submission_does_not_see_its_reference(judged, tmp_path):
+    path = str(tmp_path / "reference.py")
+    asked = SUBMISSION.replace("        return ext", f"        open({path!r}).read()\n        return ext")
+    found = judged(asked)
+    assert found.standing is Standing.NOT_JUDGED and "FileNotFoundError" in found.reason, found.reason
+
+
+PYTHON = """
+calls = 0
+class Base(torch.nn.Module):
+    def forward(self, x):
+        global calls
+        calls += 1
+        with torch.no_grad():
+            names = {name: getattr(ext, name) for name in ("run",)}
+        try:
+            run = names["walk"]
+        except KeyError as error:
+            run = names.setdefault(f"{error!s}", names["run"])
+        return run(x.contiguous(), self.scale if x.dtype == torch.float32 else 0.0)
+class ModelNew(Base):
+    def __init__(self, scale):
+        super().__init__()
+        self.register_buffer("scale", scale)
+"""
+
+
+def test_all_of_python_is_there_and_packages_are_names(judged):
+    text = f"import itertools, cupy.cuda as cp\n{SUBMISSION}{PYTHON}"
+    found = judged(text)
+    assert (found.standing, found.launched) == (Standing.RIGHT, ("act",)), found.reason
+
+
+@pytest.mark.parametrize("caught", ["except Exception", "except"])
+def test_what_needs_torch_is_not_judged_where_the_module_catches_it(judged, caught):
+    tries = f"        try:\n            torch.linalg.qr(x)\n        {caught}:\n            pass\n        return ext"
+    found = judged(SUBMISSION.replace("        return ext", tries))
+    assert found.standing is Standing.NOT_JUDGED and "torch.linalg.qr" in found.reason, found.reason
+
+
+def test_a_module_that_does_not_end_is_ended(judged, monkeypatch):
+    monkeypatch.setattr("kernel_lineage.auditing.contained._SECONDS", 1.0)
+    found = judged(
+        SUBMISSION.replace("        return ext", "        while True:\n            pass\n        return ext")
+    )
+    assert found.standing is Standing.NOT_JUDGED and "longer than 1 s" in found.reason, found.reason
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        '{"value": [[{"tensor": "AAAA", "kind": "<f8", "shape": [1 << 40], "dtype": "float32"}], []]}',
+        '{"value": [[{"tensor": "AAAA", "kind": "|O", "shape": [1], "dtype": "float32"}], []]}',
+        '{"launch": "act", "grid": [1], "args": [{"tensor": 1}], "kwargs": 3}',
+        "no line of JSON",
+        "[]",
+    ],
+)
+def test_what_a_process_says_is_not_believed(judged, lie):
+    says = f"        import os\n        os.write(3, {lie.encode()!r} + b'\\n')\n        return ext"
+    for number in (3, 4, 5, 6):  # whichever is the one that is listened to
+        found = judged(SUBMISSION.replace("        return ext", says.replace("write(3", f"write({number}")))
+        assert found.standing in (Standing.NOT_JUDGED, Standing.RIGHT), found.reason
 
 
 def test_signs_are_hints_with_their_lines():

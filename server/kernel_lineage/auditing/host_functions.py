@@ -10,6 +10,7 @@ import numpy as np
 
 from kernel_gate.program import LaunchSpec, Program
 from kernel_lineage.auditing.emulation import Emulation, Scalar
+from kernel_lineage.auditing.operations import OPERATIONS
 from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError
 from kernel_lineage.auditing.tensors import Tensor as Held
 from kernel_lineage.auditing.torch_values import Torch
@@ -96,7 +97,7 @@ class _Calls(HostSequence):
         if isinstance(held, bool | int | float | np.number):
             return plain(held.item() if isinstance(held, np.number) else held)
         if isinstance(held, DTypeName):
-            return TypeName(_CPP.get(held.name, held.name))
+            return TypeName(_CPP.get(held, held))
         if isinstance(held, list | tuple):
             return [self.value_of(h) for h in held]
         if isinstance(held, str):
@@ -126,7 +127,9 @@ class _Calls(HostSequence):
         types = [v for v in values if isinstance(v, DTypeName)]
         rest = [v for v in values if not isinstance(v, DTypeName) and v is not None]
         made = self._torch.create(name, rest, {"dtype": types[0]} if types else {})
-        return self.value_of(made if made is not None else self._torch.operate(name, values, {}))
+        if made is None and name in OPERATIONS:
+            made = self._torch.operate(name, values, {})
+        return self.value_of(made) if made is not None else None
 
     def of_tensor(self, tensor: Tensor, name: str, given: list[Value], template: str) -> Value:
         if name in ("device", "get_device"):

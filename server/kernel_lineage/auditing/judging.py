@@ -1,7 +1,7 @@
 """One submission against its reference: the same inputs through both, kernels on the emulated device, no torch.
 
-`Model.forward` is worked out in float64, `ModelNew.forward` as it is written, each of its kernels run with all
-detectors. Nothing of the module is executed as Python; Triton kernels are compiled in the gate's sandbox.
+`Model.forward` runs in float64, `ModelNew.forward` as it is written, each contained in a process of its own with
+stand-ins for torch and Triton. Kernels are compiled in the gate's sandbox and run with all detectors.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,14 @@ import numpy as np
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.standing import Standing
+from kernel_lineage.auditing.child import MAKERS
+from kernel_lineage.auditing.contained import ContainedModule
 from kernel_lineage.auditing.emulation import Emulation, KernelFault
 from kernel_lineage.auditing.host_functions import call_host_function
-from kernel_lineage.auditing.module_values import Extension, Instance, JitKernel
-from kernel_lineage.auditing.modules import ModuleText
 from kernel_lineage.auditing.signs import Sign, signs_of
 from kernel_lineage.auditing.submissions import Submission
 from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor
-from kernel_lineage.auditing.torch_values import Layer, TooLargeError, Torch
+from kernel_lineage.auditing.torch_values import TooLargeError, Torch
 from kernel_lineage.workloads.triton_module import kernel_module
 
 TOLERANCE = {"float64": 1e-4, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
@@ -34,7 +33,6 @@ TOLERANCE = {"float64": 1e-4, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2
 SEEDS = (91, 92)
 _SMALLEST = 16
 _HALVINGS = 14
-_MAKERS = ("get_inputs", "get_init_inputs")
 _OPTIONS = ("num_warps", "num_stages")
 
 
@@ -97,63 +95,95 @@ def _agreement(submission: Submission, emulation: Emulation, sizes: dict[str, tu
         )
     if submission.reference is None:
         raise NotEvaluableError("no Model to compare with: name its file with --reference")
-    whole = _whole_numbers(submission.reference) | _whole_numbers(submission.text)
-    inputs_of = submission.reference if "def get_inputs" in submission.reference else submission.text
-    inputs, taken, halvings = _fitting(inputs_of, whole)
-    sizes |= {name: (whole[name], value) for name, value in taken.items()}
-    sizes |= {str(number): (number, small) for number, small in _literals(inputs_of, halvings).items()}
-    compared = 0
-    modules = _Modules(submission, taken, halvings, emulation)
-    for seed in SEEDS:
-        given = inputs(seed)
-        want, got, after = modules.run(given)
-        for number, (expected, actual) in enumerate(zip(want, got, strict=True)):
-            _compare(expected, actual, f"output {number}" if len(want) > 1 else "the output", seed)
-            compared += expected.values.size
-        for number, (before, now) in enumerate(zip(given, after, strict=True)):
-            if isinstance(before, Tensor) and not np.array_equal(before.values, now.values, equal_nan=True):
-                raise _WrongError(f"it writes to its input {number}, which the reference leaves alone")
+    with _Modules(submission, emulation) as modules:
+        sizes |= modules.fitted()
+        compared = 0
+        for seed in SEEDS:
+            given, want, got, after = modules.run(seed)
+            for number, (expected, actual) in enumerate(zip(want, got, strict=True)):
+                _compare(expected, actual, f"output {number}" if len(want) > 1 else "the output", seed)
+                compared += expected.values.size
+            for number, (before, now) in enumerate(zip(given, after, strict=True)):
+                if isinstance(before, Tensor) and not _are_same(before, now):
+                    raise _WrongError(f"it writes to its input {number}, which the reference leaves alone")
     return f"{compared} elements agree on {len(SEEDS)} inputs"
 
 
+def _are_same(before: Tensor, now: Any) -> bool:
+    return isinstance(now, Tensor) and np.array_equal(before.values, now.values, equal_nan=True)
+
+
 class _Modules:
-    """Both models, built with the same parameters."""
+    """Both modules, each in a process of its own, and their models with the same parameters."""
 
-    def __init__(
-        self, submission: Submission, sizes: Mapping[str, int], halvings: int, emulation: Emulation
-    ) -> None:
-        self._exact, self._stored = (Torch(np.random.default_rng(SEEDS[0]), exact=e) for e in (True, False))
-        text = submission.text
+    def __init__(self, submission: Submission, emulation: Emulation) -> None:
+        self._text, self._reference = submission.text, submission.reference or ""
+        stored = Torch(np.random.default_rng(SEEDS[0]), exact=False)
+        label = submission.name
 
-        def launch(
-            kernel: JitKernel, grid: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-        ) -> None:
-            program, names, values = _triton_launch(text, kernel, grid, args, kwargs, submission.name)
+        def launch(kernel: str, grid: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+            program, names, values = _triton_launch(self._text, kernel, grid, args, kwargs, label)
             emulation.launch(program, names, values)
 
-        def host(extension: Extension, name: str, args: Sequence[Any]) -> Any:
-            return call_host_function(extension.source, name, args, self._stored, emulation, submission.name)
+        def host(source: str, name: str, args: Sequence[Any]) -> Any:
+            return call_host_function(source, name, args, stored, emulation, label)
 
-        reference = _halved(submission.reference or "", halvings)
-        self._old = ModuleText(reference, self._exact, sizes=sizes)
-        self._new = ModuleText(text, self._stored, launch, host, sizes)
-        has_init = "def get_init_inputs" in reference
-        init = self._old.call("get_init_inputs") if has_init else []
-        self._exact.rng, self._stored.rng = (np.random.default_rng(SEEDS[0]) for _ in range(2))
-        self._model = self._old.build("Model", *init)
-        self._candidate = self._new.build("ModelNew", *init)
-        # What a second build with another generator has too was not drawn, and stays as the module makes it.
-        again = dict(_parameters(self._new.build("ModelNew", *init)))
-        _share_parameters(self._model, self._candidate, again)
+        self._old = ContainedModule(exact=True)
+        self._new = ContainedModule(exact=False, launch=launch, host=host)
+        has_inputs = "def get_inputs" in self._reference
+        self._makes_inputs = self._old if has_inputs else self._new
+        self._inputs_text = self._reference if has_inputs else self._text
 
-    def run(self, given: Sequence[Any]) -> tuple[list[Tensor], list[Tensor], list[Any]]:
-        """Outputs of both, and the candidate's inputs as it left them."""
-        want = _tensors(self._old.forward(self._model, *_copied(given)))
-        after = _copied(given)
-        got = _tensors(self._new.forward(self._candidate, *after))
+    def __enter__(self) -> _Modules:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._old.__exit__()
+        self._new.__exit__()
+
+    def fitted(self) -> dict[str, tuple[int, int]]:
+        """Build both models, with sizes halved together until the emulated device holds the inputs; the sizes."""
+        whole = _whole_numbers(self._reference) | _whole_numbers(self._text)
+        body = ast.parse(self._inputs_text).body
+        makers = [f for f in body if isinstance(f, ast.FunctionDef) and f.name in MAKERS]
+        names = {n.id for f in makers for n in ast.walk(f) if isinstance(n, ast.Name)} & set(whole)
+        last: TooLargeError | None = None
+        for halvings in range(_HALVINGS):
+            taken = {n: _smaller(whole[n], halvings) for n in names}
+            literals = _literals(self._inputs_text, halvings)
+            self._makes_inputs.read(self._inputs_text, taken, literals)
+            try:
+                self._makes_inputs.call("get_inputs", SEEDS[0])
+            except TooLargeError as error:
+                last = error
+                continue
+            self._build(taken, halvings)
+            return {n: (whole[n], v) for n, v in taken.items()} | {
+                str(n): (n, v) for n, v in literals.items()
+            }
+        raise NotEvaluableError(f"no size is small enough for the emulated device: {last}")
+
+    def _build(self, sizes: Mapping[str, int], halvings: int) -> None:
+        self._old.read(self._reference, sizes, _literals(self._reference, halvings))
+        # What makes the inputs keeps its smaller numbers.
+        literals = _literals(self._text, halvings) if self._makes_inputs is self._new else {}
+        self._new.read(self._text, sizes, literals)
+        has_init = "def get_init_inputs" in self._reference
+        init = self._old.call("get_init_inputs", SEEDS[0]) if has_init else []
+        ours = self._old.build("Model", init, SEEDS[0])
+        # What a build with another generator has too was not drawn, and stays as the module makes it.
+        again = self._new.build("ModelNew", init, SEEDS[1])
+        theirs = self._new.build("ModelNew", init, SEEDS[0])
+        self._new.set(_shared_parameters(ours, theirs, again))
+
+    def run(self, seed: int) -> tuple[list[Any], list[Tensor], list[Tensor], list[Any]]:
+        """Inputs of a seed, outputs of both, and the inputs as the candidate left them."""
+        given = self._makes_inputs.call("get_inputs", seed)
+        want, _ = self._old.forward(given)
+        got, after = self._new.forward(given)
         if len(want) != len(got):
             raise _WrongError(f"it gives {len(got)} tensors where the reference gives {len(want)}")
-        return want, got, after
+        return given, want, got, after
 
 
 def _compare(want: Tensor, got: Tensor, what: str, seed: int) -> None:
@@ -181,7 +211,7 @@ def _compare(want: Tensor, got: Tensor, what: str, seed: int) -> None:
 
 def _triton_launch(
     text: str,
-    kernel: JitKernel,
+    kernel: str,
     grid: Sequence[Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
@@ -189,7 +219,9 @@ def _triton_launch(
 ) -> tuple[Program, list[str], dict[str, object]]:
     """The program of one launch, its arguments' names, and their values."""
     module = ast.parse(text)
-    node = next(n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == kernel.name)
+    node = next((n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
+    if node is None:
+        raise NotEvaluableError(f"{kernel} is not at the top of its module")
     parameters = [*node.args.posonlyargs, *node.args.args]
     names = [p.arg for p in parameters]
     constant = {
@@ -201,20 +233,20 @@ def _triton_launch(
         if name not in values and isinstance(default, ast.Constant):
             values[name] = default.value
     if missing := [name for name in names if name not in values]:
-        raise NotEvaluableError(f"a launch of {kernel.name} without {missing[0]}")
+        raise NotEvaluableError(f"a launch of {kernel} without {missing[0]}")
     passed = [name for name in names if name not in constant and values[name] is not None]
     fixed = {name: repr(values[name]) for name in names if name not in passed}
     if unreadable := [
         n for n, v in fixed.items() if not isinstance(values[n], int | float | str | bool | None)
     ]:
-        raise NotEvaluableError(f"the constant {unreadable[0]} of {kernel.name}")
-    source = kernel_module(text, kernel.name)
+        raise NotEvaluableError(f"the constant {unreadable[0]} of {kernel}")
+    source = kernel_module(text, kernel)
     if source is None:
-        raise NotEvaluableError(f"{kernel.name} is not at the top of its module")
+        raise NotEvaluableError(f"{kernel} is not at the top of its module")
     options = {o: int(kwargs[o]) for o in _OPTIONS if o in kwargs}
     extents = tuple(str(int(g)) for g in grid)
     spec = LaunchSpec(extents, constexpr=fixed, **options)  # type: ignore[arg-type]
-    program = Program("triton", source, kernel.name, spec, name=label, arguments=tuple(passed))
+    program = Program("triton", source, kernel, spec, name=label, arguments=tuple(passed))
     return program, passed, {name: values[name] for name in passed}
 
 
@@ -240,30 +272,9 @@ def _number(node: ast.expr) -> int | None:
     return None
 
 
-def _fitting(text: str, whole: Mapping[str, int]) -> tuple[Any, dict[str, int], int]:
-    """Inputs for a seed, with sizes halved together until the emulated device holds them; sizes; how often halved."""
-    makers = [f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef) and f.name in _MAKERS]
-    names = {n.id for f in makers for n in ast.walk(f) if isinstance(n, ast.Name)} & set(whole)
-
-    def inputs(seed: int, halvings: int, taken: Mapping[str, int]) -> list[Any]:
-        torch = Torch(np.random.default_rng(seed), exact=False)
-        return list(ModuleText(_halved(text, halvings), torch, sizes=taken).call("get_inputs"))
-
-    last: Exception | None = None
-    for halvings in range(_HALVINGS):
-        taken = {n: _smaller(whole[n], halvings) for n in names}
-        try:
-            inputs(SEEDS[0], halvings, taken)
-        except TooLargeError as error:
-            last = error
-            continue
-        return partial(inputs, halvings=halvings, taken=taken), taken, halvings
-    raise NotEvaluableError(f"no size is small enough for the emulated device: {last}")
-
-
 def _named_sizes(text: str, sizes: Mapping[str, tuple[int, int]]) -> list[str]:
     """The sizes that were made smaller and that a module's own code names: it may be right at these alone."""
-    body = [s for s in ast.parse(text).body if not (isinstance(s, ast.FunctionDef) and s.name in _MAKERS)]
+    body = [s for s in ast.parse(text).body if not (isinstance(s, ast.FunctionDef) and s.name in MAKERS)]
     names: set[str] = set()
     numbers: set[int] = set()
     strings = ""
@@ -289,60 +300,24 @@ def _smaller(size: int, halvings: int) -> int:
 
 def _literals(text: str, halvings: int) -> dict[int, int]:
     """The sizes that stand as numbers where inputs are made, and what is taken for them."""
-    functions = [f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef) and f.name in _MAKERS]
+    functions = [f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef) and f.name in MAKERS]
     numbers = {n.value for f in functions for n in ast.walk(f) if isinstance(n, ast.Constant)}
     whole = [n for n in numbers if isinstance(n, int) and not isinstance(n, bool) and n > _SMALLEST]
     return {n: _smaller(n, halvings) for n in whole}
 
 
-def _halved(text: str, halvings: int) -> str:
-    """The module with these numbers smaller; lines stay where they are."""
-    smaller = _literals(text, halvings)
-    lines = text.splitlines(keepends=True)
-    for function in ast.parse(text).body:
-        if isinstance(function, ast.FunctionDef) and function.name in _MAKERS:
-            for node in sorted(ast.walk(function), key=lambda n: -getattr(n, "col_offset", 0)):
-                if isinstance(node, ast.Constant) and type(node.value) is int and node.value in smaller:
-                    line = lines[node.lineno - 1].encode()
-                    number = str(smaller[node.value]).encode()
-                    lines[node.lineno - 1] = (
-                        line[: node.col_offset] + number + line[node.end_col_offset :]
-                    ).decode()
-    return "".join(lines)
-
-
-def _share_parameters(model: Instance, candidate: Instance, again: Mapping[str, Tensor]) -> None:
-    """Give the candidate the reference's parameters, by name, or by shape and order where names differ."""
-    ours, theirs = dict(_parameters(model)), dict(_parameters(candidate))
-    by_name = {n for n in theirs if n in ours and ours[n].shape == theirs[n].shape}
-    for name in by_name:
-        theirs[name].values[...] = ours[name].values
-    left = [ours[n] for n in ours if n not in by_name]
+def _shared_parameters(
+    ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], again: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """The reference's parameters for the candidate's, by name, or by shape and order where names differ."""
+    shared = {n: ours[n] for n in theirs if n in ours and ours[n].shape == theirs[n].shape}
+    left = [ours[n] for n in ours if n not in shared]
     for name, tensor in theirs.items():
-        if name in by_name or np.array_equal(again[name].values, tensor.values, equal_nan=True):
+        if name in shared or np.array_equal(again[name].values, tensor.values, equal_nan=True):
             continue
         twin = next((t for t in left if t.shape == tensor.shape), None)
         if twin is None:
             raise NotEvaluableError(f"its parameter {name} is none of the reference's")
-        tensor.values[...] = twin.values
+        shared[name] = twin
         left.remove(twin)
-
-
-def _parameters(model: Instance) -> Iterator[tuple[str, Tensor]]:
-    for name, value in model.values.items():
-        if isinstance(value, Tensor):
-            yield name, value
-        elif isinstance(value, Layer):
-            yield from ((f"{name}.{n}", t) for n, t in value.parameters.items() if isinstance(t, Tensor))
-
-
-def _copied(given: Sequence[Any]) -> list[Any]:
-    return [Tensor(v.values.copy(), v.dtype) if isinstance(v, Tensor) else v for v in given]
-
-
-def _tensors(made: Any) -> list[Tensor]:
-    if isinstance(made, Tensor):
-        return [made]
-    if isinstance(made, list | tuple) and all(isinstance(m, Tensor) for m in made):
-        return list(made)
-    raise NotEvaluableError(f"forward gives {type(made).__name__}, not tensors")
+    return shared

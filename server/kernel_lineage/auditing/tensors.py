@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,40 @@ _WHOLE = ("int64", "int32", "int16", "int8", "uint8", "bool")
 class NotEvaluableError(Exception):
     """Something that cannot be worked out without torch; the message names it."""
 
+    noted: ClassVar[list[str] | None] = None
+    """What was said so far, in a process that runs foreign code: that may catch an error and go another way."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        if NotEvaluableError.noted is not None:
+            NotEvaluableError.noted.append(message)
+
+
+class DTypeName(str):
+    """`torch.float32` as a value."""
+
+    __slots__ = ()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return DTYPES[self].itemsize
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether its elements are floats."""
+        return DTYPES[self].is_float
+
+
+class Shape(tuple[int, ...]):
+    """The extents of a tensor."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements it has."""
+        return math.prod(self)
+
 
 @dataclass(eq=False, slots=True)
 class Tensor:
@@ -31,17 +66,13 @@ class Tensor:
     values: Array
     dtype: str
 
+    def __post_init__(self) -> None:
+        self.dtype = DTypeName(self.dtype)
+
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """Its extents."""
-        return tuple(self.values.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class DTypeName:
-    """`torch.float32` as a value."""
-
-    name: str
+        return Shape(self.values.shape)
 
 
 def dtype_of(name: str) -> str | None:

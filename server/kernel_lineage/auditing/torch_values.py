@@ -55,6 +55,8 @@ class Torch:
     def operate(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """An operator of the table, on tensors. Raises `NotEvaluableError`."""
         operands = [*_flat(args), *_flat(kwargs.values())]
+        if name not in OPERATIONS:
+            raise NotEvaluableError(f"torch.{name}, which needs torch")
         try:
             made = OPERATIONS[name](*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()})
         except (TypeError, ValueError, IndexError, np.exceptions.AxisError) as error:
@@ -62,7 +64,7 @@ class Torch:
         wanted = kwargs.get("dtype")
         if isinstance(made, tuple):
             return tuple(self._made(one, operands, None) for one in made)
-        return self._made(made, operands, wanted.name if isinstance(wanted, DTypeName) else None)
+        return self._made(made, operands, wanted if isinstance(wanted, DTypeName) else None)
 
     def _made(self, values: Any, operands: Sequence[Any], wanted: str | None) -> Tensor:
         array = np.asarray(values)
@@ -94,6 +96,7 @@ class Torch:
             "stride": lambda dim=None: _strides(tensor) if dim is None else _strides(tensor)[dim],
             "is_contiguous": lambda *_a, **_k: bool(tensor.values.flags.c_contiguous),
             "item": lambda: tensor.values.item(),
+            "data_ptr": lambda: int(tensor.values.ctypes.data),
             "is_floating_point": lambda: DTYPES[tensor.dtype].is_float,
             "new_empty": lambda *sizes, **kwargs: self.create(
                 "empty", sizes, {"dtype": DTypeName(tensor.dtype), **kwargs}
@@ -123,13 +126,13 @@ class Torch:
         return tensor
 
     def _to(self, tensor: Tensor, wanted: Sequence[Any]) -> Tensor:
-        dtype = next((w.name for w in wanted if isinstance(w, DTypeName)), tensor.dtype)
+        dtype = next((w for w in wanted if isinstance(w, DTypeName)), tensor.dtype)
         return tensor if dtype == tensor.dtype else self.tensor(tensor.values, dtype)
 
     def create(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor | None:
         """A new tensor (`torch.zeros` and the like); None for a name that makes none."""
         wanted = kwargs.get("dtype")
-        dtype = wanted.name if isinstance(wanted, DTypeName) else None
+        dtype = wanted if isinstance(wanted, DTypeName) else None
         if name.endswith("_like") and name.removesuffix("_like") in (*_NEW, "rand", "randn", "full"):
             like, rest = args[0], list(args[1:])
             return self.create(

@@ -1,0 +1,387 @@
+"""What `import torch` and `import triton` give a module in its contained process: names that NumPy answers for.
+
+Kernels and host functions of extensions are handed to whoever runs them. What is not known raises `NotEvaluableError`
+when it is used; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel_gate.dtypes import DTYPES
+from kernel_lineage.auditing.operations import OPERATIONS
+from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError, Tensor, dtype_of, stored
+from kernel_lineage.auditing.torch_values import Layer, Torch
+from kernel_lineage.workloads.device_size import CHECKED
+
+_OURS = ("torch", "triton")
+_BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
+    "floordiv": "floor_divide", "mod": "remainder", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+    "and": "bitwise_and", "xor": "bitwise_xor", "or": "bitwise_or",
+}  # fmt: skip
+"""Python's operators by what the table of operations calls them."""
+_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
+_DRAWN = {"normal_": {"mean": 0.0, "std": 1.0}, "uniform_": {"a": 0.0, "b": 1.0}}
+_NOTHING = frozenset(
+    {"torch.manual_seed", "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize",
+     "torch.set_float32_matmul_precision", "torch.set_grad_enabled", "torch.cuda.empty_cache"}
+)  # fmt: skip
+"""Functions that change nothing here."""
+_AROUND = frozenset(
+    {
+        "torch.no_grad",
+        "torch.inference_mode",
+        "torch.enable_grad",
+        "torch.cuda.device",
+        "torch.cuda.device_of",
+    }
+)
+"""What stands in `with` or above a function and changes nothing here."""
+_ITSELF = frozenset({"torch.compile", "torch.jit.script", "torch.nn.Parameter"})
+_ANSWERS = {"torch.cuda.is_available": True, "torch.cuda.current_device": 0, "torch.cuda.device_count": 1,
+            "torch.cuda.get_device_capability": (9, 0), "torch.is_grad_enabled": False,
+            "torch.cuda.get_device_properties": types.SimpleNamespace(
+                name="NVIDIA H100", major=9, minor=0, warp_size=32, multi_processor_count=CHECKED)}  # fmt: skip
+
+Run = Callable[[Mapping[str, Any]], Any]
+"""Has a launch, or a call of a host function, run; what it gives."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of torch, of Triton or of a package that is not there: `torch.nn.functional.relu`."""
+
+    name: str
+    world: World
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.world.named(f"{self.name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.world.called(self.name, args, kwargs)
+
+    def __mro_entries__(self, _bases: object) -> tuple[type, ...]:
+        raise NotEvaluableError(f"a class of {self.name}, which needs its package")
+
+
+@dataclass(frozen=True)
+class Device:
+    """The one device."""
+
+    type: str = "cuda"
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class JitKernel:
+    """A Triton kernel, with what its first autotune configuration fixes."""
+
+    name: str
+    world: World
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        def launch(*args: Any, **kwargs: Any) -> None:
+            meta = {**self.fixed, **kwargs}
+            extents = grid(meta) if callable(grid) else grid
+            extents = extents if isinstance(extents, tuple | list) else (extents,)
+            self.world.run({"launch": self.name, "grid": extents, "args": args, "kwargs": meta})
+
+        return launch
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What `load_inline` gives: CUDA C++ whose host functions may be called."""
+
+    source: str
+    world: World
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args: self.world.run({"host": name, "source": self.source, "args": args})
+
+
+class _Around:
+    def __enter__(self) -> _Around:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing is undone."""
+
+    def __call__(self, function: Any) -> Any:
+        return function
+
+
+class Module:
+    """`torch.nn.Module`."""
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        """Without the hooks of torch's own."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def register_buffer(self, name: str, value: Any, persistent: bool = True) -> None:  # noqa: ARG002
+        """A tensor that is no parameter."""
+        setattr(self, name, value)
+
+    register_parameter = register_buffer
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """All tensors, those of modules within it among them."""
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                yield f"{prefix}{name}", value
+            elif isinstance(value, Layer):
+                yield from (
+                    (f"{prefix}{name}.{n}", t) for n, t in value.parameters.items() if isinstance(t, Tensor)
+                )
+            elif isinstance(value, Module):
+                yield from value.named_parameters(f"{prefix}{name}.")
+
+    def parameters(self) -> list[Tensor]:
+        """The same without names."""
+        return [tensor for _, tensor in self.named_parameters()]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The same by names."""
+        return dict(self.named_parameters())
+
+    def _itself(self, *_args: Any, **_kwargs: Any) -> Module:
+        """There is one device and no training."""
+        return self
+
+    eval = train = cuda = requires_grad_ = _itself
+
+    def to(self, *wanted: Any, **named: Any) -> Module:
+        """The module with its floats in another type, where one is named."""
+        for dtype in (*wanted, *named.values()):
+            for tensor in self.parameters() if isinstance(dtype, DTypeName) else ():
+                if DTYPES[tensor.dtype].is_float:
+                    tensor.values[...] = stored(tensor.values, dtype, exact=False)
+                    tensor.dtype = dtype
+        return self
+
+    def half(self) -> Module:
+        """In half precision."""
+        return self.to(DTypeName("float16"))
+
+    def bfloat16(self) -> Module:
+        """In bfloat16."""
+        return self.to(DTypeName("bfloat16"))
+
+
+class Sequential(Module):
+    """`torch.nn.Sequential`, and a list of modules."""
+
+    def __init__(self, *modules: Any) -> None:
+        listed = list(modules[0]) if len(modules) == 1 and isinstance(modules[0], list | tuple) else modules
+        for number, module in enumerate(listed):
+            setattr(self, str(number), module)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(vars(self).values()))
+
+    def __getitem__(self, at: int) -> Any:
+        return list(vars(self).values())[at]
+
+    def __len__(self) -> int:
+        return len(vars(self))
+
+    def forward(self, value: Any) -> Any:
+        """One after the other."""
+        for module in self:
+            value = module(value)
+        return value
+
+
+class Function:
+    """`torch.autograd.Function`, forwards alone."""
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """What forward gives."""
+        context = types.SimpleNamespace(save_for_backward=lambda *_saved: None)
+        return cls.forward(context, *args)  # type: ignore[attr-defined]
+
+
+_CLASSES: Mapping[str, Any] = {
+    "torch.Tensor": Tensor, "torch.nn.Module": Module, "torch.nn.modules.Module": Module, "torch.device": Device,
+    "torch.nn.Sequential": Sequential, "torch.nn.ModuleList": Sequential, "torch.autograd.Function": Function,
+}  # fmt: skip
+
+
+@dataclass
+class World:
+    """The names of one process. `torch` makes its tensors, `run` has its kernels run."""
+
+    torch: Torch
+    run: Run
+
+    def named(self, name: str) -> Any:
+        """What a dotted name of a package that is not there stands for."""
+        package, _, last = name.rpartition(".")
+        if package == "torch" and dtype_of(last) is not None:
+            return DTypeName(str(dtype_of(last)))
+        return _CLASSES.get(name) or Name(name, self)
+
+    def called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call of such a name. Raises `NotEvaluableError` for what needs its package."""
+        last = name.rpartition(".")[2]
+        if name.startswith("triton."):
+            return self._triton(last, args, kwargs)
+        if last == "load_inline":
+            sources = kwargs.get("cuda_sources", args[2] if len(args) > 2 else "")
+            return Extension("\n".join(sources) if isinstance(sources, list) else str(sources), self)
+        if name in _NOTHING:
+            return None
+        if name in _AROUND:
+            return args[0] if args and callable(args[0]) else _Around()
+        if name in _ITSELF:
+            return args[0] if args else lambda function: function
+        if name in _ANSWERS:
+            return _ANSWERS[name]
+        if name.startswith("torch.nn.init.") and last in _DRAWN:
+            return self._drawn(last, *args, **kwargs)
+        if name.startswith("torch.nn.") and not name.startswith("torch.nn.functional") and last[:1].isupper():
+            return self.torch.layer(last, args, kwargs)
+        if name.startswith("torch.") and (made := self.torch.create(last, args, kwargs)) is not None:
+            return made
+        if name.startswith("torch.") and last in OPERATIONS and name.count(".") <= 3 and "cuda" not in name:
+            return self.torch.operate(last, args, kwargs)
+        raise NotEvaluableError(f"{name}, which needs {name.partition('.')[0]}")
+
+    def _triton(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        match last:
+            case "jit":
+                return (
+                    JitKernel(args[0].__name__, self) if args else lambda one: JitKernel(one.__name__, self)
+                )
+            case "autotune":
+                fixed = (kwargs.get("configs") or args[0])[0]
+                return lambda kernel: JitKernel(kernel.name, self, {**fixed, **kernel.fixed})
+            case "Config":
+                return {**args[0], **{k: v for k, v in kwargs.items() if k in ("num_warps", "num_stages")}}
+            case "cdiv":
+                return -(-args[0] // args[1])
+            case "next_power_of_2":
+                return 1 << max(0, int(args[0]) - 1).bit_length()
+            case "constexpr":
+                return args[0]
+        raise NotEvaluableError(f"triton.{last}, which needs triton")
+
+    def _drawn(self, kind: str, tensor: Tensor, *given: float, **named: float) -> Tensor:
+        usual = _DRAWN[kind]
+        first, second = ({**usual, **dict(zip(usual, given, strict=False)), **named}[n] for n in usual)
+        normal = kind == "normal_"
+        drawn = (self.torch.rng.standard_normal if normal else self.torch.rng.random)(tensor.shape)
+        values = first + (second if normal else second - first) * drawn
+        tensor.values[...] = self.torch.tensor(values, tensor.dtype).values
+        return tensor
+
+
+class _Imports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Packages as names: those that stand in for torch and Triton, and others that are not installed."""
+
+    def __init__(self, world: World, packages: Sequence[str] = ()) -> None:
+        self._world, self._packages = world, packages
+
+    def find_spec(
+        self, name: str, _path: object, _target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if self._packages and name.partition(".")[0] not in self._packages:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        world = self._world
+
+        class Stand(types.ModuleType):
+            def __getattr__(self, name: str) -> Any:
+                if name.startswith("__"):
+                    raise AttributeError(name)
+                return world.named(f"{spec.name}.{name}")
+
+        return Stand(spec.name)
+
+    def exec_module(self, _module: types.ModuleType) -> None:
+        """There is nothing to run."""
+
+
+def install(world: World) -> None:
+    """Give this process the names, and tensors their operators. Once in a process."""
+    sys.meta_path.insert(0, _Imports(world, _OURS))
+    sys.meta_path.append(_Imports(world))
+    torch = world.torch
+
+    def operates(name: str, turned: bool = False) -> Callable[[Tensor, Any], Any]:
+        return lambda one, other: torch.operate(name, (other, one) if turned else (one, other), {})
+
+    def compares(name: str) -> Callable[[Tensor, Any], Tensor]:
+        compare = getattr(operator, name)
+        return lambda one, other: torch.tensor(
+            compare(one.values, other.values if isinstance(other, Tensor) else other), "bool"
+        )
+
+    members: dict[str, Any] = {f"__{n}__": operates(name) for n, name in _BINARY.items()}
+    members |= {f"__r{n}__": operates(name, turned=True) for n, name in _BINARY.items()}
+    members |= {f"__{n}__": compares(n) for n in _COMPARED}
+    members |= {
+        "__neg__": lambda t: torch.operate("neg", (t,), {}),
+        "__hash__": object.__hash__,
+        "__getitem__": lambda t, at: Tensor(t.values[_index(at)], t.dtype),
+        "__setitem__": _stored,
+        "__len__": lambda t: t.shape[0],
+        "__bool__": lambda t: bool(t.values),
+        "__int__": lambda t: int(t.values),
+        "__float__": lambda t: float(t.values),
+        "__getattr__": lambda t, name: _attribute(torch, t, name),
+    }
+    for name, member in members.items():
+        setattr(Tensor, name, member)
+    setattr(Layer, "__call__", lambda layer, *args, **kwargs: layer.call(*args, **kwargs))  # noqa: B010
+    setattr(Layer, "__getattr__", _of_layer)  # noqa: B010
+
+
+def _index(at: Any) -> Any:
+    if isinstance(at, tuple):
+        return tuple(_index(a) for a in at)
+    return at.values if isinstance(at, Tensor) else at
+
+
+def _stored(tensor: Tensor, at: Any, value: Any) -> None:
+    tensor.values[_index(at)] = value.values if isinstance(value, Tensor) else value
+
+
+def _attribute(torch: Torch, tensor: Tensor, name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    facts = {
+        "ndim": tensor.values.ndim,
+        "device": Device(),
+        "is_cuda": True,
+        "data": tensor,
+        "requires_grad": False,
+    }
+    if name in facts:
+        return facts[name]
+    return torch.operate("t", (tensor,), {}) if name in ("T", "mT") else torch.method(tensor, name)
+
+
+def _of_layer(layer: Layer, name: str) -> Any:
+    if name.startswith("__") or name not in layer.parameters:
+        raise AttributeError(name)
+    return layer.parameters[name]
