@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.files.reading import MOST_TEXT, read_file
+from kernel_lineage.code.cuda.conditions import Conditions
 from kernel_lineage.workloads.headers import HEADERS, INCLUDING, Headers
 
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)", re.DOTALL)
@@ -20,11 +19,6 @@ _DEEPEST = 200
 """Headers within headers, as many as compilers take."""
 _MOST_HEADERS = 10_000
 """That are looked for, there or not; PyTorch's own are some thousands."""
-_DEEPEST_MACRO = 8
-"""Macros within macros of a condition."""
-_MOST_IN_CONDITIONS = 1 << 19
-"""Characters of conditions and of the macros in them that are read; of what comes after them, nothing is known."""
-_DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
 def active_text(text: str, given: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -32,7 +26,8 @@ def active_text(text: str, given: Mapping[str, str] = MappingProxyType({})) -> s
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    macros = _Macros(dict(given))
+    macros = dict(given)
+    conditions = Conditions(macros.get, unknown=None)
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
     """For each open conditional: whether its current branch stays, and whether one of its branches did."""
@@ -46,22 +41,22 @@ def active_text(text: str, given: Mapping[str, str] = MappingProxyType({})) -> s
             continue
         word, rest = directive[1], re.split(r"//|/\*", directive[2].replace("\\\n", " "))[0].strip()
         if word in ("if", "ifdef", "ifndef"):
-            holds = (rest in macros.texts) != (word == "ifndef") if word != "if" else macros.hold(rest)
+            holds = (rest in macros) != (word == "ifndef") if word != "if" else conditions.holds(rest)
             levels.append((holds, holds))
             off += not holds
         elif word in ("elif", "else", "endif") and levels:
             stays, stayed = levels.pop()
             off -= not stays
             if word != "endif":
-                stays = not stayed and (word == "else" or macros.hold(rest))
+                stays = not stayed and (word == "else" or conditions.holds(rest))
                 levels.append((stays, stayed or stays))
                 off += not stays
         elif not off and word == "define":
             kept.append(line)
             name = re.split(r"\W", rest, maxsplit=1)[0]
-            macros.texts[name] = rest[len(name) :].strip()
+            macros[name] = rest[len(name) :].strip()
         elif not off:
-            macros.texts.pop(rest, None)
+            macros.pop(rest, None)
     return "\n".join(kept)
 
 
@@ -75,59 +70,6 @@ def _lines(text: str) -> Iterator[str]:
             begun = []
     if begun:
         yield "\n".join(begun)
-
-
-@dataclass(slots=True)
-class _Macros:
-    """What a text has defined up to a place."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    left: int = _MOST_IN_CONDITIONS
-
-    def hold(self, condition: str) -> bool:
-        """Whether a condition is true; one that asks for a macro of which the text tells no number is not."""
-        known = _DEFINED.sub(lambda m: "1" if m[1] in self.texts else "0", condition)
-        return bool(self._number(known))
-
-    def _number(self, text: str, deeper: int = _DEEPEST_MACRO) -> int | None:
-        """What a condition, or a macro's text, comes to; None where that is not known."""
-        self.left -= len(text) + 1
-        if self.left < 0 or deeper == 0:
-            return None
-        python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or "))
-        python = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", python)
-        try:
-            return self._evaluated(ast.parse(python.strip(), mode="eval").body, deeper - 1)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
-            return None
-
-    def _evaluated(self, node: ast.expr, deeper: int) -> int | None:
-        if isinstance(node, ast.Constant):
-            return node.value if isinstance(node.value, int) else None
-        if isinstance(node, ast.Name):
-            # Where a macro is looked up, those that its text names are known by now as well.
-            return self._number(self.texts[node.id], deeper) if node.id in self.texts else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            value = self._evaluated(node.operand, deeper)
-            return None if value is None else int(not value)
-        if isinstance(node, ast.BoolOp):
-            values = [self._evaluated(part, deeper) for part in node.values]
-            decides = isinstance(node.op, ast.Or)
-            if any(v is not None and bool(v) == decides for v in values):
-                return int(decides)
-            return None if None in values else int(not decides)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            sides = [self._evaluated(side, deeper) for side in (node.left, node.comparators[0])]
-            compare = _COMPARED.get(type(node.ops[0]))
-            if compare is not None and sides[0] is not None and sides[1] is not None:
-                return int(compare(sides[0], sides[1]))
-        return None
-
-
-_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}  # fmt: skip
 
 
 def with_headers(path: Path, root: Path, data: bytes | None = None, also: Iterable[Path] = ()) -> str:
