@@ -142,7 +142,7 @@ class _Modules:
         self._new.__exit__()
 
     def fitted(self) -> dict[str, tuple[int, int]]:
-        """Build both models, with sizes halved together until the emulated device holds the inputs; the sizes."""
+        """Build both models, with sizes halved together until the emulated device holds the tensors; the sizes."""
         whole = _whole_numbers(self._reference) | _whole_numbers(self._text)
         body = ast.parse(self._inputs_text).body
         makers = [f for f in body if isinstance(f, ast.FunctionDef) and f.name in MAKERS]
@@ -154,10 +154,10 @@ class _Modules:
             self._makes_inputs.read(self._inputs_text, taken, literals)
             try:
                 self._makes_inputs.call("get_inputs", SEEDS[0])
+                self._build(taken, halvings)
             except TooLargeError as error:
                 last = error
                 continue
-            self._build(taken, halvings)
             return {n: (whole[n], v) for n, v in taken.items()} | {
                 str(n): (n, v) for n, v in literals.items()
             }

@@ -226,6 +226,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda input, dim: np.cumsum(input, axis=dim),
     "cumprod": lambda input, dim: np.cumprod(input, axis=dim),
     "clamp": lambda input, min=None, max=None: np.clip(input, min, max),
+    "round": np.rint, "clamp_min": np.maximum, "clamp_max": np.minimum,
+    "masked_fill": lambda input, mask, value: np.where(mask, value, input),
     "where": np.where, "tril": lambda input, diagonal=0: np.tril(input, diagonal),
     "triu": lambda input, diagonal=0: np.triu(input, diagonal),
     "topk": _topk, "sort": _sort, "gather": lambda input, dim, index: np.take_along_axis(input, index, axis=dim),

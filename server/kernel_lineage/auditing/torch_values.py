@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,13 @@ MOST_ELEMENTS = 1 << 17
 
 class TooLargeError(NotEvaluableError):
     """A tensor is larger than the emulated device takes."""
+
+
+class Ranked(NamedTuple):
+    """What `max`, `sort` and `topk` along an axis give."""
+
+    values: Tensor
+    indices: Tensor
 
 
 @dataclass
@@ -63,7 +70,8 @@ class Torch:
             raise NotEvaluableError(f"torch.{name}: {error}") from error
         wanted = kwargs.get("dtype")
         if isinstance(made, tuple):
-            return tuple(self._made(one, operands, None) for one in made)
+            parts = [self._made(one, operands, None) for one in made]
+            return Ranked(*parts) if len(parts) == 2 else tuple(parts)
         return self._made(made, operands, wanted if isinstance(wanted, DTypeName) else None)
 
     def _made(self, values: Any, operands: Sequence[Any], wanted: str | None) -> Tensor:
@@ -96,6 +104,7 @@ class Torch:
             "stride": lambda dim=None: _strides(tensor) if dim is None else _strides(tensor)[dim],
             "is_contiguous": lambda *_a, **_k: bool(tensor.values.flags.c_contiguous),
             "item": lambda: tensor.values.item(),
+            "tolist": lambda: tensor.values.tolist(),
             "data_ptr": lambda: int(tensor.values.ctypes.data),
             "is_floating_point": lambda: DTYPES[tensor.dtype].is_float,
             "new_empty": lambda *sizes, **kwargs: self.create(
