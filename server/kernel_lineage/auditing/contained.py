@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,8 @@ from kernel_lineage.auditing.messages import decoded, encoded
 from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor
 from kernel_lineage.auditing.torch_values import TooLargeError
 
-_SECONDS = 60.0
-"""Between two messages."""
-_CPU_SECONDS = 600.0
+_MOST_BYTES = 6 << 30
+"""Of address space: the arrays of a model are far below."""
 _ANSWER_BYTES = 64 << 20
 _MOST_LAUNCHES = 1000
 
@@ -29,12 +29,16 @@ Host = Callable[[str, str, Sequence[Any]], Any]
 class ContainedModule:
     """A module that runs contained. A context manager: its process ends with it.
 
-    With `exact` floats stay in float64. Whatever it asks for and cannot be done raises `NotEvaluableError`.
+    With `exact` floats stay in float64; `seconds` bound all that it does, launches among it. What it asks for and cannot
+    be done raises `NotEvaluableError`.
     """
 
-    def __init__(self, exact: bool, launch: Launch | None = None, host: Host | None = None) -> None:
+    def __init__(
+        self, exact: bool, seconds: float, launch: Launch | None = None, host: Host | None = None
+    ) -> None:
         self._exact, self._launch, self._host = exact, launch, host
         self._launches = 0
+        self._seconds, self._deadline = seconds, time.monotonic() + seconds
         try:
             containment = decided(allow_uncontained=False)
         except ContainmentError as error:
@@ -42,7 +46,7 @@ class ContainedModule:
         self._child = ContainedChild(
             "the module",
             python_command("kernel_lineage.auditing.child"),
-            limits=Limits(seconds=_CPU_SECONDS),
+            limits=Limits(seconds=seconds, address_bytes=_MOST_BYTES, resident_bytes=_MOST_BYTES),
             containment=containment,
             answer_bytes=_ANSWER_BYTES,
         )
@@ -90,7 +94,7 @@ class ContainedModule:
         try:
             self._child.say({"exact": self._exact, **request})
             while True:
-                message = self._child.hear(_SECONDS)
+                message = self._child.hear(max(self._deadline - time.monotonic(), 0.0))
                 if "error" in message:
                     kind = TooLargeError if message.get("too_large") is True else NotEvaluableError
                     raise kind(str(message["error"])[:2000])
@@ -98,6 +102,8 @@ class ContainedModule:
                     return decoded(message["value"])
                 self._child.say(self._run(message))
         except ChildError as error:
+            if time.monotonic() >= self._deadline:
+                raise NotEvaluableError(f"it took more than {self._seconds:g} s") from error
             raise NotEvaluableError(str(error)) from error
         except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
             # A call that torch would refuse, or an argument that has no meaning without it.

@@ -31,6 +31,8 @@ from kernel_lineage.workloads.triton_module import kernel_module
 TOLERANCE = {"float64": 1e-4, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
 """Absolute and relative, as KernelBench's own check allows them (its `get_tolerance_for_precision`)."""
 SEEDS = (91, 92)
+_LAUNCHES = 5
+"""So many launches' time a submission may take in all."""
 _SMALLEST = 16
 _HALVINGS = 14
 _OPTIONS = ("num_warps", "num_stages")
@@ -56,12 +58,12 @@ class _WrongError(Exception):
 
 
 def audit(submission: Submission, seconds: float = 60.0) -> Audited:
-    """Judge one submission; `seconds` bound each of its launches."""
+    """Judge one submission; `seconds` bound each of its launches, and five times as many all of it."""
     started = time.monotonic()
     emulation = Emulation(seconds)
     sizes: dict[str, tuple[int, int]] = {}
     try:
-        reason = _agreement(submission, emulation, sizes)
+        reason = _agreement(submission, emulation, _LAUNCHES * seconds, sizes)
         standing = Standing.RIGHT if emulation.launched else Standing.UNDECIDED
         if not emulation.launched:
             reason = f"{reason}, but it launched no kernel: whatever computed it is a library's"
@@ -85,7 +87,9 @@ def audit(submission: Submission, seconds: float = 60.0) -> Audited:
     )
 
 
-def _agreement(submission: Submission, emulation: Emulation, sizes: dict[str, tuple[int, int]]) -> str:
+def _agreement(
+    submission: Submission, emulation: Emulation, seconds: float, sizes: dict[str, tuple[int, int]]
+) -> str:
     """Both on the same inputs; what was compared. Raises `_WrongError`, `KernelFault` and `NotEvaluableError`."""
     if submission.problem:
         raise NotEvaluableError(submission.problem)
@@ -95,7 +99,7 @@ def _agreement(submission: Submission, emulation: Emulation, sizes: dict[str, tu
         )
     if submission.reference is None:
         raise NotEvaluableError("no Model to compare with: name its file with --reference")
-    with _Modules(submission, emulation) as modules:
+    with _Modules(submission, emulation, seconds) as modules:
         sizes |= modules.fitted()
         compared = 0
         for seed in SEEDS:
@@ -116,7 +120,7 @@ def _are_same(before: Tensor, now: Any) -> bool:
 class _Modules:
     """Both modules, each in a process of its own, and their models with the same parameters."""
 
-    def __init__(self, submission: Submission, emulation: Emulation) -> None:
+    def __init__(self, submission: Submission, emulation: Emulation, seconds: float) -> None:
         self._text, self._reference = submission.text, submission.reference or ""
         stored = Torch(np.random.default_rng(SEEDS[0]), exact=False)
         label = submission.name
@@ -128,8 +132,8 @@ class _Modules:
         def host(source: str, name: str, args: Sequence[Any]) -> Any:
             return call_host_function(source, name, args, stored, emulation, label)
 
-        self._old = ContainedModule(exact=True)
-        self._new = ContainedModule(exact=False, launch=launch, host=host)
+        self._old = ContainedModule(exact=True, seconds=seconds)
+        self._new = ContainedModule(exact=False, seconds=seconds, launch=launch, host=host)
         has_inputs = "def get_inputs" in self._reference
         self._makes_inputs = self._old if has_inputs else self._new
         self._inputs_text = self._reference if has_inputs else self._text

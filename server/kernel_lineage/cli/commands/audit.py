@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kernel_gate.standing import ExitCode, Standing, worst
 from kernel_lineage.cli.gate_run import wrong_use
 from kernel_lineage.cli.live_line import show_line
-
-if TYPE_CHECKING:
-    from kernel_lineage.auditing.submissions import Submission
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -55,8 +50,8 @@ def command(
     written, 5 something was not judged, 6 something is undecided.
     """
     from kernel_gate.files.writing import write_atomically
-    from kernel_lineage.auditing.apart import audited
     from kernel_lineage.auditing.document import audit_document, read_claims, table
+    from kernel_lineage.auditing.judging import audit
     from kernel_lineage.auditing.page import render
     from kernel_lineage.auditing.submissions import submissions
 
@@ -64,15 +59,12 @@ def command(
         claimed = read_claims(claims) if claims is not None else {}
     except (OSError, ValueError) as error:
         wrong_use(str(error))
-
-    def asked() -> Iterator[Submission]:
-        for submission in submissions(folder, reference):
-            show_line(submission.name, 80)
-            yield submission
-
-    known = list(audited(asked(), seconds))
+    audited = []
+    for submission in submissions(folder, reference):
+        show_line(submission.name, 80)
+        audited.append(audit(submission, seconds))
     show_line("")
-    document = audit_document(str(folder), known, claimed)
+    document = audit_document(str(folder), audited, claimed)
     click.echo(document.model_dump_json(indent=2) if as_json else table(document))
     if html is not None:
         try:
@@ -80,4 +72,4 @@ def command(
         except OSError as error:
             click.echo(f"{html} cannot be written: {error.strerror}", err=True)
             sys.exit(ExitCode.ENVIRONMENT)
-    sys.exit(worst((one.standing for one in known), set(Standing) - {Standing.RIGHT}))
+    sys.exit(worst((one.standing for one in audited), set(Standing) - {Standing.RIGHT}))
