@@ -29,8 +29,8 @@ Host = Callable[[str, str, Sequence[Any]], Any]
 class ContainedModule:
     """A module that runs contained. A context manager: its process ends with it.
 
-    With `exact` floats stay in float64; `seconds` bound all that it does, launches among it. What it asks for and cannot
-    be done raises `NotEvaluableError`.
+    With `exact` floats stay in float64; `seconds` bound all that it does, launches among it. What it asks for and
+    cannot be done raises `NotEvaluableError`.
     """
 
     def __init__(
