@@ -22,6 +22,10 @@ _DEPTH = 8
 """Macros within macros of a condition."""
 _MOST_READ = 1 << 19
 """Characters of conditions and of the macros in them that are read; what comes after them is not known."""
+_HALF = 1 << 63
+"""Numbers have 64 bits, as a compiler has them."""
+_LONGEST = 100
+"""Digits of a number that is read."""
 _DEEPEST = 40
 """Brackets within brackets."""
 
@@ -98,7 +102,7 @@ class _Reading:
             return inner
         if symbol[0].isdigit():
             digits = symbol.rstrip("uUlL")
-            return int(digits, 16 if digits[:2] in ("0x", "0X") else 10) if digits.isalnum() else 0
+            return int(digits, 16 if digits[:2] in ("0x", "0X") else 10) if len(digits) < _LONGEST else 0
         return self.conditions.named(symbol, self.deeper)
 
 
@@ -110,4 +114,4 @@ def _applied(written: str, a: Value, b: Value) -> Value:
         return None if None in (a, b) else int(not decides)
     if a is None or b is None:
         return None
-    return int(_ARITHMETIC[written](a, b))
+    return (int(_ARITHMETIC[written](a, b)) + _HALF) % (2 * _HALF) - _HALF
