@@ -82,8 +82,8 @@ def steps(folder: Path, body: str, **rest: str):
         (("dim3 g(N, (C + WARP - 1) / WARP); block_size = 2 * WARP; size_t smem = block_size / WARP * sizeof(float);\n"
          "plain<<<g, dim3(WARP, 2), smem>>>(out, x, C);"),
          "plain", LaunchSpec(("N", "ceil_div(C, 32)"), ("32", "2"), "8"), (*OUT_X, "C")),
-        ("for (int half = 2; half < 4; half++) if (half == 3) std::cout << half << unknown(out);\n"
-         "int w = 1; while (w < WARP) w *= 2; plain<<<N, w>>>(out, x, C);",
+        (("for (int half = 2; half < 4; half++) if (half == 3) std::cout << half << unknown(out);\n"
+         "int w = 1; while (w < WARP) w *= 2; plain<<<N, w>>>(out, x, C);"),
          "plain", LaunchSpec(("N",), ("32",)), (*OUT_X, "C")),
         ("inner(out, x, N * C);",
          "plain", LaunchSpec(("ceil_div(N * C, 64)",), ("64",)), (*OUT_X, Value("N * C", "int32"))),
