@@ -27,6 +27,7 @@ from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.headers import Headers, standard_of
+from kernel_lineage.workloads.recording.conjunctions import with_parts
 from kernel_lineage.workloads.recording.salvage import without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -34,6 +35,7 @@ _ABSENT = RUNTIME / "absent"
 _SECONDS = 150.0
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
+_OF_CUDA = re.compile(r"(?<![\w:])(?:::)?cuda::([a-z]\w*)\s*[<(]")
 _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open source file \"([^\"]+)\"")
 _ERROR = re.compile(
     r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
@@ -164,15 +166,18 @@ def _compiled(
     inner.mkdir()
     unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
     with _COPYING:  # what another source has begun to copy is whole before this one is compiled
-        folders = _include_folders(text, path, root, shims)
+        folders, names = _include_folders(text, path, root, shims)
+    front = "".join(f"#include <{header}>\n" for header in _unbrought(names))
     places = [RUNTIME, shims, *folders, *(() if cuda else _toolkit())]
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
     command.append(f"-std={standard_of(path, root)}")
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
     readable = [*readable_below(root, path), shims, RUNTIME, *_toolkit()]
-    left, why = without_kernels(text), list[str]()
+    left, why = with_parts(without_kernels(text)), list[str]()
     for _ in range(_TRIES):
-        unit.write_text(f'#include "program.h"\n#line 1 "{path.name}"\n{left}', "utf-8", errors="replace")
+        unit.write_text(
+            f'#include "program.h"\n{front}#line 1 "{path.name}"\n{left}', "utf-8", errors="replace"
+        )
         options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
         done = _contained([*command, *zeroed, *options], inner, readable)
         if done.status == 0:
@@ -344,8 +349,15 @@ def _why(done: Ran, path: Path) -> str:
     return f"the host code does not compile: {said[-1][:160] if said else f'status {done.status}'}"
 
 
-def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Path]:
-    """The folders that headers are found in, in the order in which they are searched.
+def _unbrought(names: Iterable[str]) -> Iterator[str]:
+    """The toolkit's headers for names of namespace `cuda`: PyTorch's own headers bring them."""
+    for name in names:
+        for place in _toolkit():
+            yield from (str(p.relative_to(place)) for p in sorted(place.glob(f"cuda/__*/{name}.h"))[:1])
+
+
+def _include_folders(text: str, path: Path, root: Path, shims: Path) -> tuple[list[Path], list[str]]:
+    """The folders that headers are found in, in the order in which they are searched; names of `cuda` in all texts.
 
     All headers that a text comes to are copied, as they lie in the repository, without the bodies of their kernels: a
     header that is read from two places would be two. What stands in for PyTorch's is written to `shims` as well.
@@ -353,6 +365,7 @@ def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Pat
     root, copies = root.resolve(), shims / "repository"
     own = path.resolve().parent
     found = {own: None}
+    names = dict.fromkeys(_OF_CUDA.findall(text))
     for name, at in included(text, path, Headers(root)):
         if at is None:
             if _TORCH.match(name):
@@ -360,10 +373,11 @@ def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Pat
             continue
         with suppress(OSError):
             header = read_file(at, within=root).decode("utf-8", "replace")
-            _put(copies, str(at.relative_to(root)), without_kernels(header))
+            _put(copies, str(at.relative_to(root)), with_parts(without_kernels(header)))
+            names |= dict.fromkeys(_OF_CUDA.findall(header))
         if str(at).endswith(f"/{name}"):
             found[Path(str(at)[: -len(name)])] = None
-    return [*(copies / place.relative_to(root) for place in found), *found]
+    return [*(copies / place.relative_to(root) for place in found), *found], list(names)
 
 
 def _shim(shims: Path, name: str) -> None:
