@@ -28,6 +28,7 @@ from kernel_lineage.workloads.recording.build import Built, HostBuildError, Reco
 from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.entries import entries_of
+from kernel_lineage.workloads.recording.includes import include_folders
 from kernel_lineage.workloads.recording.launches import launch_of
 from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.mending import Failed, mended
@@ -339,7 +340,7 @@ def test_names_of_headers_that_no_file_can_have_are_missing_and_no_more(tmp_path
     names = ["a" * 300 + ".h", "torch/" + "a" * 300, "torch/a", "torch/a/b.h", "torch/../../../out.h", "/etc/passwd",
              "torch/\0.h", "x/" * 3000 + "y.h"]  # fmt: skip
     text = "".join(f'#include "{name}"\n' for name in names)
-    assert build._include_folders(text, root / "code.cu", root, shims) == ([shims / "repository", root], [])
+    assert include_folders(text, root / "code.cu", root, shims) == ([shims / "repository", root], [])
     assert sorted(p.name for p in tmp_path.iterdir()) == ["repository", "shims"]
     assert Headers(root).at(root, names[0]) is None
 

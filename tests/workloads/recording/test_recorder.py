@@ -11,7 +11,8 @@ from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
 from kernel_lineage.workloads.recording import recorder as recorders
-from kernel_lineage.workloads.recording.build import refusal, without_kernels
+from kernel_lineage.workloads.recording.build import refusal
+from kernel_lineage.workloads.recording.includes import without_kernels
 from kernel_lineage.workloads.recording.launches import template_arguments
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.state import State
