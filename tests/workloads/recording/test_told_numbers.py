@@ -7,11 +7,11 @@ import pytest
 from kernel_lineage.workloads.recording.told_numbers import is_setting, told_numbers
 
 
-def test_defaults_keywords_and_variables_tell_a_number(tmp_path):
+def test_defaults_and_keywords_tell_a_number(tmp_path):
     (tmp_path / "ops.py").write_text(
         "def project(x, near: float = 0.01, far=1e10, *, tile: Optional[int] = 16): ...\n"
     )
-    (tmp_path / "test_ops.py").write_text("far = 100.0\nproject(x, near=0.01, far=100.0)\n")
+    (tmp_path / "test_ops.py").write_text("project(x, near=0.01, far=100.0)\nproject(x, far=100.0)\n")
 
     assert told_numbers(["near", "far", "tile", "other"], tmp_path) == {
         "near": 0.01,
@@ -21,7 +21,16 @@ def test_defaults_keywords_and_variables_tell_a_number(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["near = 2 * x", "a.near = 1", "near == 3", "linear=4", "near = size", "near = 2**8", "near += 1"]
+    "text",
+    [
+        "f(near=2 * x)",
+        "f(a.near=1)",
+        "(near == 3)",
+        "f(linear=4)",
+        "f(near=size)",
+        "f(near=2**8)",
+        "near = 3\n",
+    ],
 )
 def test_what_is_no_number_of_that_name_tells_none(tmp_path, text):
     (tmp_path / "ops.py").write_text(text)

@@ -1,4 +1,4 @@
-"""Numbers that callers give to parameters by their names: defaults, keyword arguments and variables of that name."""
+"""Numbers that Python gives to parameters by their names, as defaults and as keyword arguments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 
 _MOST_FILES, _MOST_BYTES = 2000, 1 << 20
-_GIVEN = rb"\s*(?::[^=,()\n]{1,60})?=\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)(?![ \t]*[\w.*/%+-])"
-"""`: float = 1e-5` behind a name: nothing may follow that makes an expression of it."""
+_GIVEN = rb"\s*(?::[^=,()\n]{1,60})?=\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*[,)]"
+"""`: float = 1e-5,` behind a name: a variable that is set so may be anything, and most often a size."""
 _LARGEST_WHOLE = 64
 """Whole numbers above it are sizes, which are varied, and no settings."""
 
