@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -27,7 +28,8 @@ def told_numbers(names: Collection[str], root: Path) -> dict[str, float]:
     counts: dict[str, Counter[float]] = {}
     for data in _python(root):
         for name, number in given.findall(data):
-            counts.setdefault(wanted[name], Counter())[float(number)] += 1
+            if math.isfinite(value := float(number)):
+                counts.setdefault(wanted[name], Counter())[value] += 1
     return {name: seen.most_common(1)[0][0] for name, seen in counts.items()}
 
 
