@@ -30,6 +30,7 @@ def test_defaults_and_keywords_tell_a_number(tmp_path):
         "f(near=size)",
         "f(near=2**8)",
         "near = 3\n",
+        "f(near=1e999)",
     ],
 )
 def test_what_is_no_number_of_that_name_tells_none(tmp_path, text):
