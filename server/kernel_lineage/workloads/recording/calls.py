@@ -141,7 +141,9 @@ class _Search:
             if time.monotonic() > begun + _MOST_SECONDS:
                 why.append(f"{len(entries) - place} functions were not called: the time was up")
                 break
-            if launched and entry.kernels <= launched:
+            # One whose code is read and leads to no kernel, or to those that were seen, brings nothing new.
+            is_read = bool(entry.kernels) or entry.function is not None
+            if launched and (entry.kernels if is_read else self.unit.kernels) <= launched:
                 continue
             left = (end - time.monotonic()) / max(1, leading - place)
             calls, said = self._accepted(entry, accepted, time.monotonic() + max(left, 2.0))
