@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernel_lineage.workloads.recording.call import Call, Parameter
@@ -252,3 +254,17 @@ def test_a_function_is_called_with_tensors_as_they_were_in_a_call_of_another():
 )
 def test_a_shape_is_told_where_the_code_checks_it_or_asks_for_all_of_it(asked, found):
     assert shaped(CALL, asked) == found
+
+
+@pytest.mark.parametrize("tensor", ["x", "w"])
+def test_an_extent_of_which_another_number_is_asked_than_of_those_it_equals_is_one_of_its_own(tensor):
+    call = Call(
+        (X, W, DX), {"x": 1, "w": 1, "dx": 1}, {}, same={"w_size_0": "x_size_0", "dx_size_0": "w_size_0"}
+    )
+    call = replace(call, fixed={"x_size_0": 3})
+    mended_call = first(failed("size(-1) == 4", "3", "==", "4", [(tensor, "size", 0)]), call)
+
+    assert mended_call.values({})[mended_call.root(f"{tensor}_size_0")] == 4
+    assert sorted(mended_call.line({}).split(";")) == sorted(
+        f"T:6:{4 if name == tensor else 3}:{name}" for name in ("x", "w", "dx")
+    )

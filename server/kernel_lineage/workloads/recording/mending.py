@@ -202,6 +202,7 @@ def _extents(call: Call, failed: Failed) -> Iterator[Call]:
                     yield replace(call, multiple={**call.multiple, extent: number})
                     return
     if failed.op in ("==", "!=", "") or failed.op in ("<=", "<", ">=", ">"):
+        yield from _untied(call, failed)
         yield from _equal(call, failed.left, failed.right)
     # A compound condition shows no values: its numbers are tried for what it names, else for what was asked last.
     by_name = [e for e, n in call.names.items() if re.search(rf"\b{re.escape(n)}\b", failed.condition)]
@@ -262,6 +263,24 @@ def _equal(call: Call, left: str, right: str) -> Iterator[Call]:
     for extent, wanted in ((one, int(right)), (other, int(left))):
         if extent is not None and 0 < wanted < 1 << 20:
             yield replace(call, fixed={**call.fixed, extent: wanted})
+
+
+def _untied(call: Call, failed: Failed) -> Iterator[Call]:
+    """A call in which the extent that was asked last is one of its own: of those it equals, another number was asked."""
+    tensor, what, index = failed.asked[-1] if failed.asked else ("", "", 0)
+    own = f"{tensor}_size_{index}"
+    root = call.root(own)
+    equal = [e for e in call.same if call.root(e) == root and e != own]
+    number = call.fixed.get(root)
+    asked = int(failed.right) if _NUMBER.fullmatch(failed.right) else 0
+    if what != "size" or failed.left != str(number) or number == asked or not 0 < asked < 1 << 20:
+        return
+    if own != root:
+        equal.append(root)
+    if equal:
+        others = dict.fromkeys(equal[1:], equal[0])
+        same = {e: t for e, t in call.same.items() if call.root(e) != root} | others
+        yield replace(call, same=same, fixed={**call.fixed, own: asked, equal[0]: number})
 
 
 def _numbers(call: Call, failed: Failed) -> Iterator[Call]:
