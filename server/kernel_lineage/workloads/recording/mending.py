@@ -266,7 +266,7 @@ def _equal(call: Call, left: str, right: str) -> Iterator[Call]:
 
 
 def _untied(call: Call, failed: Failed) -> Iterator[Call]:
-    """A call in which the extent that was asked last is one of its own: of those it equals, another number was asked."""
+    """A call in which the extent that was asked last is one of its own: another number was asked of those it equals."""
     tensor, what, index = failed.asked[-1] if failed.asked else ("", "", 0)
     own = f"{tensor}_size_{index}"
     root = call.root(own)
