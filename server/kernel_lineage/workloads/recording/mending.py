@@ -273,7 +273,13 @@ def _untied(call: Call, failed: Failed) -> Iterator[Call]:
     equal = [e for e in call.same if call.root(e) == root and e != own]
     number = call.fixed.get(root)
     asked = int(failed.right) if _NUMBER.fullmatch(failed.right) else 0
-    if what != "size" or failed.left != str(number) or number == asked or not 0 < asked < 1 << 20:
+    if (
+        number is None
+        or what != "size"
+        or failed.left != str(number)
+        or number == asked
+        or not 0 < asked < 1 << 20
+    ):
         return
     if own != root:
         equal.append(root)
