@@ -22,13 +22,16 @@ from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.recording import build, calls, runs
+from kernel_lineage.workloads.recording import build, runs
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, RecordingError, built, refusal
-from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, mended
+from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.drafting import recorded_draft
+from kernel_lineage.workloads.recording.entries import entries_of
+from kernel_lineage.workloads.recording.includes import include_folders
 from kernel_lineage.workloads.recording.launches import launch_of
 from kernel_lineage.workloads.recording.mains import Program
+from kernel_lineage.workloads.recording.mending import Failed, mended
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes
@@ -311,10 +314,8 @@ def test_a_forged_status_is_none(tmp_path, status):
      f"entry\t0\tf\t{'T ' * 9999}", "entry\t0", "entry\t0\tf\ti"],
 )  # fmt: skip
 def test_a_forged_function_is_none(line):
-    search = calls._Search.__new__(calls._Search)
-    search.unit, search.functions = unit_of(""), {}
-    assert search._entry(line) is None
-    assert search._entry("entry\t3\tf\tT oT vvT i") is not None
+    good = "entry\t3\tf\tT oT vvT i"
+    assert [e.number for e in entries_of(f"{line}\n{good}\n", unit_of(""))] == [3]
 
 
 @pytest.mark.parametrize(
@@ -339,7 +340,7 @@ def test_names_of_headers_that_no_file_can_have_are_missing_and_no_more(tmp_path
     names = ["a" * 300 + ".h", "torch/" + "a" * 300, "torch/a", "torch/a/b.h", "torch/../../../out.h", "/etc/passwd",
              "torch/\0.h", "x/" * 3000 + "y.h"]  # fmt: skip
     text = "".join(f'#include "{name}"\n' for name in names)
-    assert build._include_folders(text, root / "code.cu", root, shims) == [shims / "repository", root]
+    assert include_folders(text, root / "code.cu", root, shims) == ([shims / "repository", root], [])
     assert sorted(p.name for p in tmp_path.iterdir()) == ["repository", "shims"]
     assert Headers(root).at(root, names[0]) is None
 

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.budget import MOST_LAUNCHES
 from kernel_lineage.kernels.reading import read
@@ -33,6 +34,8 @@ from kernel_lineage.workloads.triton.draft import triton_drafts
 _CALLERS_ABOVE = 2
 """How many calls up from the file with the launch callers are looked for in other files."""
 _CALLERS_BESIDE = 3
+_READ_SHARE = 0.25
+"""Of the time that is left, for running a kernel by what was read, where its host code can be run as well."""
 _RUN = 2
 """Drafts of one kernel that are run to see what they leave open."""
 
@@ -69,12 +72,15 @@ def draft_of(
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_likelihood)[:_RUN]:
         best = with_answers(likely, answers)
-        tried.append(with_measured_shapes(best, target, path, state.root) if measure else best)
+        with ends_within(seconds_left() * (_READ_SHARE if recorder is not None else 1.0)):
+            tried.append(with_measured_shapes(best, target, path, state.root) if measure else best)
         if not measure or not tried[-1].missing or _openness(likely)[0] or not likely.way:
             break
     best = min(tried, key=_openness)
     if recorder is not None and not isinstance(target, Launcher) and (best.missing or _unusable(best)):
-        recorded, why = recorded_drafts(target, path, state, recorder, measure=measure, answers=answers)
+        recorded, why = recorded_drafts(
+            target, path, state, recorder, measure=measure, answers=answers, only_one=True
+        )
         best = min((*recorded, best), key=_openness)
         if why and best.missing:
             best = replace(best, assumed=(*best.assumed, f"not recorded: {why}"))
@@ -89,8 +95,12 @@ def recorded_drafts(
     *,
     measure: bool = True,
     answers: Mapping[str, str] = MappingProxyType({}),
+    only_one: bool = False,
 ) -> tuple[list[Draft], str]:
-    """The drafts of a CUDA kernel by what its host code does when it is run, and why there are none."""
+    """The drafts of a CUDA kernel by what its host code does when it is run, and why there are none.
+
+    With `only_one`, those up to the first that leaves nothing open.
+    """
     if kernel.language is not Language.CUDA:
         return [], ""
     rooted = with_what_it_calls(kernel, path, (), state.root)
@@ -105,9 +115,13 @@ def recorded_drafts(
             why.append(str(error))
             continue
         likely = sorted((with_answers(draft, answers) for draft in found), key=_openness)[:_RUN]
-        if measure:
-            likely = [with_measured_shapes(draft, kernel, path, state.root) for draft in likely]
-        return [with_checked_sizes(draft) for draft in likely], ""
+        drafts: list[Draft] = []
+        for draft in likely:
+            measured = with_measured_shapes(draft, kernel, path, state.root) if measure else draft
+            drafts.append(with_checked_sizes(measured))
+            if only_one and not measured.missing and not _unusable(measured):
+                break
+        return drafts, ""
     return [], "; ".join(why)
 
 

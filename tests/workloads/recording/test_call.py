@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kernel_lineage.workloads.recording.call import (
-    Call,
-    Failed,
-    Parameter,
-    mended,
-)
+from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.likeness import (
+    as_before,
     is_too_flat,
     larger,
     layouts,
     modes,
     others,
+    shaped,
+    strangers,
     unlike,
     with_alike,
 )
+from kernel_lineage.workloads.recording.mending import Failed, mended, mended_at_once
 
 X, W = Parameter("x", "T"), Parameter("w", "T")
 CALL = Call((X, W, Parameter("groups", "i")), {"x": 2, "w": 1}, {"x": "float32", "w": "float32"})
@@ -174,3 +175,96 @@ def test_other_modes_are_the_numbers_that_the_code_compares_with() -> None:
     ]
     switched = [dict(other.numbers) for other in modes(call, "switch (activation) { case 5: return; }")]
     assert switched == [{"activation": 0}, {"activation": 5}, {"bias": 1}]
+
+
+SIZES = failed("w.sizes() == wanted", "96", "==", "64,128,3", [("w", "sizes", 0)])
+
+
+def test_a_tensor_gets_the_extents_that_it_is_compared_with_and_their_number():
+    assert first(SIZES).line({}) == "T:6:64,128:x;T:6:64,128,3:w;1"
+
+
+def test_what_is_compared_is_a_number_of_extents_only_where_a_tensor_has_so_many():
+    asked = [("x", "dim", 0), ("x", "size", 1)]
+
+    assert (
+        first(failed("x.size(batch_ndim) == 3", "128", "==", "3", asked)).line({}) == "T:6:64,3:x;T:6:96:w;1"
+    )
+    assert first(failed("batch_ndim == 3", "2", "==", "3", asked)).ranks["x"] == 3
+
+
+def test_all_checks_that_did_not_hold_are_mended_at_once():
+    wrong = [
+        failed("groups == 8", "1", "==", "8"),
+        failed("x.size(1) == 4", "128", "==", "4"),
+        failed("w.scalar_type() == at::kInt", "float32", "==", "int32", [("w", "type", 0)]),
+        SIZES,
+    ]
+    calls = list(mended_at_once(CALL, wrong, 6))
+
+    assert calls[0].line({}) == "T:6:64,4:x;T:3:64,4,3:w;8"
+    assert first(wrong[0]) in calls  # and the first alone, where what was said after it followed from it
+
+
+def test_where_a_tensor_gets_another_number_of_extents_what_was_said_of_them_is_left():
+    wrong = [
+        failed("x.dim() == 3", "2", "==", "3", [("x", "dim", 0)]),
+        failed("x.size(-1) == 4", "128", "==", "4"),
+    ]
+
+    assert next(mended_at_once(CALL, wrong, 6)).line({}) == "T:6:64,128,96:x;T:6:160:w;1"
+
+
+def test_extents_that_two_checks_make_one_stay_one():
+    call = Call((X, W, DX), {"x": 1, "w": 1, "dx": 1}, {})
+    wrong = [failed("a", "64", "==", "128"), failed("b", "96", "==", "128"), failed("c", "64", "==", "7")]
+
+    assert next(mended_at_once(call, wrong, 6)).line({}) == "T:6:7:x;T:6:7:w;T:6:7:dx"
+
+
+def test_a_function_is_called_with_tensors_as_they_were_in_a_call_of_another():
+    before = Call(
+        (X, W), {"x": 2, "w": 3}, {"w": "int32"}, same={"w_size_0": "x_size_0"}, fixed={"w_size_2": 4}
+    )
+    call = as_before((DX, W, X), before)
+
+    assert call is not None
+    assert call.line({}) == "T:6:64,128:dx;T:3:96,160,4:w;T:6:96,256:x"
+    assert strangers(call, before) == 0
+    assert strangers(Call((W,), {"w": 3}, {}), before) == 1
+    assert as_before((DX,), before) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ([("x", "shape", 0)], {"x"}),
+        ([("x", "dim", 0), ("x", "size", 0), ("x", "size", 1)], {"x"}),
+        ([("x", "size", 0), ("x", "size", 1)], set()),
+        ([("x", "dim", 0), ("x", "size", 1)], set()),
+        ([("x", "sizes", 0), ("x", "numel", 0)], set()),
+    ],
+    ids=[
+        "a check",
+        "each extent",
+        "their number is not asked",
+        "one is not asked",
+        "only what is made like it",
+    ],
+)
+def test_a_shape_is_told_where_the_code_checks_it_or_asks_for_all_of_it(asked, found):
+    assert shaped(CALL, asked) == found
+
+
+@pytest.mark.parametrize("tensor", ["x", "w"])
+def test_an_extent_of_which_another_number_is_asked_than_of_those_it_equals_is_one_of_its_own(tensor):
+    call = Call(
+        (X, W, DX), {"x": 1, "w": 1, "dx": 1}, {}, same={"w_size_0": "x_size_0", "dx_size_0": "w_size_0"}
+    )
+    call = replace(call, fixed={"x_size_0": 3})
+    mended_call = first(failed("size(-1) == 4", "3", "==", "4", [(tensor, "size", 0)]), call)
+
+    assert mended_call.values({})[mended_call.root(f"{tensor}_size_0")] == 4
+    assert sorted(mended_call.line({}).split(";")) == sorted(
+        f"T:6:{4 if name == tensor else 3}:{name}" for name in ("x", "w", "dx")
+    )

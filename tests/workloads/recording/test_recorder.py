@@ -11,7 +11,8 @@ from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
 from kernel_lineage.workloads.recording import recorder as recorders
-from kernel_lineage.workloads.recording.build import refusal, without_kernels
+from kernel_lineage.workloads.recording.build import refusal
+from kernel_lineage.workloads.recording.includes import without_kernels
 from kernel_lineage.workloads.recording.launches import template_arguments
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.state import State
@@ -134,11 +135,81 @@ def test_an_extension_is_called_with_tensors_that_its_checks_accept(tmp_path):
     by_name = {a.name: a for a in draft.arguments}
     assert draft.template_arguments == ("float",)
     assert by_name["out"].shape is not None  # the function allocates it
-    assert by_name["x"].shape is None  # it was made for the call: the device tells what is needed
+    assert by_name["x"].shape == ("rows", "x_size_1", "columns")  # the code asks for each of its extents
+    assert by_name["bias"].shape == ("columns",)  # a check compares it
     assert by_name["columns"].value in draft.dims
-    assert set(draft.missing) == {
-        f"the shape of {name}: it was made for the call that was recorded" for name in ("x", "bias")
-    }
+    assert draft.missing == ()
+
+
+CHECKED_SHAPES = """
+#include <ATen/Dispatch_v2.h>
+#include <torch/extension.h>
+template <class T> __global__ void turn(float* out, const T* points, const float* turns, int count, float scale) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  for (int k = 0; i < count && k < 3; ++k) out[i * 3 + k] = points[i * 3 + k] * turns[i * 4 + k] * scale;
+}
+__global__ void turn_back(float* v_points, const float* points, const float* turns, const float* v_out, int count) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  for (int k = 0; i < count && k < 3; ++k) v_points[i * 3 + k] = v_out[i * 3 + k] * turns[i * 4 + k];
+}
+template <auto F> struct offered;
+template <class R, class... A, R (*F)(A...)> struct offered<F> {
+  static R call(A... a) { return F(a...); }
+};
+at::Tensor turned(at::Tensor points, at::Tensor turns, double scale) {
+  TORCH_CHECK(points.dim() >= 2 && points.size(-1) == 3, "points must be [..., N, 3]");
+  at::DimVector shape(points.sizes().slice(0, points.dim() - 1));
+  shape.append({4});
+  TORCH_CHECK(turns.sizes() == shape, "turns must be [..., N, 4], got ", turns.sizes());
+  auto out = at::empty_like(points, points.options().dtype(at::kFloat));
+  out.index_put_({0}, at::floor_divide(points, 2));
+  const int64_t count = points.numel() / 3;
+  AT_DISPATCH_V2(points.scalar_type(), "turned", AT_WRAP([&] {
+    turn<scalar_t><<<::cuda::ceil_div<int64_t>(count, 64), 64>>>(
+        out.data_ptr<float>(), points.data_ptr<scalar_t>(), turns.data_ptr<float>(), int(count), float(scale));
+  }), AT_EXPAND(AT_FLOATING_TYPES), at::kHalf);
+  return out;
+}
+at::Tensor turned_back(at::Tensor points, at::Tensor turns, at::Tensor v_out) {
+  auto v_points = at::zeros_like(points);
+  const int count = points.size(-2);
+  turn_back<<<(count + 63) / 64, 64>>>(v_points.data_ptr<float>(), points.data_ptr<float>(), turns.data_ptr<float>(),
+                                       v_out.data_ptr<float>(), count);
+  return v_points;
+}
+TORCH_LIBRARY(ours, m) {
+  m.def("turned(Tensor points, Tensor turns, float scale) -> Tensor");
+  m.def("turned_back(Tensor points, Tensor turns, Tensor v_out) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(ours, CUDA, m) {
+  m.impl("turned", &offered<&turned>::call);
+  m.impl("turned_back", &offered<&turned_back>::call);
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_shapes_are_those_that_checks_compare_with_lists_and_the_same_for_functions_without_checks(tmp_path):
+    (tmp_path / "ops.py").write_text("def turned(points, turns, scale: float = 0.25): ...\n")
+    drafts, why = recorded(tmp_path, CHECKED_SHAPES, "turn")
+
+    assert why == ""
+    by_name = {a.name: a for a in drafts[0].arguments}
+    assert (by_name["points"].shape, by_name["turns"].shape) == (
+        ("points_size_0", "3"),
+        ("points_size_0", "4"),
+    )
+    assert by_name["scale"].value == "0.25"  # as the repository's Python has it
+    assert drafts[0].missing == ()
+
+    (back,), _ = recorded(tmp_path, CHECKED_SHAPES, "turn_back")
+    by_name = {a.name: a for a in back.arguments}
+    assert (by_name["points"].shape, by_name["turns"].shape) == (
+        ("points_size_0", "3"),
+        ("points_size_0", "4"),
+    )
+    assert back.missing == ("the shape of v_out: it was made for the call that was recorded",)
 
 
 LAST_EXTENT = """

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,24 +16,27 @@ from pathlib import Path
 from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import Ran, make_executable, run_contained
 from kernel_gate.build.errors import CompilerMissing
-from kernel_gate.build.toolkit import find_nvcc, include_dirs
+from kernel_gate.build.toolkit import find_nvcc
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.processes.surroundings import find_program
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.cache_folder import everything_kept, make_private
-from kernel_lineage.kernels.cuda_forms import inside
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.headers import Headers, standard_of
+from kernel_lineage.workloads.headers import standard_of
+from kernel_lineage.workloads.recording.conjunctions import with_parts
+from kernel_lineage.workloads.recording.includes import (
+    headers_of_cuda,
+    include_folders,
+    put,
+    toolkit,
+    without_kernels,
+)
 from kernel_lineage.workloads.recording.salvage import without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
 _ABSENT = RUNTIME / "absent"
 _SECONDS = 150.0
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
-_TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
 _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open source file \"([^\"]+)\"")
 _ERROR = re.compile(
     r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
@@ -67,10 +70,6 @@ _ZEROED = "-ftrivial-auto-var-init=zero"
 """What a function does not set is 0, and not what other code left on the stack."""
 _DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
 _JOBS = 2
-_IF, _ENDIF = (
-    re.compile(rb"^[ \t]*#[ \t]*if", re.MULTILINE),
-    re.compile(rb"^[ \t]*#[ \t]*endif", re.MULTILINE),
-)
 _LINKED_WITH = ("-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp")
 _NO_MAIN = "main"
 
@@ -164,15 +163,18 @@ def _compiled(
     inner.mkdir()
     unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
     with _COPYING:  # what another source has begun to copy is whole before this one is compiled
-        folders = _include_folders(text, path, root, shims)
-    places = [RUNTIME, shims, *folders, *(() if cuda else _toolkit())]
+        folders, names = include_folders(text, path, root, shims)
+    front = "".join(f"#include <{header}>\n" for header in headers_of_cuda(names))
+    places = [RUNTIME, shims, *folders, *(() if cuda else toolkit())]
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
     command.append(f"-std={standard_of(path, root)}")
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
-    readable = [*readable_below(root, path), shims, RUNTIME, *_toolkit()]
-    left, why = without_kernels(text), list[str]()
+    readable = [*readable_below(root, path), shims, RUNTIME, *toolkit()]
+    left, why = with_parts(without_kernels(text)), list[str]()
     for _ in range(_TRIES):
-        unit.write_text(f'#include "program.h"\n#line 1 "{path.name}"\n{left}', "utf-8", errors="replace")
+        unit.write_text(
+            f'#include "program.h"\n{front}#line 1 "{path.name}"\n{left}', "utf-8", errors="replace"
+        )
         options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
         done = _contained([*command, *zeroed, *options], inner, readable)
         if done.status == 0:
@@ -183,7 +185,7 @@ def _compiled(
         why.append(_why(done, path))
         if (header := _NO_HEADER.search(done.output)) is not None:
             # What needs a header that nobody has is lost then, and nothing else.
-            if not _put(shims, header[1] or header[2], "#pragma once\n"):
+            if not put(shims, header[1] or header[2], "#pragma once\n"):
                 break
         elif (rest := _salvaged(left, path, shims, done.output)) is not None:
             left = rest
@@ -222,41 +224,8 @@ def _errors(output: str) -> dict[str, dict[int, str]]:
     return found
 
 
-def without_kernels(text: str) -> str:
-    """The text with kernels that do nothing: none is run, and compiling their bodies takes most of the time."""
-    if "__global__" not in text:
-        return text
-    data = text.encode()
-    root = read(data, Language.CUDA).root
-    bodies = [
-        (body.start_byte, body.end_byte)
-        for node in (inside(root) if root is not None else ())
-        if node.type == "function_definition"
-        and (body := node.child_by_field_name("body")) is not None
-        and b"__global__" in data[node.start_byte : body.start_byte]
-        and body.type == "compound_statement"
-        and _is_balanced(data[body.start_byte : body.end_byte])
-    ]
-    parts, at = [], 0
-    for start, end in bodies:
-        if start >= at:
-            lines = b"\n" * data.count(b"\n", start, end)
-            parts += [data[at:start], b"{", lines, b"}"]
-            at = end
-    return b"".join((*parts, data[at:])).decode("utf-8", "replace")
-
-
-def _is_balanced(text: bytes) -> bool:
-    """Whether every condition of the preprocessor that begins in a text ends there."""
-    return len(_IF.findall(text)) == len(_ENDIF.findall(text))
-
-
-def _toolkit() -> tuple[Path, ...]:
-    return include_dirs(find_nvcc().resolve().parent.parent)
-
-
 def _linked(folder: Path, objects: Sequence[str]) -> Built:
-    runtime = _runtime_object(folder, _toolkit())
+    runtime = _runtime_object(folder, toolkit())
     absent = folder / "absent.cpp"
     absent.write_text("", "utf-8")
     lost: tuple[str, ...] = ()
@@ -342,54 +311,3 @@ def _why(done: Ran, path: Path) -> str:
         return f"the host code does not compile: {Path(error[1]).name}: {error[2][:160]}"
     said = done.output.strip().splitlines()
     return f"the host code does not compile: {said[-1][:160] if said else f'status {done.status}'}"
-
-
-def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Path]:
-    """The folders that headers are found in, in the order in which they are searched.
-
-    All headers that a text comes to are copied, as they lie in the repository, without the bodies of their kernels: a
-    header that is read from two places would be two. What stands in for PyTorch's is written to `shims` as well.
-    """
-    root, copies = root.resolve(), shims / "repository"
-    own = path.resolve().parent
-    found = {own: None}
-    for name, at in included(text, path, Headers(root)):
-        if at is None:
-            if _TORCH.match(name):
-                _shim(shims, name)
-            continue
-        with suppress(OSError):
-            header = read_file(at, within=root).decode("utf-8", "replace")
-            _put(copies, str(at.relative_to(root)), without_kernels(header))
-        if str(at).endswith(f"/{name}"):
-            found[Path(str(at)[: -len(name)])] = None
-    return [*(copies / place.relative_to(root) for place in found), *found]
-
-
-def _shim(shims: Path, name: str) -> None:
-    _put(shims, name, '#pragma once\n#include "pytorch/all.h"\n')
-
-
-def _put(shims: Path, name: str, text: str) -> bool:
-    """Write a header by the name that a text has for it, once; one that no file there can have stays missing."""
-    with suppress(OSError, ValueError):
-        target = (shims / name).resolve()
-        if target.is_relative_to(shims.resolve()) and not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, "utf-8", errors="replace")
-            return True
-    return False
-
-
-def included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:
-    """What a text includes, and what that includes, with where it is in the repository."""
-    waiting, seen = [(text, path.resolve().parent)], set[Path]()
-    while waiting:
-        inner, folder = waiting.pop()
-        for name in _INCLUDE.findall(inner):
-            at = headers.at(folder, name)
-            yield name, at
-            if at is not None and at not in seen:
-                seen.add(at)
-                with suppress(OSError):
-                    waiting.append((read_file(at, within=headers.root).decode("utf-8", "replace"), at.parent))

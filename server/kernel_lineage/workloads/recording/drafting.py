@@ -184,8 +184,8 @@ def _elements(piece: Piece, dtype: str | None) -> Callable[[Launch], int | None]
 
 
 def _unshaped(held: Held, series: Series) -> bool:
-    """Whether a buffer's size is that of a tensor that was made for the call."""
-    return series.given and held.name != ""
+    """Whether a buffer's size is that of a tensor that was made for the call, and that no code asks for."""
+    return series.given and held.name not in ("", *series.shaped)
 
 
 def _argument(

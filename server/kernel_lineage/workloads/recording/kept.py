@@ -57,6 +57,7 @@ def _row(series: Series) -> dict[str, Any]:
         "samples": [[dict(sizes), launch.row] for sizes, launch in series.samples],
         "way": series.way,
         "given": series.given,
+        "shaped": sorted(series.shaped),
         "said": list(series.said),
         "promises": list(series.promises),
     }
@@ -71,6 +72,7 @@ def _series(row: dict[str, Any]) -> Series:
         tuple((sizes(values), launch_of(line)) for values, line in row["samples"]),
         str(row["way"]),
         bool(row["given"]),
+        frozenset(str(s) for s in row["shaped"]),
         tuple(str(s) for s in row["said"]),
         tuple(str(p) for p in row["promises"]),
     )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_lineage.workloads.recording.call import MOST_RANK, Asked, Call
+from kernel_lineage.workloads.recording.call import MOST_RANK, Call, Parameter
+from kernel_lineage.workloads.recording.mending import Asked
 
 _LARGE = 1 << 16
 _LENGTHS = (3, 1, 4)
@@ -19,6 +20,23 @@ _BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy
 def is_too_flat(call: Call, asked: Asked) -> bool:
     """Whether tensors of one extent may leave nothing to do: the code tells extents apart, as rows that it sums up."""
     return call.is_flat and any(what == "dim" or (what == "size" and i > 0) for _, what, i in asked)
+
+
+def shaped(call: Call, asked: Asked) -> frozenset[str]:
+    """The tensors of which the code checks the shape, or asks for the number of extents and for each of them.
+
+    An extent that a checked shape has as well is told by that.
+    """
+    tensors = [p.name for p in call.parameters if p.is_tensor and p.name not in call.absent]
+    checked = {t for t, what, _ in asked if what == "shape"}
+    ranked = {t for t, what, _ in asked if what == "dim"}
+    told = {(t, i) for t, what, i in asked if what == "size"}
+    shared = {extent for t in tensors if t in checked for extent in call.shape(t)}
+
+    def is_told(tensor: str) -> bool:
+        return all((tensor, i) in told or extent in shared for i, extent in enumerate(call.shape(tensor)))
+
+    return frozenset(t for t in tensors if t in checked or (t in ranked and is_told(t)))
 
 
 def unlike(call: Call, asked: Asked) -> list[str]:
@@ -42,6 +60,45 @@ def with_alike(call: Call, asked: Asked) -> Call:
     same |= {f"{t}_size_{i}": f"{other}_size_{i}" for t, other in pairs.items() for i in range(ranks[t])}
     fixed = {heirs.get(e, e): n for e, n in call.fixed.items() if e not in own or e in heirs}
     return replace(call, ranks=ranks, same=same, fixed=fixed)
+
+
+def as_before(parameters: tuple[Parameter, ...], before: Call) -> Call | None:
+    """A call with tensors and numbers as those of the same names were in a call of another function; None for none."""
+    shared = [p for p in parameters if p in before.parameters or (p.is_tensor and p.name in before.ranks)]
+    tensors = [p.name for p in shared if p.is_tensor and p.name not in before.absent]
+    if not tensors:
+        return None
+    same: dict[str, str] = {}
+    heirs: dict[str, str] = {}
+    for tensor in tensors:
+        for place, root in enumerate(before.shape(tensor)):
+            extent = f"{tensor}_size_{place}"
+            if heirs.setdefault(root, extent) != extent:
+                same[extent] = heirs[root]
+    own = {heir: root for root, heir in heirs.items()}
+    return Call(
+        parameters,
+        {t: before.ranks.get(t, 2) for t in tensors},
+        {t: before.types.get(t, "float32") for t in tensors},
+        numbers={p.name: before.numbers[p.name] for p in shared if p.name in before.numbers},
+        absent=frozenset(p.name for p in shared if p.name in before.absent),
+        same=same,
+        fixed={heir: before.fixed[root] for heir, root in own.items() if root in before.fixed},
+        multiple={heir: before.multiple[root] for heir, root in own.items() if root in before.multiple},
+        names={heir: before.names[root] for heir, root in own.items() if root in before.names},
+        inner={t: i for t, i in before.inner.items() if t in tensors},
+    )
+
+
+def form(call: Call, tensor: str) -> tuple[int | None, ...]:
+    """A tensor's extents where checks ask a number of them, None for those that are free."""
+    return tuple(call.fixed.get(extent) for extent in call.shape(tensor))
+
+
+def strangers(call: Call, before: Call) -> int:
+    """How many tensors have other extents than those of the same names in a call of another function."""
+    both = [p.name for p in call.parameters if p.is_tensor and p.name in {b.name for b in before.parameters}]
+    return sum(form(call, t) != form(before, t) for t in both)
 
 
 def _likenesses(call: Call, asked: Asked) -> dict[str, str]:

@@ -15,9 +15,11 @@ from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.recording.build import RecordingError, included
-from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
+from kernel_lineage.workloads.recording.build import RecordingError
+from kernel_lineage.workloads.recording.calls import recorded_calls
 from kernel_lineage.workloads.recording.drafting import recorded_draft
+from kernel_lineage.workloads.recording.entries import takes_tensors
+from kernel_lineage.workloads.recording.includes import included
 from kernel_lineage.workloads.recording.kept import keep, kept, key_of
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
 from kernel_lineage.workloads.saved import folder_of

@@ -25,6 +25,8 @@ class Series:
     """The function that led to the launch."""
     given: bool = False
     """Whether the buffers that have a shape were made for the call: they say nothing of what the kernel needs."""
+    shaped: frozenset[str] = frozenset()
+    """Tensors that were made for the call, and whose extents the code checks or uses, each of them."""
     said: tuple[str, ...] = ()
     promises: tuple[str, ...] = ()
     """Conditions over sizes without which the launch is another one, or none."""

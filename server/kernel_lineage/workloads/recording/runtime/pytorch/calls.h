@@ -23,10 +23,11 @@ inline std::vector<std::string> split(const std::string &text, char by) {
   for (std::string part; std::getline(in, part, by);) parts.push_back(part);
   return parts;
 }
+constexpr int64_t kMostFilled = 1 << 20;
 template <class F> void fill(at::Tensor &t, F value) {
   int64_t n = 1;
   for (int64_t s : t.got().at.sizes) n *= s;
-  for (int64_t i = 0; i < n; ++i) value(i);
+  for (int64_t i = 0; i < std::min(n, kMostFilled); ++i) value(i);
 }
 inline at::Tensor tensor_of(const std::string &text) {
   auto parts = split(text, ':');
@@ -131,7 +132,7 @@ inline int listen() {
     pid_t child = fork();
     if (child == 0) {
       alarm(3);
-      klineage_call(parts[0].c_str());
+      klineage_call((current_call() = parts[0]).c_str());
       try {
         Given given{split(parts[2], ';')};
         entries().at(std::stoi(parts[1])).call(given);
@@ -167,6 +168,9 @@ struct arg {
   arg &none(bool = true) { return *this; }
 };
 struct object {};
+struct module_local {
+  module_local(bool = true) {}
+};
 struct gil_scoped_release {};
 struct gil_scoped_acquire {};
 template <class... A> struct call_guard {};

@@ -1,5 +1,7 @@
 // Checks that tell what they compared, and which tensors were asked for it: that is how a call is mended.
 #pragma once
+#include <unistd.h>
+
 #include "types.h"
 
 namespace klineage {
@@ -28,7 +30,7 @@ inline std::string clean(std::string text) {
   return text.substr(0, 600);
 }
 struct Compared {
-  std::string left, op, right;
+  std::string left, op, right, condition;
 };
 inline Compared &compared() {
   static Compared last;
@@ -37,11 +39,28 @@ inline Compared &compared() {
 template <class T, class = void> struct Shown {
   static std::string text(const T &) { return "?"; }
 };
-template <class T> struct Shown<T, std::void_t<decltype(std::declval<std::ostream &>() << std::declval<const T &>())>> {
+template <class T> std::string shown(const T &v) {
+  if constexpr (std::is_enum_v<T> && !std::is_convertible_v<T, int64_t>) return std::to_string(static_cast<int64_t>(v));
+  else return Shown<T>::text(v);
+}
+template <class T> using Printed = decltype(std::declval<std::ostream &>() << std::declval<const T &>());
+template <class T> struct Shown<T, std::void_t<Printed<T>>> {
   static std::string text(const T &v) {
     std::ostringstream out;
     out << v;
     return out.str();
+  }
+};
+// A list that nothing prints, such as a vector of extents that a tensor's are compared with.
+template <class T, class = void> struct is_listed : std::false_type {};
+template <class T> struct is_listed<T, std::void_t<decltype(std::declval<const T &>().begin(), std::declval<const T &>().end()), typename T::value_type>> : std::true_type {};
+template <class T, class = void> struct is_printed : std::false_type {};
+template <class T> struct is_printed<T, std::void_t<Printed<T>>> : std::true_type {};
+template <class T> struct Shown<T, std::enable_if_t<is_listed<T>::value && !is_printed<T>::value>> {
+  static std::string text(const T &v) {
+    std::string all;
+    for (const auto &one : v) all += (all.empty() ? "" : ",") + shown<std::decay_t<decltype(one)>>(one);
+    return all;
   }
 };
 // `Left() << a == b` is `(Left() << a) == b`: both sides are seen before they are compared.
@@ -50,7 +69,7 @@ template <class L> struct Side {
 #define KLINEAGE_COMPARE(op)                                                                                           \
   template <class R> bool operator op(const R &right) const {                                                          \
     bool holds = value op right;                                                                                       \
-    if (!holds) compared() = {Shown<L>::text(value), #op, Shown<R>::text(right)};                                      \
+    if (!holds) compared() = {shown<L>(value), #op, shown<R>(right)};                                      \
     return holds;                                                                                                      \
   }
   KLINEAGE_COMPARE(==) KLINEAGE_COMPARE(!=) KLINEAGE_COMPARE(<=) KLINEAGE_COMPARE(>=) KLINEAGE_COMPARE(<) KLINEAGE_COMPARE(>)
@@ -60,7 +79,17 @@ template <class L> struct Side {
 struct Left {
   template <class T> Side<T> operator<<(const T &v) const { return {v}; }
 };
-inline void begin_check() { compared() = {}; }
+inline bool &in_check() {
+  static bool now = false;
+  return now;
+}
+inline void begin_check() { compared() = {}, in_check() = true; }
+inline bool end_check(bool holds) { return in_check() = false, holds; }
+// One condition of several that all have to hold; which one does not is told.
+inline bool part(const char *condition, bool holds) {
+  if (!holds) compared().condition = condition;
+  return holds;
+}
 }  // namespace klineage
 
 namespace c10 {
@@ -80,13 +109,33 @@ inline std::string all_asked() {
 }
 template <class... A> std::string joined(const A &...parts) {
   std::string all;
-  ((all += Shown<A>::text(parts)), ...);
+  ((all += shown<A>(parts)), ...);
   return all;
 }
 [[noreturn]] inline void fail(const char *kind, const std::string &condition, const std::string &message) {
   std::string line = std::string(kind) + "\t" + clean(condition) + "\t" + clean(compared().left) + "\t" + compared().op +
                      "\t" + clean(compared().right) + "\t" + clean(message) + "\t" + all_asked();
   throw c10::Error(line);
+}
+// The call that is made now, by its place among all.
+inline std::string &current_call() {
+  static std::string tag;
+  return tag;
+}
+constexpr int kMostFailed = 16;
+// A check of the code that does not hold is told, and the code goes on: what fails after it is told as well, so that
+// one call shows all that is wrong with it. Where nothing comes after a check, it ends the call.
+inline void failed(const char *condition, const std::string &message) {
+  static int count = 0;
+  const std::string text = compared().condition.empty() ? condition : compared().condition;
+  try {
+    fail("check", text, message);
+  } catch (c10::Error &error) {
+    if (text == "false" || text == "0" || ++count == kMostFailed || current_call().empty()) throw;
+    printf("%s\t%s\n", current_call().c_str(), error.what());
+  }
+  alarm(1);
+  compared() = {};
 }
 }  // namespace klineage
 
@@ -95,10 +144,11 @@ inline void c10::klineage_outside(size_t size, size_t index) {
   klineage::fail("check", "rank", "");
 }
 
+#define KLINEAGE_PART(...) klineage::part(#__VA_ARGS__, static_cast<bool>(klineage::Left() << __VA_ARGS__))
 // As PyTorch's, it needs no semicolon.
 #define TORCH_CHECK(condition, ...)                                                                                    \
-  if (klineage::begin_check(); !static_cast<bool>(klineage::Left() << condition)) {                    \
-    klineage::fail("check", #condition, klineage::joined(__VA_ARGS__));                                                \
+  if (klineage::begin_check(); !klineage::end_check(static_cast<bool>(klineage::Left() << condition))) { \
+    klineage::failed(#condition, klineage::joined(__VA_ARGS__));                                                       \
   }
 #define TORCH_CHECK_WITH(type, condition, ...) TORCH_CHECK(condition, ##__VA_ARGS__)
 #define TORCH_CHECK_VALUE TORCH_CHECK

@@ -51,3 +51,19 @@
 #define AT_DISPATCH_INDEX_TYPES(t, n, ...)                                                                             \
   AT_DISPATCH_SWITCH(t, n, AT_PRIVATE_CASE_TYPE_USING_HINT(c10::ScalarType::Int, index_t, __VA_ARGS__)                 \
                                AT_PRIVATE_CASE_TYPE_USING_HINT(c10::ScalarType::Long, index_t, __VA_ARGS__))
+// The second form lists its types behind what is to be called; `AT_WRAP` keeps commas of that together.
+#define KLINEAGE_AGAIN ()
+#define KLINEAGE_SCAN2(...) __VA_ARGS__
+#define KLINEAGE_SCAN1(...) KLINEAGE_SCAN2(KLINEAGE_SCAN2(KLINEAGE_SCAN2(KLINEAGE_SCAN2(__VA_ARGS__))))
+#define KLINEAGE_SCAN(...) KLINEAGE_SCAN1(KLINEAGE_SCAN1(KLINEAGE_SCAN1(KLINEAGE_SCAN1(__VA_ARGS__))))
+#define KLINEAGE_BARE(...) __VA_ARGS__
+#define KLINEAGE_CASES(body, one, ...)                                                                                 \
+  AT_DISPATCH_CASE(one, KLINEAGE_BARE body) __VA_OPT__(KLINEAGE_CASES_AGAIN KLINEAGE_AGAIN(body, __VA_ARGS__))
+#define KLINEAGE_CASES_AGAIN() KLINEAGE_CASES
+#define KLINEAGE_SWITCH(type, name, body, ...) AT_DISPATCH_SWITCH(type, name, KLINEAGE_SCAN(KLINEAGE_CASES(body, __VA_ARGS__)))
+#define AT_DISPATCH_V2(type, name, body, ...) KLINEAGE_SWITCH(type, name, (body), __VA_ARGS__)
+#define AT_WRAP(...) __VA_ARGS__
+#define AT_EXPAND(...) __VA_ARGS__
+#define AT_FLOATING_TYPES c10::ScalarType::Double, c10::ScalarType::Float
+#define AT_INTEGRAL_TYPES c10::ScalarType::Byte, c10::ScalarType::Char, c10::ScalarType::Int, c10::ScalarType::Long, c10::ScalarType::Short
+#define AT_ALL_TYPES AT_INTEGRAL_TYPES, AT_FLOATING_TYPES

@@ -9,6 +9,10 @@ namespace at {
   inline Tensor operator op(double, const Tensor &a) { return a.clone(); }
 KLINEAGE_OPERATOR(+) KLINEAGE_OPERATOR(-) KLINEAGE_OPERATOR(*) KLINEAGE_OPERATOR(/)
 
+#define KLINEAGE_FREE(name) template <class... A> Tensor name(const Tensor &a, A &&...) { return a.clone(); }
+KLINEAGE_ELEMENTWISE(KLINEAGE_FREE)
+KLINEAGE_FREE(softmax) KLINEAGE_FREE(isnan) KLINEAGE_FREE(isfinite) KLINEAGE_FREE(maximum) KLINEAGE_FREE(minimum)
+
 #define KLINEAGE_MADE(name, how)                                                                                       \
   template <class... A> Tensor name(IntArrayRef s, TensorOptions o = {}, A &&...) { return Tensor::make(s, o.dtype(), how); } \
   inline Tensor name##_like(const Tensor &t) { return t.fresh(t.got().at.sizes, how); }                               \

@@ -1,5 +1,6 @@
 // Tensors without values: extents, strides, a type, and memory of the recorded device.
 #pragma once
+#include "accessors.h"
 #include "checks.h"
 
 namespace c10 {
@@ -28,49 +29,6 @@ struct TensorImpl {
 namespace at {
 using namespace c10;
 
-template <class T> struct RestrictPtrTraits { using PtrType = T *__restrict__; };
-template <class T> struct DefaultPtrTraits { using PtrType = T *; };
-template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t> class TensorAccessor {
- public:
-  using PtrType = typename P<T>::PtrType;
-  C10_HOST_DEVICE TensorAccessor(PtrType d, const I *s, const I *t) : data_(d), sizes_(s), strides_(t) {}
-  C10_HOST_DEVICE I size(I i) const { return sizes_[i]; }
-  C10_HOST_DEVICE I stride(I i) const { return strides_[i]; }
-  C10_HOST_DEVICE PtrType data() const { return data_; }
-  C10_HOST_DEVICE decltype(auto) operator[](I i) const {
-    if constexpr (N == 1) return (data_[strides_[0] * i]);
-    else return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
-  }
-
- protected:
-  PtrType data_;
-  const I *sizes_, *strides_;
-};
-template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t> class PackedTensorAccessor {
- public:
-  using PtrType = typename P<T>::PtrType;
-  C10_HOST PackedTensorAccessor(PtrType d, const int64_t *s, const int64_t *t) : data_(d) {
-    for (size_t k = 0; k < N; ++k) sizes_[k] = I(s[k]), strides_[k] = I(t[k]);
-  }
-  C10_HOST_DEVICE I size(I i) const { return sizes_[i]; }
-  C10_HOST_DEVICE I stride(I i) const { return strides_[i]; }
-  C10_HOST_DEVICE PtrType data() const { return data_; }
-  C10_HOST_DEVICE decltype(auto) operator[](I i) const {
-    if constexpr (N == 1) return (data_[strides_[0] * i]);
-    else return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
-  }
-
- protected:
-  PtrType data_;
-  I sizes_[N], strides_[N];
-};
-template <class T, size_t N, template <class> class P = DefaultPtrTraits>
-using PackedTensorAccessor32 = PackedTensorAccessor<T, N, P, int32_t>;
-template <class T, size_t N, template <class> class P = DefaultPtrTraits>
-using PackedTensorAccessor64 = PackedTensorAccessor<T, N, P, int64_t>;
-template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t>
-using GenericPackedTensorAccessor = PackedTensorAccessor<T, N, P, I>;
-
 struct TypeMeta {
   ScalarType type;
   operator ScalarType() const { return type; }
@@ -89,7 +47,11 @@ struct DeprecatedTypeProperties {
   bool is_cuda() const { return true; }
   operator TensorOptions() const { return TensorOptions(type); }
 };
-struct Indexing {};
+namespace indexing {
+struct TensorIndex {
+  template <class T> TensorIndex(const T &) {}
+};
+}  // namespace indexing
 struct Storage {
   std::shared_ptr<Stored> stored;
   void *data() const { return stored->data; }
@@ -158,7 +120,10 @@ class Tensor {
     int64_t k = wrapped(i);
     return klineage::ask(got().name, "stride", k), got().at.strides[k];
   }
-  IntArrayRef sizes() const { return klineage::ask(got().name, "sizes"), IntArrayRef(got().at.sizes); }
+  IntArrayRef sizes() const {
+    if (klineage::in_check()) klineage::ask(got().name, "shape");
+    return klineage::ask(got().name, "sizes"), IntArrayRef(got().at.sizes);
+  }
   IntArrayRef strides() const { return klineage::ask(got().name, "strides"), IntArrayRef(got().at.strides); }
   int64_t sym_size(int64_t i) const { return size(i); }
   int64_t numel() const {
@@ -376,14 +341,24 @@ class Tensor {
     sizes.back() = o.got().at.sizes.back();
     return fresh(sizes, "data");
   }
+// Functions of each element, as methods: the result is like the tensor, in its place it is the tensor itself.
 #define KLINEAGE_SAME(name) template <class... A> Tensor name(A &&...) const { return clone(); }
-  KLINEAGE_SAME(add) KLINEAGE_SAME(sub) KLINEAGE_SAME(mul) KLINEAGE_SAME(div) KLINEAGE_SAME(neg) KLINEAGE_SAME(exp)
-  KLINEAGE_SAME(sqrt) KLINEAGE_SAME(rsqrt) KLINEAGE_SAME(abs) KLINEAGE_SAME(clamp) KLINEAGE_SAME(pow) KLINEAGE_SAME(log)
-  KLINEAGE_SAME(sigmoid) KLINEAGE_SAME(relu) KLINEAGE_SAME(tanh) KLINEAGE_SAME(softmax) KLINEAGE_SAME(eq) KLINEAGE_SAME(ne)
-  KLINEAGE_SAME(masked_fill) KLINEAGE_SAME(index_select) KLINEAGE_SAME(gather) KLINEAGE_SAME(repeat_interleave)
 #define KLINEAGE_IN_PLACE(name) template <class... A> const Tensor &name(A &&...) const { return *this; }
-  KLINEAGE_IN_PLACE(add_) KLINEAGE_IN_PLACE(sub_) KLINEAGE_IN_PLACE(mul_) KLINEAGE_IN_PLACE(div_) KLINEAGE_IN_PLACE(clamp_)
+#define KLINEAGE_BOTH(name) KLINEAGE_SAME(name) KLINEAGE_IN_PLACE(name##_)
+#define KLINEAGE_ELEMENTWISE(of)                                                                                       \
+  of(add) of(sub) of(mul) of(div) of(neg) of(exp) of(sqrt) of(rsqrt) of(abs) of(clamp) of(pow) of(log) of(sigmoid)    \
+  of(relu) of(tanh) of(eq) of(ne) of(lt) of(le) of(gt) of(ge) of(masked_fill) of(floor_divide) of(remainder) of(fmod)  \
+  of(floor) of(ceil) of(round) of(trunc) of(sign) of(sin) of(cos) of(tan) of(erf) of(log2) of(log1p) of(expm1)         \
+  of(square) of(reciprocal) of(logical_and) of(logical_or) of(logical_not) of(bitwise_and) of(bitwise_or)              \
+  of(clamp_min) of(clamp_max) of(nan_to_num) of(scatter) of(scatter_add) of(index_put) of(index_add) of(index_fill)    \
+  of(index_copy) of(tril) of(triu) of(addcmul) of(addcdiv) of(lerp)
+  KLINEAGE_ELEMENTWISE(KLINEAGE_BOTH)
+  template <class... A> const Tensor &index_put_(std::initializer_list<indexing::TensorIndex>, A &&...) const { return *this; }
+  KLINEAGE_SAME(softmax) KLINEAGE_SAME(index_select) KLINEAGE_SAME(gather) KLINEAGE_SAME(repeat_interleave)
+  KLINEAGE_SAME(isnan) KLINEAGE_SAME(isfinite) KLINEAGE_SAME(isinf) KLINEAGE_SAME(flip) KLINEAGE_SAME(roll)
+  KLINEAGE_SAME(maximum) KLINEAGE_SAME(minimum)
   KLINEAGE_IN_PLACE(record_stream) KLINEAGE_IN_PLACE(uniform_) KLINEAGE_IN_PLACE(normal_) KLINEAGE_IN_PLACE(random_)
+  KLINEAGE_IN_PLACE(fill_diagonal_) KLINEAGE_IN_PLACE(bernoulli_)
 };
 using TensorList = ArrayRef<Tensor>;
 }  // namespace at

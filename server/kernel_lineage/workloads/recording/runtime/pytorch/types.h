@@ -276,7 +276,8 @@ inline TensorOptions device(Device d) { return TensorOptions(d); }
 inline TensorOptions requires_grad(bool) { return {}; }
 struct Scalar {
   double v;
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Scalar(T x = 0) : v(x) {}
+  Scalar() : v(0) {}
+  template <class T, class = std::enable_if_t<std::is_convertible_v<T, double>>> Scalar(T x) : v(static_cast<double>(x)) {}
   template <class T> T to() const { return static_cast<T>(v); }
   double toDouble() const { return v; }
   float toFloat() const { return static_cast<float>(v); }

@@ -1,0 +1,51 @@
+"""Numbers that Python gives to parameters by their names, as defaults and as keyword arguments."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from kernel_gate.files.reading import read_file
+
+_MOST_FILES, _MOST_BYTES = 2000, 1 << 20
+_GIVEN = rb"\s*(?::[^=,()\n]{1,60})?=\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*[,)]"
+"""`: float = 1e-5,` behind a name: a variable that is set so may be anything, and most often a size."""
+_LARGEST_WHOLE = 64
+"""Whole numbers above it are sizes, which are varied, and no settings."""
+
+
+def told_numbers(names: Collection[str], root: Path) -> dict[str, float]:
+    """Name → the number that Python files below `root` give it most often; names of which none is told are left out."""
+    wanted = {n.encode(): n for n in names if n.isidentifier()}
+    if not wanted:
+        return {}
+    named = b"|".join(map(re.escape, wanted))
+    given = re.compile(rb"(?<![\w.])(" + named + rb")" + _GIVEN, re.ASCII)
+    counts: dict[str, Counter[float]] = {}
+    for data in _python(root):
+        for name, number in given.findall(data):
+            if math.isfinite(value := float(number)):
+                counts.setdefault(wanted[name], Counter())[value] += 1
+    return {name: seen.most_common(1)[0][0] for name, seen in counts.items()}
+
+
+def is_setting(number: float) -> bool:
+    """Whether a whole number is one that stays, such as the edge of a tile, and not a size."""
+    return number == int(number) and 0 <= number <= _LARGEST_WHOLE
+
+
+def _python(root: Path) -> Iterator[bytes]:
+    left = _MOST_FILES
+    for at, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".py") and left:
+                left -= 1
+                try:
+                    yield read_file(Path(at, name), within=root, most=_MOST_BYTES)
+                except OSError:
+                    continue
