@@ -14,6 +14,7 @@ from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, L
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.signature import misfit, with_structures
 from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
+from kernel_gate.emulated.executed import Executed
 from kernel_gate.emulated.guards import Guards, Sides
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
@@ -23,7 +24,6 @@ from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.raced import Held, that_matter
 from kernel_gate.emulated.slicing.idle_reads import can_be_told
 from kernel_gate.emulated.slicing.trace import Trace
-from kernel_gate.emulated.terminators import Branch
 from kernel_gate.emulated.variables import place_variables
 from kernel_gate.invariants.bound import Invariants
 from kernel_gate.reasons import Reason
@@ -178,7 +178,7 @@ class EmulatedKernel:
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error
         self._space, self._image, self._device = space, image, device
         self._guards: Guards | None = None
-        self._executed: dict[str, npt.NDArray[np.bool_]] = {}
+        self.executed = Executed(self.kernel)
         self._follows_reads = image.replicates_elements and can_be_told(self.kernel)
         self.initial: dict[str, bytes] = (
             beside.initial
@@ -232,30 +232,6 @@ class EmulatedKernel:
         """Lines of the source that have instructions."""
         return {ins.line for ins in self.kernel.flat.body if ins.line is not None}
 
-    def executed_lines(self, family: str | None = None) -> set[int]:
-        """Lines of which some thread has executed an instruction, in launches of that family; None: in any."""
-        lines: set[int] = set()
-        for name, blocks in self._executed.items():
-            start = 0
-            for block, executed in zip(self.kernel.blocks, blocks[0], strict=True):
-                if executed and family in (None, name):
-                    body = self.kernel.flat.body[start : start + block.count]
-                    lines |= {ins.line for ins in body if ins.line is not None}
-                start += block.count
-        return lines
-
-    def loops(self) -> dict[int, bool]:
-        """Line of each loop that a branch goes back in → whether some thread has gone back in any launch."""
-        lines: dict[int, bool] = {}
-        for number, block in enumerate(self.kernel.blocks):
-            end = block.end
-            if isinstance(end, Branch) and end.target is not None and end.target <= number:
-                line = end.instruction.line
-                if line is not None:
-                    again = any(blocks[1, number] for blocks in self._executed.values())
-                    lines[line] = lines.get(line, False) or again
-        return lines
-
     def _run(
         self,
         grid: tuple[int, int, int],
@@ -276,9 +252,7 @@ class EmulatedKernel:
                 self._device.checks,
                 self._device.limits,
                 number=number,
-                executed=self._executed.setdefault(
-                    self._device.family, np.zeros((2, len(self.kernel.blocks)), np.bool_)
-                ),
+                executed=self.executed.of(self._device.family),
             )
 
         launch = made()

@@ -35,12 +35,12 @@ def coverage_of(run: CheckState) -> dict[str, Any]:
     lines = set().union(*(k.lines() for k in kernels))
 
     def missing(family: str | None) -> list[int]:
-        return sorted(n + shift for n in lines.difference(*(k.executed_lines(family) for k in kernels)))
+        return sorted(n + shift for n in lines.difference(*(k.executed.lines(family) for k in kernels)))
 
     never = missing(None)
     loops: dict[int, bool] = {}
     for kernel in kernels:
-        for line, again in kernel.loops().items():
+        for line, again in kernel.executed.loops().items():
             loops[line + shift] = loops.get(line + shift, False) or again
     once = sorted(line for line, again in loops.items() if not again and line not in never)
     by_family = {family: [n for n in missing(family) if n not in never] for family in FAMILIES}
