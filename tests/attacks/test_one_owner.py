@@ -76,6 +76,7 @@ WRITING = {
     "learning/replay/float_build.py": PRIVATE,
     "learning/replay/tests_of_other.py": PRIVATE,
     "workloads/recording/build.py": PRIVATE,
+    "workloads/recording/includes.py": PRIVATE,
     "workloads/recording/runs.py": PRIVATE,
 }
 

@@ -16,7 +16,7 @@ from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor
 from kernel_lineage.auditing.torch_values import TooLargeError
 
 _MOST_BYTES = 6 << 30
-"""Of address space: the arrays of a model are far below."""
+"""Bytes of address space: the arrays of a model are far below."""
 _ANSWER_BYTES = 64 << 20
 _MOST_LAUNCHES = 1000
 

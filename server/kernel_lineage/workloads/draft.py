@@ -35,7 +35,7 @@ _CALLERS_ABOVE = 2
 """How many calls up from the file with the launch callers are looked for in other files."""
 _CALLERS_BESIDE = 3
 _READ_SHARE = 0.25
-"""Of the time that is left, for running a kernel by what was read, where its host code can be run as well."""
+"""The part of the time that is left for running a kernel by what was read, where its host code can run as well."""
 _RUN = 2
 """Drafts of one kernel that are run to see what they leave open."""
 
