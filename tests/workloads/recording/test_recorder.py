@@ -11,7 +11,7 @@ from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
 from kernel_lineage.workloads.recording import recorder as recorders
-from kernel_lineage.workloads.recording.build import refusal
+from kernel_lineage.workloads.recording.build import RecordingError, refusal
 from kernel_lineage.workloads.recording.includes import without_kernels
 from kernel_lineage.workloads.recording.launches import template_arguments
 from kernel_lineage.workloads.recording.recorder import Recorder
@@ -81,6 +81,20 @@ def recorded(folder: Path, text: str, kernel: str):
     path.write_text(text)
     state = State(folder)
     return recorded_drafts(kernel_of(path, kernel), path, state, Recorder(folder), measure=False)
+
+
+def test_what_is_kept_is_of_the_numbers_that_python_gives(tmp_path, monkeypatch):
+    code, keys = EXTENSION.replace("at::Tensor bias,", "at::Tensor bias, double eps,"), []
+
+    def run(*_):
+        raise RecordingError("not run here")
+
+    monkeypatch.setattr(recorders, "recorded_calls", run)
+    monkeypatch.setattr(recorders, "kept", keys.append)
+    for number in ("1e-5", "1e-5", "1e-6"):
+        (tmp_path / "use.py").write_text(f"add(x, bias, eps={number})")
+        recorded(tmp_path, code, "add_rows")
+    assert keys[0] == keys[1] != keys[2]
 
 
 @needs_compilers

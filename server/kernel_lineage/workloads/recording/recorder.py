@@ -22,6 +22,7 @@ from kernel_lineage.workloads.recording.entries import takes_tensors
 from kernel_lineage.workloads.recording.includes import included
 from kernel_lineage.workloads.recording.kept import keep, kept, key_of
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
+from kernel_lineage.workloads.recording.told_numbers import told_numbers
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of, switches_for
@@ -109,7 +110,12 @@ class Recorder:
         closure = (at for t in texts for _, at in included(t, source.place, headers) if at is not None)
         key = key_of(
             t.encode()
-            for t in (*texts, str(source.place), *(_text(p, self.root) for p in dict.fromkeys(closure)))
+            for t in (
+                *texts,
+                str(source.place),
+                *(_text(p, self.root) for p in dict.fromkeys(closure)),
+                repr(sorted(source.told(self.root).items())),
+            )
         )
         known = kept(key)
         if known is None:
@@ -130,6 +136,11 @@ class _Source:
     more: tuple[Path, ...]
     unit: Unit | None
     """The unit with functions that take tensors; None for a program."""
+
+    def told(self, root: Path) -> dict[str, float]:
+        """The numbers that Python gives to parameters of its functions; none for a program."""
+        functions = [] if self.unit is None else [f for named in self.unit.functions.values() for f in named]
+        return told_numbers({p.name for f in functions for p in f.parameters}, root.resolve())
 
     def recorded(self, root: Path, folder: Path) -> Program:
         """Build it, and run it. Raises `RecordingError`."""

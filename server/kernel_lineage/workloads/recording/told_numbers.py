@@ -12,7 +12,10 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 
 _MOST_FILES, _MOST_BYTES = 2000, 1 << 20
-_GIVEN = rb"\s*(?::[^=,()\n]{1,60})?=\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*[,)]"
+_GIVEN = re.compile(
+    rb"(?<![\w.])([A-Za-z_]\w*)\s*(?::[^=,()\n]{1,60})?=\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*[,)]",
+    re.ASCII,
+)
 """`: float = 1e-5,` behind a name: a variable that is set so may be anything, and most often a size."""
 _LARGEST_WHOLE = 64
 """Whole numbers above it are sizes, which are varied, and no settings."""
@@ -20,15 +23,13 @@ _LARGEST_WHOLE = 64
 
 def told_numbers(names: Collection[str], root: Path) -> dict[str, float]:
     """Name → the number that Python files below `root` give it most often; names of which none is told are left out."""
-    wanted = {n.encode(): n for n in names if n.isidentifier()}
-    if not wanted:
+    if not names:
         return {}
-    named = b"|".join(map(re.escape, wanted))
-    given = re.compile(rb"(?<![\w.])(" + named + rb")" + _GIVEN, re.ASCII)
+    wanted = {n.encode(): n for n in names}
     counts: dict[str, Counter[float]] = {}
     for data in _python(root):
-        for name, number in given.findall(data):
-            if math.isfinite(value := float(number)):
+        for name, number in _GIVEN.findall(data):
+            if name in wanted and math.isfinite(value := float(number)):
                 counts.setdefault(wanted[name], Counter())[value] += 1
     return {name: seen.most_common(1)[0][0] for name, seen in counts.items()}
 
