@@ -142,8 +142,11 @@ def _kept(asked: Asked, ended: Ended, path: Path, root: Path, text: bytes) -> Op
     promoted = [t for t in tried if t.promoted]
     document = document.model_copy(update={"tried": tried, "patch": promoted[-1].patch if promoted else None})
     verdict = document.verdict
-    if not asked.write or verdict is None or verdict.outcome is not Outcome.ACCEPTED or ended.version.launch:
+    if not asked.write or verdict is None or verdict.outcome is not Outcome.ACCEPTED:
         return document
+    if ended.version.launch:
+        by_hand = f"{path} was left alone, because its launch changes as well: apply {document.patch} at every launch."
+        return document.model_copy(update={"reason": f"{document.reason} {by_hand}"})
     if read_file(path) != text:
         changed = f"{document.reason} {path} has changed since it was read, and was left alone."
         return document.model_copy(update={"reason": changed})
