@@ -30,7 +30,6 @@ from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.mending import Failed, asked_in, mended_at_once
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
-from kernel_lineage.workloads.recording.told_numbers import told_numbers
 
 _SECONDS = 10.0
 """The limit of one batch of calls."""
@@ -89,9 +88,18 @@ class _Answer:
 
 
 def recorded_calls(
-    text: str, place: Path, unit: Unit, root: Path, folder: Path, more: Sequence[Path]
+    text: str,
+    place: Path,
+    unit: Unit,
+    root: Path,
+    folder: Path,
+    more: Sequence[Path],
+    numbers: Mapping[str, float],
 ) -> Program:
-    """The launches of what a text, and `more` sources that call it, offer to Python. Raises `RecordingError`."""
+    """The launches of what a text, and `more` sources that call it, offer to Python. Raises `RecordingError`.
+
+    `numbers` are those that Python gives to parameters, by their names.
+    """
     ending = "\n#undef exit\n#undef abort\nint main() { return klineage::listen(); }\n"
     front = '#include "pytorch/all.h"\n#line 1\n'
     own = registered(unit, text)
@@ -107,7 +115,7 @@ def recorded_calls(
         program = built(f"{front}{text}\n{ending}", place, root, second, more)
     where = folder / "runs"
     where.mkdir()
-    return _Search(program, where, root, place.resolve().parent, unit).everything()
+    return _Search(program, where, root, place.resolve().parent, unit, numbers).everything()
 
 
 @dataclass(slots=True)
@@ -117,7 +125,7 @@ class _Search:
     root: Path
     cwd: Path
     unit: Unit
-    told: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float]
     """Parameter → the number that callers give it."""
     forms: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     """Tensor → its extents where the code of some function tells its shape: others mean the same by its name."""
@@ -128,8 +136,8 @@ class _Search:
         """The series of all functions that come to a launch."""
         (listing,) = run(self.program, [Run({}, seconds=_SECONDS)], self.folder, self.root, self.cwd)
         entries = entries_of(listing.output, self.unit)
-        numbers = {p.name for e in entries for p in e.parameters if p.kind in ("i", "f", "oi", "of")}
-        self.told = told_numbers(numbers, self.root.resolve())
+        taken = {p.name for e in entries for p in e.parameters if p.kind in ("i", "f", "oi", "of")}
+        self.numbers = {name: number for name, number in self.numbers.items() if name in taken}
         begun = time.monotonic()
         end = begun + _ALL_SECONDS
         found: dict[tuple[str, bool], Series] = {}
@@ -164,7 +172,7 @@ class _Search:
         `before` are those of other functions: what tensors of the same names were there, they are tried as here.
         """
         starts = (as_before(entry.parameters, call) for call in reversed(before))
-        waiting, tried = [*filter(None, starts), *starts_of(entry, self.told)], set[str]()
+        waiting, tried = [*filter(None, starts), *starts_of(entry, self.numbers)], set[str]()
         elsewhere = [(p.name, "sizes", 0) for call in before for p in call.parameters if p.is_tensor]
         good: list[tuple[Call, set[str], tuple[int, bool, int, int]]] = []
         said, after, idle = "", 0, False

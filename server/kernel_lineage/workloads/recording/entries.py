@@ -35,6 +35,19 @@ def takes_tensors(text: str) -> bool:
     return _TENSOR.search(text) is not None
 
 
+def parameter_names(unit: Unit) -> set[str]:
+    """The names that parameters of a unit's functions have, in its code and in what it tells Python of them."""
+    codes = (code for named in unit.functions.values() for code in named)
+    return {p.name for code in codes for p in code.parameters}.union(*_schemas(unit).values())
+
+
+def _schemas(unit: Unit) -> dict[str, list[str]]:
+    """Function, by the name that Python has for it → the names of its parameters."""
+    return {
+        name: _ARGUMENT.findall(re.sub(r'"\s*"', "", listed)) for name, listed in _SCHEMA.findall(unit.text)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A function that a program calls when it is asked to."""
@@ -53,9 +66,7 @@ def entries_of(listing: str, unit: Unit) -> list[Entry]:
     bound: dict[str, list[str]] = {}
     for name, function in _BOUND.findall(unit.text):
         bound.setdefault(name, []).append(function.rsplit("::", 1)[-1])
-    schemas = {
-        name: _ARGUMENT.findall(re.sub(r'"\s*"', "", listed)) for name, listed in _SCHEMA.findall(unit.text)
-    }
+    schemas = _schemas(unit)
     leading = {kernel: unit.leading_to(kernel) for kernel in unit.kernels}
     every = [
         e for line in listing.splitlines() if (e := _entry(line, unit, bound, schemas, leading)) is not None

@@ -18,7 +18,7 @@ from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.calls import recorded_calls
 from kernel_lineage.workloads.recording.drafting import recorded_draft
-from kernel_lineage.workloads.recording.entries import takes_tensors
+from kernel_lineage.workloads.recording.entries import parameter_names, takes_tensors
 from kernel_lineage.workloads.recording.includes import included
 from kernel_lineage.workloads.recording.kept import keep, kept, key_of
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
@@ -108,19 +108,20 @@ class Recorder:
         headers = Headers(self.root.resolve())
         texts = [source.text, *(_text(p, self.root) for p in source.more)]
         closure = (at for t in texts for _, at in included(t, source.place, headers) if at is not None)
+        numbers = source.numbers(self.root)
         key = key_of(
             t.encode()
             for t in (
                 *texts,
                 str(source.place),
                 *(_text(p, self.root) for p in dict.fromkeys(closure)),
-                repr(sorted(source.told(self.root).items())),
+                repr(sorted(numbers.items())),
             )
         )
         known = kept(key)
         if known is None:
             with TemporaryFolder("recording") as name:
-                known = source.recorded(self.root, Path(name))
+                known = source.recorded(self.root, Path(name), numbers)
             # What did not come to a launch may do so where a header is installed, or the machine is less busy.
             if known.series and known.whole:
                 keep(key, known)
@@ -137,16 +138,15 @@ class _Source:
     unit: Unit | None
     """The unit with functions that take tensors; None for a program."""
 
-    def told(self, root: Path) -> dict[str, float]:
+    def numbers(self, root: Path) -> dict[str, float]:
         """The numbers that Python gives to parameters of its functions; none for a program."""
-        functions = [] if self.unit is None else [f for named in self.unit.functions.values() for f in named]
-        return told_numbers({p.name for f in functions for p in f.parameters}, root.resolve())
+        return {} if self.unit is None else told_numbers(parameter_names(self.unit), root.resolve())
 
-    def recorded(self, root: Path, folder: Path) -> Program:
+    def recorded(self, root: Path, folder: Path, numbers: Mapping[str, float]) -> Program:
         """Build it, and run it. Raises `RecordingError`."""
         if self.unit is None:
             return recorded_program(self.text, self.place, root, folder, self.more)
-        return recorded_calls(self.text, self.place, self.unit, root, folder, self.more)
+        return recorded_calls(self.text, self.place, self.unit, root, folder, self.more, numbers)
 
 
 def _source(
