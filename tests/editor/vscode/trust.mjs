@@ -6,6 +6,7 @@ import path from 'node:path';
 import { play, python, sample } from './play.mjs';
 
 const hostile = { 'klineage.check.seconds': 0, 'klineage.check.when': 'saving' };
+const seen = 'The folder names no program any more';
 let editor, workspace, marks, step;
 const write = (name, text, mode = 0o644) => {
   fs.mkdirSync(path.dirname(path.join(workspace, name)), { recursive: true });
@@ -59,9 +60,11 @@ async function untrusted() {
 }
 
 async function trusted() {
-  // What names a program is the choice of whoever trusts the folder; this one leaves it out.
-  write('.vscode/settings.json', JSON.stringify(hostile));
+  // What names a program is the choice of whoever trusts the folder; this one leaves it out. The title shows that the editor
+  // has read the folder's settings again: trusting the folder before that would trust the program as well.
+  write('.vscode/settings.json', JSON.stringify({ ...hostile, 'window.title': seen }));
   fs.rmSync(path.join(workspace, '.venv'), { recursive: true });
+  await editor.page.waitForFunction((title) => document.title === title, seen);
   await editor.trust();
   await editor.notification('checkSeconds').waitFor();
   step('the folder is trusted, and its setting that cannot be is named');
