@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_gate.cases import Case, Memory, named_shapes, typical_shape
+from kernel_gate.cuda_text import code_alone
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.program import Program
 from kernel_gate.workload import Argument, Workload
@@ -89,7 +90,7 @@ def restricted_arguments(workload: Workload, program: Program) -> frozenset[str]
     """
     if program.language != "cuda" or program.steps:
         return frozenset()
-    found = re.search(_PARAMETERS.format(entry=re.escape(program.entry)), _without_comments(program.source))
+    found = re.search(_PARAMETERS.format(entry=re.escape(program.entry)), code_alone(program.source))
     if found is None:
         return frozenset()
     order = program.arguments or tuple(a.name for a in workload.args)
@@ -99,7 +100,3 @@ def restricted_arguments(workload: Workload, program: Program) -> frozenset[str]
         for name, text in zip(order, parameters, strict=False)
         if re.search("restrict", text, re.IGNORECASE)
     )
-
-
-def _without_comments(source: str) -> str:
-    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)

@@ -10,7 +10,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.uncompiled import branches
 from kernel_gate.verdict import Verdict
-from kernel_gate.workload import parse_workload
+from kernel_gate.workload import Workload
 
 CUDA = """constexpr bool SCALED = false;
 __global__ void affine(float *y, const float *x, int n) {
@@ -43,37 +43,15 @@ def affine(y, x, n, SCALED: tl.constexpr, BLOCK: tl.constexpr):
         v = tl.abs(v)
     tl.store(y + i, v, mask=i < n)
 """
-TRITON_WORKLOAD = """
-kernel = "affine"
-language = "triton"
 
-[dims]
-n = [100, 128]
 
-[[args]]
-name = "y"
-kind = "output"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "int32"
-value = "n"
-
-[launch]
-grid = ["ceil_div(n, 64)"]
-constexpr = { SCALED = "False", BLOCK = "64" }
-"""
+def triton_workload() -> Workload:
+    constexpr = 'constexpr = { SCALED = "False", BLOCK = "64" }'
+    return workload(**{'"cuda"': '"triton"', "block = [64]": constexpr})
 
 
 def judged(old: str, new: str, language: str = "cuda") -> Verdict:
-    text, w = (CUDA, workload()) if language == "cuda" else (TRITON, parse_workload(TRITON_WORKLOAD))
+    text, w = (CUDA, workload()) if language == "cuda" else (TRITON, triton_workload())
     assert old in text
     before, after = Program(language, text, "affine"), Program(language, text.replace(old, new), "affine")
     return judge(before, after, w, device="emulated")
@@ -97,7 +75,7 @@ def test_a_change_in_a_branch_that_is_not_compiled_is_undecided(language, old, n
 
 def test_beside_a_change_that_was_checked_it_is_told():
     text = TRITON.replace("tl.exp(v)", "tl.exp2(v)").replace("* 2.0 + 1.0", "* 2.0 + 0.5 + 0.5")
-    w = parse_workload(TRITON_WORKLOAD)
+    w = triton_workload()
     check = judge(
         Program("triton", TRITON, "affine"), Program("triton", text, "affine"), w, device="emulated"
     ).stage("check")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from kernel_gate.cuda_text import code_alone
 from kernel_gate.program import Program
 
-_NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 _OF_2020 = re.compile(
     r"\bconcept\s+\w+\s*=|\brequires\s*(?:\(|\{|[\w:]+\s*<)|\b(?:consteval|constinit)\b|\boperator\s*<=>"
 )
@@ -17,5 +17,5 @@ def standard_of(program: Program) -> list[str]:
     if any("std=" in flag for flag in program.flags):
         return []
     texts = (program.source, *program.includes.values())
-    is_newer = any(_OF_2020.search(_NO_CODE.sub(" ", text)) for text in texts if _OF_2020.search(text))
+    is_newer = any(_OF_2020.search(code_alone(text)) for text in texts if _OF_2020.search(text))
     return ["--std=c++20"] if is_newer else []

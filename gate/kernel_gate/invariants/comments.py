@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-_CUDA_TOKEN = re.compile(
-    r"""R"(?P<mark>[^()\\ ]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|//[^\n]*|/\*.*?\*/""",
-    re.DOTALL,
-)
+from kernel_gate.cuda_text import TOKEN, blank, code_alone
+
 _STATEMENT = re.compile(r"(?://|\#)\s*klineage:\s*(.*?)\s*$")
 _IN_A_BLOCK = re.compile(r"/\*[\s*]*klineage:")
 _LINE_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"[^"]*")?[ \t]*\r?$')
@@ -52,7 +50,7 @@ def in_blocks(source: str) -> list[int]:
     """Lines on which a block comment of CUDA C++ begins with `klineage:`, which states nothing."""
     return [
         source.count("\n", 0, token.start()) + 1
-        for token in _CUDA_TOKEN.finditer(source)
+        for token in TOKEN.finditer(source)
         if _IN_A_BLOCK.match(token[0])
     ]
 
@@ -68,10 +66,10 @@ def presumed_lines(source: str, language: Literal["cuda", "triton"], first: int 
 
 
 def _of_cuda(source: str) -> Iterator[Comment]:
-    code = _DIRECTIVE.sub(_blank, _CUDA_TOKEN.sub(_blank, source))
+    code = _DIRECTIVE.sub(blank, code_alone(source))
     lines = code.split("\n")
     bodies = list(_kernel_bodies(code))
-    for token in _CUDA_TOKEN.finditer(source):
+    for token in TOKEN.finditer(source):
         found = _STATEMENT.match(token[0]) if token[0].startswith("//") else None
         if found is None:
             continue
@@ -93,10 +91,6 @@ def _statement_lines(code: str, lines: list[str], line: int) -> tuple[int, int]:
     ends = [at for character in ";{}" if (at := code.find(character, last)) >= 0]
     end = min(ends, default=last)
     return min(code.count("\n", 0, begin) + 1, line), code.count("\n", 0, end) + 1
-
-
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
 
 
 def _kernel_bodies(code: str) -> Iterator[tuple[str, int, int]]:

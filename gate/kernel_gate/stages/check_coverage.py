@@ -54,12 +54,12 @@ def coverage_of(run: CheckState) -> dict[str, Any]:
 
 def not_executed(coverage: Mapping[str, Any]) -> str:
     """What to say of lines that no case executed, and of loops that no case repeats; "" when there are none."""
-    said = ""
+    sentence = ""
     for what, lines in (
         ("executed", coverage.get("never", [])),
         ("repeats the loop of", coverage.get("loops_once", [])),
     ):
         if lines:
             shown = ", ".join(map(str, lines[:_MOST_NAMED])) + (" …" if len(lines) > _MOST_NAMED else "")
-            said += f"; no case {what} line{'s' if len(lines) > 1 else ''} {shown}"
-    return said
+            sentence += f"; no case {what} line{'s' if len(lines) > 1 else ''} {shown}"
+    return sentence

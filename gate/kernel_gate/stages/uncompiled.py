@@ -14,13 +14,13 @@ from itertools import pairwise
 
 from kernel_gate.built import Built
 from kernel_gate.compile_time import Constant
+from kernel_gate.cuda_text import code_alone
 from kernel_gate.emulated.ptx.parser import file_of
 from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.program import Program
 from kernel_gate.stages.changed_lines import align
 
 _PLACE = re.compile(r"(?:\.loc|inlined_at)\s+(\d+)\s+(\d+)")
-_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b([^\n]*)", re.MULTILINE)
 _CONTROL = re.compile(r"\b(if|else|for|while|do|switch)\b")
 _FUNCTION = re.compile(r"\)\s*(?:const|noexcept|volatile|\s)*$")
@@ -71,8 +71,8 @@ class Uncompiled:
             if some
         ]
         where = ", ".join(f"{name} = {value}" for name, value in self.constants.items())
-        told = f" (it has {where})" if where else ""
-        return f"no launch of the workload compiles {' and '.join(named)}, which changed{told}"
+        values = f" (it has {where})" if where else ""
+        return f"no launch of the workload compiles {' and '.join(named)}, which changed{values}"
 
 
 def uncompiled_changes(baseline: Built, candidate: Built) -> Uncompiled | None:
@@ -84,8 +84,8 @@ def uncompiled_changes(baseline: Built, candidate: Built) -> Uncompiled | None:
     if not alignment.alike:
         return None
     added, by_added = _outside(candidate, [n for hunk in alignment.hunks for n in hunk.after])
-    told = set(added)
-    gone = [n for hunk in alignment.hunks if told.isdisjoint(hunk.after) for n in hunk.before]
+    uncompiled = set(added)
+    gone = [n for hunk in alignment.hunks if uncompiled.isdisjoint(hunk.after) for n in hunk.before]
     removed, by_removed = _outside(baseline, gone)
     if not added and not removed:
         return None
@@ -107,20 +107,22 @@ def uncompiled_changes(baseline: Built, candidate: Built) -> Uncompiled | None:
 
 def _outside(built: Built, changed: Sequence[int]) -> tuple[list[int], set[str]]:
     """Those of the changed lines that stand in branches without code, and what decides on these."""
-    if not changed:
+    changed_branches = (
+        [b for b in branches(built.program) if any(n in b.lines for n in changed)] if changed else []
+    )
+    if not changed_branches:
         return [], set()
     compiled = set[int]().union(*(_lines(image.ptx, image.entry) for image in built.images.values()))
-    found: set[int] = set()
+    outside: set[int] = set()
     names: set[str] = set()
-    for branch in branches(built.program):
-        inside = [n for n in changed if n in branch.lines]
-        if not inside or compiled.isdisjoint(branch.function):
+    for branch in changed_branches:
+        if compiled.isdisjoint(branch.function):
             continue
-        told = {branch.holds(dict(unit.constexpr)) for unit in built.images}
-        if told == {False} or (told == {None} and branch.works and compiled.isdisjoint(branch.lines)):
-            found.update(inside)
+        holds = {branch.holds(dict(unit.constexpr)) for unit in built.images}
+        if holds == {False} or (holds == {None} and branch.works and compiled.isdisjoint(branch.lines)):
+            outside.update(n for n in changed if n in branch.lines)
             names |= branch.names
-    return sorted(found), names
+    return sorted(outside), names
 
 
 def _lines(ptx: str, entry: str) -> Iterator[int]:
@@ -130,8 +132,7 @@ def _lines(ptx: str, entry: str) -> Iterator[int]:
 
 def branches(program: Program) -> list[Branch]:
     """The branches of a program's functions."""
-    found = _of_triton(program.source) if program.language == "triton" else _of_cuda(program.source)
-    return list(found)
+    return list(_of_triton(program.source) if program.language == "triton" else _of_cuda(program.source))
 
 
 def _of_triton(source: str) -> Iterator[Branch]:
@@ -152,7 +153,7 @@ def _of_triton(source: str) -> Iterator[Branch]:
 
 
 def _of_cuda(source: str) -> Iterator[Branch]:
-    text = _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    text = code_alone(source)
     groups = list(_groups(text))
     functions = [lines for head, lines in groups if _FUNCTION.search(head) and not _CONTROL.search(head)]
     by_line = text.split("\n")
@@ -168,7 +169,7 @@ def _of_cuda(source: str) -> Iterator[Branch]:
             yield from branch(head, range(lines.start + 1, lines.stop - 1))
     for first, second in pairwise(_DIRECTIVE.finditer(text)):
         if first[1] != "endif":
-            start, end = (text.count("\n", 0, found.start()) + 1 for found in (first, second))
+            start, end = (text.count("\n", 0, directive.start()) + 1 for directive in (first, second))
             yield from branch(f"if constexpr {first[2]}", range(start + 1, end))
 
 
