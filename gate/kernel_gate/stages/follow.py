@@ -110,7 +110,7 @@ class Paths:
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Grids:
     """How many blocks both programs launch."""
 
@@ -119,18 +119,18 @@ class Grids:
     workload: Workload
     growing: dict[tuple[int, str], int] = field(init=False)
     """Axes of all grids in a row, each with a dim that brings it blocks, and the least extent that can be launched."""
+    _known: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         usual = typical_shape(named_shapes(self.workload))
-        growing: dict[tuple[int, str], int] = {}
+        self.growing = {}
         for name in self.workload.dims:
             axes_by_extent = ((extent, self._axes({**usual, name: extent})) for extent in _LEAST)
             least, few = next(((extent, axes) for extent, axes in axes_by_extent if axes), (0, []))
             many = self._axes({**usual, name: _MANY})
-            growing |= {
+            self.growing |= {
                 (at, name): least for at, (n, more) in enumerate(zip(few, many, strict=False)) if more > n
             }
-        object.__setattr__(self, "growing", growing)
 
     def of(self, dims: Dims) -> Signature | None:
         """Whether an axis has the blocks that the least extent of a dim brings, and whether it has more."""
@@ -143,11 +143,16 @@ class Grids:
 
     def _axes(self, dims: Dims) -> list[int]:
         """Blocks along every axis of every launch; none where the launch cannot be computed."""
-        try:
-            bound = [bind(self.workload, built.program, dims) for built in (self.baseline, self.candidate)]
-        except LaunchError:
-            return []
-        return [blocks for program in bound for launch in program.launches for blocks in launch.grid]
+        key = tuple(dims.values())
+        if key not in self._known:
+            try:
+                bound = [
+                    bind(self.workload, built.program, dims) for built in (self.baseline, self.candidate)
+                ]
+            except LaunchError:
+                bound = []
+            self._known[key] = [n for program in bound for launch in program.launches for n in launch.grid]
+        return self._known[key]
 
 
 def followed(
