@@ -40,14 +40,14 @@ class Session:
 
     def _run(self, request: Mapping[str, Any]) -> Any:
         """Have a launch or a host function run; the tensors that it was given hold what it left in them."""
-        given = [*request["args"], *request.get("kwargs", {}).values()]
+        arguments = [*request["args"], *request.get("kwargs", {}).values()]
         self.say({k: encoded(v) for k, v in request.items()})
         reply = json.loads(sys.stdin.readline())
-        for tensor, after in zip(given, decoded(reply["after"]), strict=True):
+        for tensor, after in zip(arguments, decoded(reply["after"]), strict=True):
             if isinstance(tensor, Tensor) and isinstance(after, Tensor):
                 tensor.values[...] = after.values
         same = reply["same"]  # what it gives may be one of its arguments
-        return given[same] if same is not None else decoded(reply["value"])
+        return arguments[same] if same is not None else decoded(reply["value"])
 
     def say(self, message: Mapping[str, Any]) -> None:
         """Write a line."""
@@ -75,9 +75,9 @@ class Session:
                     own[name].values[...] = tensor.values
                 return None
             case "forward":
-                given = decoded(request["args"])
-                made = self._model.forward(*given)
-                return [made if isinstance(made, list | tuple) else [made], given]
+                arguments = decoded(request["args"])
+                made = self._model.forward(*arguments)
+                return [made if isinstance(made, list | tuple) else [made], arguments]
         raise ValueError(request["do"])
 
     def _read(self, text: str, sizes: Mapping[str, int], numbers: Mapping[str, int]) -> None:

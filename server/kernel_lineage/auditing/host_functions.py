@@ -64,17 +64,16 @@ def call_host_function(
 
     Raises `NotEvaluableError`, and `KernelFault` from its launches.
     """
-    unit = unit_of(active_text(source))
-    function = next((f for f in unit.functions.get(name, ()) if f.of_host), None)
+    calls = _Calls(source, torch, emulation, label)
+    function = next((f for f in calls.unit.functions.get(name, ()) if f.of_host), None)
     if function is None:
         raise NotEvaluableError(f"the extension has no function {name}")
     names = [p.name for p in function.parameters]
     if len(names) != len(arguments):
         raise NotEvaluableError(f"{name} takes {len(names)} arguments, and is given {len(arguments)}")
-    calls = _Calls(source, torch, emulation, label)
     try:
-        given = dict(zip(names, map(calls.value_of, arguments), strict=True))
-        return calls.python_of(calls.to_end(function, given))
+        values = dict(zip(names, map(calls.value_of, arguments), strict=True))
+        return calls.python_of(calls.to_end(function, values))
     except Unreadable as error:
         raise NotEvaluableError(f"host code of the extension, {error}") from error
     except NotFollowed as error:
