@@ -15,6 +15,7 @@ from kernel_gate.cases import named_shapes
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.hints import hints_of
+from kernel_lineage.learning.probes.predicates import LEAST_NORMAL
 from kernel_lineage.learning.probes.registry import axes
 from kernel_lineage.learning.probes.setting import Setting, base_of, facts_of
 from kernel_lineage.learning.probes.value_facts import told_of_values
@@ -70,7 +71,10 @@ def truth(expr: str, facts: Mapping[str, Scalar]) -> bool | None:
 
 
 def sides(expr: str, others: Sequence[str], step: Step, seed: int) -> tuple[list[Case], list[Case]]:
-    """Cases that hold and that break one condition while the step's other conditions hold, nearest first."""
+    """Cases that hold and that break one condition while the step's other conditions hold, nearest first.
+
+    Subnormal values are on neither side: no tolerance tells them from 0.
+    """
     chance = random.Random(f"{seed} {step.transition} {expr}")
     ground = _ground(step, (expr, *others), chance)
     if ground is None:
@@ -83,7 +87,9 @@ def sides(expr: str, others: Sequence[str], step: Step, seed: int) -> tuple[list
         side = truth(expr, facts)
         if side is None or not setting.runs or any(truth(o, {**usual, **facts}) is False for o in others):
             continue
-        found[side].append(Case(setting, tuple(facts[name] for name in names)))
+        case = Case(setting, tuple(facts[name] for name in names))
+        if not any(0 < abs(end) < LEAST_NORMAL for end in _numbers(case.facts, case.facts)):
+            found[side].append(case)
     kept, broken = (_nearest(found[side], found[not side], chance) for side in (True, False))
     return kept, broken
 

@@ -9,11 +9,13 @@ from dataclasses import replace
 from kernel_lineage.learning.probes.asking import Answer, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.inference import Explained
-from kernel_lineage.learning.probes.predicates import Atom, FactValues
+from kernel_lineage.learning.probes.predicates import LEAST_NORMAL, Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 
 _CLOSE = 1.0005
 """How far apart the two may stay, as a ratio, where numbers are not whole."""
+_CLOSE_TO_ZERO = 0.01
+"""And where 0 lies between them, as a difference."""
 _AROUND = 0.8
 _DOUBTS = 6
 OTHER_DATA = 7919
@@ -77,8 +79,9 @@ def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float
     whole = bound.end is None
     if low >= high:
         return None
-    narrow = high - low <= 1 if whole else high - low <= (_CLOSE - 1) * max(abs(low), abs(high))
-    return None if narrow else (low, high)
+    around_zero = _CLOSE_TO_ZERO if low < LEAST_NORMAL and high > -LEAST_NORMAL else 0.0
+    most = 1 if whole else max(around_zero, (_CLOSE - 1) * max(abs(low), abs(high)))
+    return None if high - low <= most else (low, high)
 
 
 def middle(low: float, high: float) -> float:

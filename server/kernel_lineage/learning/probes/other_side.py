@@ -96,14 +96,16 @@ def _beside(
     """What was tried, with one dimension at an extent that the condition may turn at."""
     for setting in settings:
         for name in (n for n in names if n in setting.dims):
-            for extent in _turning(atom, setting.dims[name]):
+            for extent in _turning(atom, setting, name):
                 yield replace(setting.at(**{name: extent}), seed=chance.randrange(1000))
 
 
-def _turning(atom: Atom, extent: int) -> list[int]:
-    """Extents a step from one, or from a number that the condition names."""
+def _turning(atom: Atom, setting: Setting, name: str) -> list[int]:
+    """Extents of a dimension a step from its own, or from a number that the condition names."""
+    extent = setting.dims[name]
     told = {int(n) for n in re.findall(r"\b\d+\b", atom.expr)}
-    return sorted({at + step for at in (extent, *told) for step in (*_STEPS, 0) if at + step >= 1} - {extent})
+    turns = {at + step for at in (extent, *told) for step in (*_STEPS, 0)} - {extent}
+    return sorted(turn for turn in turns if turn >= setting.at_least(name))
 
 
 def _has(names: Sequence[str], facts: FactValues) -> bool:
@@ -121,7 +123,7 @@ def _away(atom: Atom, setting: Setting, names: Sequence[str], kept: set[tuple[Sc
         abs(extent - setting.dims[name])
         for name in names
         if name in setting.dims
-        for extent in _turning(atom, setting.dims[name])
+        for extent in _turning(atom, setting, name)
         if atom.test({**facts, name: extent})
     ]
     here = [facts[name] for name in names]

@@ -18,6 +18,8 @@ from kernel_lineage.skills.conditions.names import declared, split_fact
 
 FactValues = Mapping[str, Scalar]
 _DIVISORS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
+_COST_OF_ZERO = 1.8
+"""The cost of a bound on values at 0, where signs change."""
 _COST_OF_ONE = 2.4
 """The cost of `G == 1` and `O == 0`: that there is but one of something, or none, says more than any other number."""
 _PRODUCT_DIVISORS = (2, 4, 8, 16, 32)
@@ -25,6 +27,8 @@ _DERIVED = 1.3
 """Times the cost, of relations to the grid and the like, which follow from sizes: those say the same more plainly."""
 _FACTORS = (1, 2, 4, 8)
 """Vector widths by which a block's size is multiplied in a relation."""
+LEAST_NORMAL = 2.0**-126
+"""The least normal number of float32: no tolerance tells what is smaller from 0."""
 _SHORT = 0.003
 """The share by which a bound on values may be tighter than what was seen, to be said with fewer digits."""
 
@@ -186,6 +190,9 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
             test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
             said = Bound(name, bound, op == "<=", end)
             yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=said)
+    for end, op, is_within in ((1, "<=", _at_most_all), (0, ">=", _at_least_all)):
+        tiny = LEAST_NORMAL if op == "<=" else -LEAST_NORMAL
+        yield Atom(f"{name} {op} 0", _COST_OF_ZERO, is_within(name, tiny), False, Bound(name, 0.0, op == "<=", end))
     yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
 
 

@@ -11,6 +11,7 @@ from kernel_gate.cases import ALLOCATED, Memory, Variation, elements
 from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
+from kernel_gate.expressions import names as names_in
 from kernel_gate.memory_cases import ALLOCATOR_ALIGNMENT
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
@@ -69,6 +70,21 @@ class Setting:
             return 0 < size <= MOST_ELEMENTS and self.workload.keeps_promises(self.dims)
         except ExpressionError:
             return False
+
+    @property
+    def counts(self) -> frozenset[str]:
+        """The dims that buffers have elements by; the others, such as a position to start from, may be 0."""
+        shapes = (str(extent) for argument in self.workload.args for extent in argument.shape or ())
+        return frozenset(self.dims) & frozenset[str]().union(*map(names_in, shapes))
+
+    def at_least(self, name: str) -> int:
+        """The least extent of a dim that callers may come with."""
+        return 1 if name in self.counts else 0
+
+    @property
+    def has_several(self) -> bool:
+        """Whether no buffer is a single element wide along any of its dims."""
+        return min((self.dims[name] for name in self.counts), default=2) > 1
 
     @property
     def size(self) -> int:

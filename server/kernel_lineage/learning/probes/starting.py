@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kernel_gate.cases import named_shapes
+from kernel_gate.cases import Variation, named_shapes
 from kernel_lineage.learning.probes.asking import Asking, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.hints import hints_of
@@ -52,7 +52,7 @@ def starts(step: Step, asking: Asking, seed: int) -> tuple[Iterator[Start], str]
     first = next((a for a in answers if a.saw is not Saw.AGREES), None)
     why = "" if first is None else f"the two states do not agree on the workload as it is: {first.reason}"
     if agreeing:
-        base = next((s for s in agreeing if min(s.dims.values(), default=2) > 1), agreeing[0])
+        base = next((s for s in agreeing if s.has_several), agreeing[0])
         return iter([Start(base, "sizes" if failing else "", failing)]), why
     if not failing:
         return iter(()), why
@@ -60,7 +60,7 @@ def starts(step: Step, asking: Asking, seed: int) -> tuple[Iterator[Start], str]
 
 
 def _elsewhere(step: Step, failing: Sequence[Setting], asking: Asking) -> Iterator[Start]:
-    origin = next((s for s in failing if min(s.dims.values(), default=2) > 1), failing[0])
+    origin = next((s for s in failing if s.has_several), failing[0])
     ground = Ground(origin, hints=hints_of(step))
     for axis in (axes()[name] for name in _ALONG):
         try:
@@ -81,7 +81,7 @@ def _agreeing(axis: Axis, ground: Ground, asking: Asking) -> Setting | None:
     for setting in itertools.islice((s for s in tried if s.runs), _TRIED):
         if (axis.id == "values" and not _is_ordinary(setting)) or not _always_agrees(setting, asking):
             continue
-        if axis.id != "sizes" or min(setting.dims.values(), default=2) > 1:
+        if axis.id != "sizes" or setting.has_several:
             return setting
         lucky = lucky or setting
     return lucky
@@ -89,6 +89,8 @@ def _agreeing(axis: Axis, ground: Ground, asking: Asking) -> Setting | None:
 
 def _is_ordinary(setting: Setting) -> bool:
     """Whether no input is next to zero or next to constant: with such values, wrong states agree as well."""
+    if setting.inputs in (Variation.ONE_HOT, Variation.CONSTANT):
+        return False
     told = (value for name, value in told_of_values(setting).told if name.startswith("range("))
     for low, high in (bounds for bounds in told if isinstance(bounds, tuple)):
         top = max(abs(float(low)), abs(float(high)))

@@ -23,17 +23,18 @@ def _around(width: int) -> Iterator[int]:
     yield from (width, width + 1, width - 1, 2 * width, 3 * width, width // 2)
 
 
-def values_of(extent: int, hinted: tuple[int, ...]) -> list[int]:
+def values_of(base: Setting, name: str, hinted: tuple[int, ...]) -> list[int]:
     """The extents that a dimension is moved to, the most telling first."""
+    extent, least = base.dims[name], base.at_least(name)
     near = (extent + 1, extent - 1, extent + 2, next_prime(extent), 2 * extent, extent + 4, extent // 2 + 1)
     widths = [w for width in hinted[:_HINTED] for w in _around(width)]
-    return [v for v in dict.fromkeys((*near, *widths, *_SMALL, *_ROUND, *_LARGE)) if v >= 1]
+    return [v for v in dict.fromkeys((*near, *(0, 1)[least:], *widths, *_SMALL, *_ROUND, *_LARGE)) if v >= least]
 
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:
     base = ground.base
     yield base
-    moves = {name: values_of(extent, ground.hints.numbers) for name, extent in base.dims.items()}
+    moves = {name: values_of(base, name, ground.hints.numbers) for name in base.dims}
     for position in range(max(map(len, moves.values()), default=0)):
         for name, values in moves.items():
             if position < len(values) and values[position] != base.dims[name]:
@@ -63,17 +64,17 @@ def _beside(extent: int, chance: random.Random) -> int:
 def _drawn(ground: Ground, name: str, chance: random.Random) -> int:
     """An extent: any, one near a width, or a multiple of one."""
     widths = (4, 8, 16, 32, 64, 128, *ground.hints.numbers)
-    most = max(4 * ground.base.dims[name], 300)
+    most, least = max(4 * ground.base.dims[name], 300), ground.base.at_least(name)
     match chance.randrange(4):
         case 0:
-            return chance.randint(1, most)
+            return chance.randint(least, most)
         case 1:
-            return max(1, chance.choice(widths) + chance.randint(-2, 2))
+            return max(least, chance.choice(widths) + chance.randint(-2, 2))
         case 2:
             width = chance.choice(widths)
             return width * chance.randint(1, max(1, most // width))
         case _:
-            return chance.randint(1, 40)
+            return chance.randint(least, 40)
 
 
 def _between(ground: Ground, name: str, low: float, high: float, chance: random.Random) -> Iterator[Setting]:

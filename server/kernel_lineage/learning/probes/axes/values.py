@@ -24,6 +24,8 @@ _FINITE = (
     Variation.SMALL, Variation.LARGE, Variation.HEAVY_TAILED, Variation.ONE_HOT, Variation.CONSTANT,
     Variation.CANCELLING, Variation.BOUNDARY,
 )  # fmt: skip
+_PARTS = (8, 64, 1024)
+"""Parts of a range of integers at either end: what is right for few of them may be for these."""
 _POOLED = 50
 _FLAT = 0.02
 """How far the values of a flat row lie apart, as a share of the largest."""
@@ -64,6 +66,9 @@ def _kinds(argument: Argument) -> tuple[str, ...]:
         return (
             f"integers({low}, {low} + 1)", f"integers({high} - 1, {high})",
             f"integers({low}, {middle} + 1)", f"integers({middle}, {high})",
+            *(f"integers({low}, {low} + ({high} - {low}) // {part} + 1)" for part in _PARTS),
+            *(f"integers({high} - ({high} - {low}) // {part} - 1, {high})" for part in _PARTS),
+            f"integers(min(max({low}, 0), {high} - 1), {high})", f"integers({low}, max(min({high}, 1), {low} + 1))",
         )  # fmt: skip
     return ()
 
