@@ -6,8 +6,6 @@ import re
 from collections.abc import Container, Mapping
 
 _VALUES = re.compile(r"(?P<kind>[a-z_]+)(?:\((?P<arguments>.*)\))?")
-_AT_TOP = re.compile(r",(?![^()]*\))")
-"""A comma outside of brackets: expressions of one level of calls are taken."""
 MOST_LISTED = 64
 """Numbers that `listed(a, b, …)` takes."""
 FLOATS_ONLY = frozenset({"normal", "positive", "uniform", "peaked", "masked"})
@@ -49,7 +47,19 @@ def values_kind(values: str) -> tuple[str, tuple[str, ...]]:
     match = _VALUES.fullmatch(values.strip())
     kind = match["kind"] if match else ""
     inner = match["arguments"] if match else None
-    arguments = tuple(a.strip() for a in _AT_TOP.split(inner)) if inner else ()
+    arguments = _arguments(inner) if inner else ()
     if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
         raise ValueError(f"values = {values!r} is not one of {', '.join(FORMS)}")
     return kind, arguments
+
+
+def _arguments(inner: str) -> tuple[str, ...]:
+    """The parts between commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for letter in inner:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return tuple(part.strip() for part in parts)

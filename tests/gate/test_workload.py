@@ -6,6 +6,7 @@ import pytest
 from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int, names
+from kernel_gate.value_kinds import values_kind
 from kernel_gate.workload import WorkloadError, load_workload, parse_workload
 
 RMSNORM = """
@@ -67,6 +68,18 @@ def test_a_workload_is_read(tmp_path):
     assert workload.launch.spec().grid == ("ceil_div(N, 4)",)
     assert workload.keeps_promises({"N": 1, "C": 4}) and not workload.keeps_promises({"N": 1, "C": 5})
     assert workload.folder == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("values", "spec"),
+    [
+        ("integers(0, min(N, max(C, 2)))", ("integers", ("0", "min(N, max(C, 2))"))),
+        ("integers(max(-C, -(C - N)), (C + 1) * 2)", ("integers", ("max(-C, -(C - N))", "(C + 1) * 2"))),
+        ("listed(1, 2, 3)", ("listed", ("1", "2", "3"))),
+    ],
+)
+def test_commas_in_brackets_part_no_arguments_of_values(values, spec):
+    assert values_kind(values) == spec
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from kernel_gate.cases import Case
+from kernel_gate.inputs import make_inputs
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.remembered import with_other_data
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import parse_workload
 from kernel_lineage.learning.probes.asking import Budget, Saw, answered
@@ -132,6 +135,48 @@ def test_a_step_that_fails_on_what_the_workload_names_is_narrowed_to_where_it_is
     report = probed(right)
     assert not report.passes and "do not agree on the workload as it is" in report.reason
     assert [found.condition.expr for found in report.conditions] == [expr]
+
+
+BYTES = replace(
+    STEP,
+    workload=parse_workload(
+        WORKLOAD.replace(
+            'dtype = "float32"\nshape = ["N", "C"]\n[[args]]\nname = "C"',
+            'dtype = "int32"\nshape = ["N", "C"]\nvalues = "integers(-1000, 1000)"\n[[args]]\nname = "C"',
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "exprs"),
+    [
+        (-128, 127, {"range(x) >= -128", "range(x) <= 127"}),
+        (-1000, -951, {"range(x) <= -951"}),
+        (900, 999, {"range(x) >= 900"}),
+    ],
+)
+def test_a_range_of_integers_is_found_where_none_that_the_workload_names_is_right(low, high, exprs):
+    def judge(request):
+        case = Case(dict(request.options.case), request.options.seed)
+        drawn = [make_inputs(request.workload, one)["x"] for one in (case, with_other_data(case))]
+        return verdict(request, lambda *_: all(low <= x.min() and x.max() <= high for x in drawn))
+
+    report = probe(BYTES, judge, AMPLE, only=["values"])
+    assert not report.passes
+    assert {found.condition.expr for found in report.conditions} == exprs
+
+
+def test_a_position_may_be_0_and_a_size_that_leads_nowhere_is_left_for_another():
+    positions = WORKLOAD.replace("C = [64]", "C = [64]\nS = [5]").replace('value = "C"', 'value = "S"')
+    step = replace(STEP, workload=parse_workload(positions))
+    nowhere = random.Random(0)
+
+    def right(case, _):
+        return case["S"] == 0 or (case["C"] == 65 and nowhere.random() < 0.9)
+
+    report = probe(step, lambda request: verdict(request, right), AMPLE, only=["sizes"])
+    assert [found.condition.expr for found in report.conditions] == ["S == 0"]
 
 
 @pytest.mark.parametrize("runs", [1, 5, 60])

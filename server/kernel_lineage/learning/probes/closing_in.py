@@ -76,12 +76,17 @@ def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float
     if not right or not wrong:
         return None
     low, high = (max(right), min(wrong)) if bound.upper else (max(wrong), min(right))
-    whole = bound.end is None
+    whole = bound.end is None or all(isinstance(end, int) for p in sides[0] for end in _ends(p, bound.name))
     if low >= high:
         return None
     around_zero = _CLOSE_TO_ZERO if low < LEAST_NORMAL and high > -LEAST_NORMAL else 0.0
     most = 1 if whole else max(around_zero, (_CLOSE - 1) * max(abs(low), abs(high)))
     return None if high - low <= most else (low, high)
+
+
+def _ends(facts: FactValues, name: str) -> tuple[object, ...]:
+    interval = facts.get(name, ())
+    return interval if isinstance(interval, tuple) else ()
 
 
 def middle(low: float, high: float) -> float:

@@ -183,16 +183,20 @@ def _from_version(name: str, version: Scalar) -> Callable[[FactValues], bool]:
 
 def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
     """Bounds between the values that were seen, by few digits."""
+    whole = all(isinstance(number, int) for p in points for number in p[name])  # type: ignore[union-attr]
     for end, op, weight in ((1, "<=", 2.0), (0, ">=", 2.2)):
         seen = sorted({float(p[name][end]) for p in points})  # type: ignore[index]
         for low, high in itertools.pairwise(seen):
-            bound = _short_between(low, high, below=op == "<=")
+            below = op == "<="
+            bound = (low if below else high) if whole else _short_between(low, high, below=below)
             test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
             said = Bound(name, bound, op == "<=", end)
             yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=said)
     for end, op, is_within in ((1, "<=", _at_most_all), (0, ">=", _at_least_all)):
         tiny = LEAST_NORMAL if op == "<=" else -LEAST_NORMAL
-        yield Atom(f"{name} {op} 0", _COST_OF_ZERO, is_within(name, tiny), False, Bound(name, 0.0, op == "<=", end))
+        yield Atom(
+            f"{name} {op} 0", _COST_OF_ZERO, is_within(name, tiny), False, Bound(name, 0.0, op == "<=", end)
+        )
     yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
 
 

@@ -64,6 +64,7 @@ def probe(
     report = ProbeReport(**about, passes=False, reason=why, runs=asking.runs)
     for start in found:
         if start.axis and not _narrows(step, start, asking, seed):
+            asking.share(1.0)  # all that is left, to look for another one
             continue
         report = _from(step, start, asking, report.model_copy(update={"passes": not why}), only)
         break

@@ -63,28 +63,38 @@ def _elsewhere(step: Step, failing: Sequence[Setting], asking: Asking) -> Iterat
     origin = next((s for s in failing if s.has_several), failing[0])
     ground = Ground(origin, hints=hints_of(step))
     for axis in (axes()[name] for name in _ALONG):
+        told = tuple(map(told_of_values, failing) if axis.id == "values" else failing)
         try:
-            base = _agreeing(axis, ground, asking)
+            for base in _agreeing(axis, ground, asking):
+                yield Start(replace(base, told=()), axis.id, told)
         except OutOfBudget:
             return
-        if base is not None:
-            told = map(told_of_values, failing) if axis.id == "values" else failing
-            yield Start(replace(base, told=()), axis.id, tuple(told))
 
 
-def _agreeing(axis: Axis, ground: Ground, asking: Asking) -> Setting | None:
-    """The first setting along an axis in which both states agree whatever the data; one of several elements first."""
-    lucky: Setting | None = None
+def _agreeing(axis: Axis, ground: Ground, asking: Asking) -> Iterator[Setting]:
+    """Settings along an axis in which both states agree whatever the data: the first, and of sizes the first for each
+    dim that was moved, because one at which nothing is computed agrees as well. Those of several elements come first.
+
+    Raises `OutOfBudget`.
+    """
+    lucky: list[Setting] = []
+    moved: set[frozenset[str]] = set()
     tried = (
         (*_alike(ground.base), *axis.boundaries(ground)) if axis.id == "sizes" else axis.boundaries(ground)
     )
     for setting in itertools.islice((s for s in tried if s.runs), _TRIED):
         if (axis.id == "values" and not _is_ordinary(setting)) or not _always_agrees(setting, asking):
             continue
-        if axis.id != "sizes" or setting.has_several:
-            return setting
-        lucky = lucky or setting
-    return lucky
+        if axis.id != "sizes":
+            yield setting
+            return
+        dims = frozenset(n for n, extent in setting.dims.items() if extent != ground.base.dims[n])
+        if not setting.has_several:
+            lucky.append(setting)
+        elif dims not in moved:
+            moved.add(dims)
+            yield setting
+    yield from lucky[:1]
 
 
 def _is_ordinary(setting: Setting) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +26,7 @@ _FINITE = (
     Variation.CANCELLING, Variation.BOUNDARY,
 )  # fmt: skip
 _PARTS = (8, 64, 1024)
-"""Parts of a range of integers at either end: what is right for few of them may be for these."""
+"""Parts of a range of integers at either end and around 0: what is right for few of them may be for these."""
 _POOLED = 50
 _FLAT = 0.02
 """How far the values of a flat row lie apart, as a share of the largest."""
@@ -68,6 +69,8 @@ def _kinds(argument: Argument) -> tuple[str, ...]:
             f"integers({low}, {middle} + 1)", f"integers({middle}, {high})",
             *(f"integers({low}, {low} + ({high} - {low}) // {part} + 1)" for part in _PARTS),
             *(f"integers({high} - ({high} - {low}) // {part} - 1, {high})" for part in _PARTS),
+            *(f"integers(max({low}, -({high} - {low}) // {part}), min({high}, ({high} - {low}) // {part} + 1))"
+              for part in _PARTS),
             f"integers(min(max({low}, 0), {high} - 1), {high})", f"integers({low}, max(min({high}, 1), {low} + 1))",
         )  # fmt: skip
     return ()
@@ -134,8 +137,11 @@ def _indices_between(
     base: Setting, argument: Argument, low: float, high: float, chance: random.Random
 ) -> Iterator[Setting]:
     """Indices of which the lowest or the highest lies between two numbers."""
-    first, last = argument.values_spec[1]
-    for end in (round(middle(low, high)), *(round(chance.uniform(low, high)) for _ in range(_TRIES))):
+    own = base.workload.argument(argument.name) or argument
+    # As the base has them, so that the other end stays where both states agree; and as they are declared.
+    ranges = dict.fromkeys(a.values_spec[1] for a in (own, argument) if a.values_spec[0] == "integers")
+    ends = (round(middle(low, high)), *(round(chance.uniform(low, high)) for _ in range(_TRIES)))
+    for end, (first, last) in itertools.product(ends, ranges):
         for values in (f"integers({first}, {end} + 1)", f"integers({end}, {last})"):
             yield told_of_values(_drawn(replace(base, seed=chance.randrange(1000)), argument, values))
 
