@@ -24,6 +24,7 @@ from kernel_lineage.cache_file import CACHE
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.cli.main import main
 from kernel_lineage.learning.gated_edits import EditGate
+from longer import first_now
 
 REFUSED = 2
 HALVED = ("twice(x[i])", "0.5f * x[i]")
@@ -272,7 +273,8 @@ def shell(agent: str, moment: str, call: dict, **environment: str) -> subprocess
 
 
 @pytest.mark.parametrize(
-    ("agent", "moment", "tool"), [("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]
+    ("agent", "moment", "tool"),
+    first_now([("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]),
 )
 def test_the_plugins_own_command_refuses_and_permits(top, agent, moment, tool):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

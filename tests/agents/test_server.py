@@ -15,6 +15,7 @@ from agents.conftest import KERNELS
 from kernel_lineage.agents import jobs
 from kernel_lineage.agents.root import Root
 from kernel_lineage.agents.server import agent_server
+from longer import first_now
 
 ERAS = ["auto", "legacy"]
 """`server/discover` of 2026, `initialize` of 2025."""
@@ -69,7 +70,7 @@ async def test_both_eras_find_the_tools_and_the_cards(top, mode):
             await client.read_resource("klineage://skills/grid-stride-lop")
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", first_now(ERAS))
 async def test_both_eras_over_stdio(top, mode):
     async with stdio(top, mode) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS

@@ -13,6 +13,7 @@ from pygls.exceptions import JsonRpcException
 
 from editor.session import session
 from gate.fleet.stand_in_ssh import OtherMachine
+from longer import first_now
 
 WORKLOAD = """\
 kernel   = "scale"
@@ -109,7 +110,7 @@ async def test_an_editor_that_gives_no_token_is_shown_progress_of_the_servers_ow
         assert message.message.endswith("Nothing was changed.")
 
 
-@pytest.mark.parametrize("way", ["the request", "the progress"])
+@pytest.mark.parametrize("way", first_now(["the request", "the progress"]))
 async def test_cancelling_ends_the_command_and_changes_nothing(repository, way):
     async with session(repository.parent, EMULATED) as editor:
         uri = editor.open(repository)

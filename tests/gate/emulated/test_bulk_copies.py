@@ -8,6 +8,7 @@ from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.emulated.tensor_maps import ELEMTYPES, LAYOUT
 from kernel_gate.program import Program
+from longer import first_now
 
 RNG = np.random.default_rng(13)
 
@@ -108,7 +109,9 @@ __global__ void kernel(float* out, const float* x, int n) {
 """
 
 
-@pytest.mark.parametrize("source", [COOPERATIVE, PIPELINE], ids=["cooperative groups", "cuda::pipeline"])
+@pytest.mark.parametrize(
+    "source", first_now([COOPERATIVE, PIPELINE]), ids=["cooperative groups", "cuda::pipeline"]
+)
 def test_copies_of_a_whole_block(source):
     done, expected = run_barrier(source)
     assert done.faults == ()

@@ -12,6 +12,7 @@ from kernel_lineage.learning.probes.setting import base_of
 from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import Category, Origin
+from longer import first_now
 
 LONG_ROWS = """__global__ void twice(float* out, const float* x, int C) {
     for (int c = threadIdx.x; c < C; c += blockDim.x) {
@@ -30,6 +31,7 @@ TRITON_LONG = (
     tl.store(out + row * C + columns, 2.0 * tl.load(x + row * C + columns, mask=columns < C), mask=columns < C)
 """
 )
+
 TRITON_SHORT = TRITON_LONG.replace(".to(tl.int64)", "")
 DOWN = LaunchSpec(("1", "N"), ("32",))
 
@@ -61,7 +63,7 @@ def said_of(asked: Step):
 
 @pytest.mark.parametrize(
     ("language", "before", "after"),
-    [("cuda", LONG_ROWS, SHORT_ROWS), ("triton", TRITON_LONG, TRITON_SHORT)],
+    first_now([("cuda", LONG_ROWS, SHORT_ROWS), ("triton", TRITON_LONG, TRITON_SHORT)]),
 )
 def test_rows_that_start_at_32_bits_bound_the_size_of_the_buffer(language, before, after):
     (found,) = said_of(step(before, after, language=language)).conditions

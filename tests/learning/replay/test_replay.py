@@ -215,6 +215,7 @@ def test_a_limit_and_spent_time_leave_the_rest_for_the_next_run(history, pool, r
     assert rest.remaining == 2 and {t.id for t in rest.transitions}.isdisjoint(t.id for t in two.transitions)
 
 
+@pytest.mark.long
 def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, tmp_path, monkeypatch):
     top = tmp_path / "apart"
     shutil.copytree(history, top)

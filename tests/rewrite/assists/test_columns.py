@@ -14,6 +14,7 @@ from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
+from longer import first_now
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
 
@@ -50,7 +51,7 @@ def is_split(code: str) -> bool:
     return any("atomicAdd" in text_of(code, one) for one in made_of(code))
 
 
-@pytest.mark.parametrize("number", [-2, -1])
+@pytest.mark.parametrize("number", first_now([-2, -1]))
 def test_rows_that_are_split_over_blocks_add_up_to_the_same(number: int) -> None:
     after = text_of(GRADIENT, made_of(GRADIENT)[number])
     columns, split = ((16, 8), (32, 32))[number]
