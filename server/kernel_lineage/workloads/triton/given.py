@@ -9,7 +9,6 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.triton.calls import called
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import Function, Instance, Stopped
-from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.values import Unknown
 from kernel_lineage.workloads.triton.ways import Reading
 
@@ -20,20 +19,15 @@ def given_at(
     kernel: Kernel, own: HostModule, reading: Reading
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Parameter → what it is given, and option → its value; tuned ones are those of the first configuration."""
-    reader, names = reading.reader, reading.names
-    values: list[object] = []
-    for node in reading.call.args:
-        starred = isinstance(node, ast.Starred)
-        value = reader.evaluate(node.value if isinstance(node, ast.Starred) else node, reading.module, names)
-        items = items_of(value, reader.sizes) if starred else None
-        values.extend(items if items is not None else [value])
+    reader, frame = reading.reader, reading.frame
     given: dict[str, object] = {}
     for parameter in kernel.parameters:
         if parameter.default is not None:
-            given[parameter.name] = reader.evaluate(ast.parse(parameter.default, mode="eval").body, own, {})
+            given[parameter.name] = reader.read(ast.parse(parameter.default, mode="eval").body, own)
+    values = (value for node in reading.call.args for value in frame.spread(node))
     given.update(zip([p.name for p in kernel.parameters], values, strict=False))
     for keyword in reading.call.keywords:
-        value = reader.evaluate(keyword.value, reading.module, names)
+        value = frame.evaluate(keyword.value)
         more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
         given.update({k: v for k, v in more.items() if isinstance(k, str)})
     # The decorator that is written first is asked first: its configuration is what the next one sees.
@@ -56,7 +50,7 @@ def _decided(
     if not (tuned or last == "heuristics") or not parts:
         return {}
     try:
-        value = reading.reader.evaluate(parts[0], own, {})
+        value = reading.reader.read(parts[0], own)
     except Stopped:
         return {}
     if tuned:
@@ -72,7 +66,7 @@ def _decided(
 
 
 def _first_configuration(value: object, reading: Reading) -> dict[str, object]:
-    items = items_of(value, reading.reader.sizes)
+    items = reading.reader.items_of(value)
     if not items or not isinstance(items[0], Instance):
         return {}
     reading.said.append("the first of the autotuner's configurations is taken")

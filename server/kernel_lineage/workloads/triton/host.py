@@ -28,6 +28,7 @@ from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
     Class,
+    Frame,
     Function,
     Instance,
     LeftLoop,
@@ -38,6 +39,7 @@ from kernel_lineage.workloads.triton.objects import (
     Stopped,
     unwrapped,
 )
+from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
 from kernel_lineage.workloads.triton.tensor_methods import attribute
 from kernel_lineage.workloads.triton.torch_made import MADE
@@ -118,7 +120,7 @@ class Reader:
         if self.makes_dims(module):
             self.shaping = shaping(function)
         try:
-            self.block(function.body, module, names)
+            self.block(Frame(self, module, names), function.body)
             self.perhaps[-1].append(None)
         except Returned as returned:
             self.perhaps[-1].append(returned.value)
@@ -151,24 +153,37 @@ class Reader:
                 except Stopped:
                     continue
 
-    def block(self, body: list[ast.stmt], module: HostModule, names: Names) -> None:
+    def block(self, frame: Frame, body: list[ast.stmt]) -> None:
         """Some statements, one after the other."""
         for statement in body:
             self.steps -= 1
             if self.steps < 0:
                 raise Stopped("too many steps")
-            read_statement(self, statement, module, names)
+            read_statement(frame, statement)
 
-    def evaluate(self, node: ast.expr, module: HostModule, names: Names) -> object:
+    def evaluate(self, node: ast.expr, frame: Frame) -> object:
         """What an expression stands for."""
         try:
-            found = read_expression(self, node, module, names)
+            found = read_expression(frame, node)
             return (
                 found if is_bounded(found) else Unknown(f"`{ast.unparse(node)[:_SHOWN]}`, which is too large")
             )
         except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
             # As Python would raise there, or because the code is not what it seems.
             return Unknown(f"`{ast.unparse(node)}` ({error})")
+
+    def read(self, node: ast.expr, module: HostModule) -> object:
+        """What an expression stands for outside of functions."""
+        return self.evaluate(node, Frame(self, module, {}))
+
+    def items_of(self, value: object) -> list[object] | None:
+        """What a value holds one after the other; None when that is not known."""
+        return items_of(value, self.sizes)
+
+    def say(self, what: str) -> None:
+        """Note once what is taken for granted."""
+        if what not in self.said:
+            self.said.append(what)
 
     def spend_round(self) -> None:
         """Count a round of a comprehension or a call of a function. Raises `Stopped` after too many."""
@@ -183,7 +198,7 @@ class Reader:
         if function.of is not None:
             names["__class__"] = function.of
         if isinstance(function.node, ast.Lambda):
-            return self.evaluate(function.node.body, function.module, names)
+            return self.evaluate(function.node.body, Frame(self, function.module, names))
         return self.run(function.node, function.module, names)
 
     def is_target(self, value: object) -> bool:
@@ -199,15 +214,10 @@ class Reader:
         if isinstance(value, Size):
             number = value_at(value, self.sizes)
             return None if number is None else bool(number)
-        if isinstance(value, (Open, Unknown, External)):
+        if isinstance(value, (Open, Unknown, External, Tensor)):
             return None
-        if isinstance(value, Tensor):
-            return None
-        return (
-            bool(value)
-            if isinstance(value, (bool, int, float, str, tuple, list, dict, set, type(None)))
-            else True
-        )
+        plain = isinstance(value, (bool, int, float, str, tuple, list, dict, set, type(None)))
+        return bool(value) if plain else True
 
     def global_value(self, name: str, module: HostModule) -> object:
         """What a name stands for that no function defines."""
@@ -241,7 +251,7 @@ class Reader:
             return Unknown(f"`{ast.unparse(node)}`")
         self.depth += 2
         try:
-            return self.evaluate(node, module, {})
+            return self.read(node, module)
         except Stopped:
             return Unknown(f"`{ast.unparse(node)}`")
         finally:
@@ -307,7 +317,7 @@ class Reader:
         """A dim of this name."""
         if wanted not in self.sizes:
             self.sizes[wanted] = size
-            self.said.append(f"{wanted} is taken to be {size}: {why}")
+            self.say(f"{wanted} is taken to be {size}: {why}")
         return Size(wanted)
 
     def makes_dims(self, module: HostModule) -> bool:

@@ -68,9 +68,10 @@ def _made_of(tree: ast.Module) -> HostModule:
                 classes[node.name] = node
                 inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
                 functions.update((f"{node.name}.{n.name}", n) for n in inner)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                values[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
                 values[name] = value
     for statement in _statements(tree):
         if isinstance(statement, ast.Import):
@@ -169,3 +170,11 @@ def called_in(function: ast.FunctionDef) -> frozenset[str]:
     """The last names of what a function calls: of `module.f(…)`, `f`."""
     calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     return frozenset(ast.unparse(func).rpartition(".")[2] for func in calls)
+
+
+def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """Parameter of a function → its default, for those that have one."""
+    listed = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(listed[len(listed) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {a.arg: default for a, default in (*pairs, *only) if default is not None}

@@ -11,7 +11,6 @@ from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
     Unknown,
-    added,
     product,
     strides_of,
 )
@@ -115,9 +114,7 @@ def narrowed(tensor: Tensor, axis: int, start: int | Size, extent: int | Size) -
     tensor = sliced_elements(tensor, start, extent)
     if axis == 0 and tensor.strides is None:
         return replace(tensor, shape=inner)
-    memory = _memory(tensor)
-    if start != 0:
-        memory = added(memory, product([start, strides[axis]]), -1)
+    memory = _memory(tensor) - start * strides[axis] if start != 0 else _memory(tensor)
     return replace(tensor, shape=inner, strides=strides, memory=memory)
 
 
@@ -175,7 +172,7 @@ def indexed(tensor: Tensor, parts: Sequence[object]) -> Tensor | Unknown:
                 True,
             )
         elif isinstance(part, (int, Size)):
-            at = added(own[axis], part) if isinstance(part, int) and part < 0 else part
+            at = own[axis] + part if isinstance(part, int) and part < 0 else part
             result = without(narrowed(result, axis, at, 1), axis)
         else:
             return part if isinstance(part, Unknown) else Unknown("an index")
@@ -189,10 +186,10 @@ def _sliced(tensor: Tensor, axis: int, part: slice) -> Tensor | Unknown:
         if given is None:
             ends.append(default)
         elif isinstance(given, (int, Size)):
-            ends.append(added(extent, given) if isinstance(given, int) and given < 0 else given)
+            ends.append(extent + given if isinstance(given, int) and given < 0 else given)
         else:
             return given if isinstance(given, Unknown) else Unknown("the end of a slice")
     if part.step not in (None, 1):
         return Unknown("a slice with a step")
     start, stop = ends
-    return narrowed(tensor, axis, start, stop if start == 0 else added(stop, start, -1))
+    return narrowed(tensor, axis, start, stop - start)

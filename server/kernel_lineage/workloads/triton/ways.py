@@ -19,7 +19,7 @@ from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.host import STEPS, Reader, launched_in
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
 from kernel_lineage.workloads.triton.modules import Modules
-from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Reached, Stopped
+from kernel_lineage.workloads.triton.objects import Class, Frame, Instance, Names, Reached, Stopped
 from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.usages import Usage
 from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_of
@@ -35,10 +35,9 @@ TensorOf = Callable[[str, bool], Tensor | None]
 class Reading:
     """What is found on one way to the launch."""
 
-    reader: Reader
     call: ast.Call
-    names: Names
-    module: HostModule
+    frame: Frame
+    """Where the call stands."""
     way: str
     """The test or function that leads to the launch."""
     said: list[str] = field(default_factory=list)
@@ -51,6 +50,11 @@ class Reading:
     """Whether what the test passes holds at the test's own sizes alone."""
     unshaped: set[str] = field(default_factory=set)
     """Names that the host code has for tensors whose shapes nothing tells."""
+
+    @property
+    def reader(self) -> Reader:
+        """The one who reads."""
+        return self.frame.reader
 
 
 @dataclass(slots=True)
@@ -103,7 +107,7 @@ class Ways:
             if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
                 return deeper
             said = [f"sizes are those of {usage.name}"]
-            return Reading(reader, reached.call, reached.names, reached.module, usage.name, said, tested=True)
+            return Reading(reached.call, reached.frame, usage.name, said, tested=True)
         except Stopped:
             pass
         finally:
@@ -158,7 +162,7 @@ class Ways:
             try:
                 self._run_start(reader, site.module, start, opened)
             except Reached as reached:
-                yield Reading(reader, reached.call, reached.names, reached.module, way or start, said)
+                yield Reading(reached.call, reached.frame, way or start, said)
                 return
             except Stopped:
                 pass
