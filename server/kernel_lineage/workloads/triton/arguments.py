@@ -61,14 +61,19 @@ def constant(
 ) -> str | None:
     """What a parameter is when the kernel is compiled: a number, None, a text or a dtype; None with what is missing."""
     value = _with_default(_stride(value, tensors), defaults, reading)
+    text = constant_text(value)
+    if text is None:
+        reading.missing.append(f"the constexpr {parameter.name}: {why_unknown(value)}")
+    return text
+
+
+def constant_text(value: object) -> str | None:
+    """A value as a workload writes it that is known when the kernel is compiled; None for others."""
     if is_expression(value):
         return text_of(value)
     if value is None or isinstance(value, str):
         return repr(value)
-    if isinstance(value, Dtype):
-        return f"tl.{value.name}"
-    reading.missing.append(f"the constexpr {parameter.name}: {why_unknown(value)}")
-    return None
+    return f"tl.{value.name}" if isinstance(value, Dtype) else None
 
 
 def buffer(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernel_lineage.workloads.device_size import multiprocessors
 from kernel_lineage.workloads.triton.classes import decorators, made_of, method_of
 from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, near_memory
-from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of
+from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
     Class,
@@ -22,7 +22,6 @@ from kernel_lineage.workloads.triton.objects import (
     Names,
     Reached,
     Stopped,
-    unwrapped,
 )
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
 from kernel_lineage.workloads.triton.tensor_shapes import is_float
@@ -53,7 +52,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
     match node.func:
         case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
             kernel = frame.evaluate(unwrapped(of))
-            if reader.is_target(kernel):
+            if reader.is_target(kernel) and reader.only in (None, node):
                 raise Reached(node, frame)
             if isinstance(kernel, Function):
                 return None

@@ -19,17 +19,11 @@ def given_at(
     kernel: Kernel, own: HostModule, reading: Reading
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Parameter → what it is given, and option → its value; tuned ones are those of the first configuration."""
-    reader, frame = reading.reader, reading.frame
     given: dict[str, object] = {}
     for parameter in kernel.parameters:
         if parameter.default is not None:
-            given[parameter.name] = reader.read(ast.parse(parameter.default, mode="eval").body, own)
-    values = (value for node in reading.call.args for value in frame.spread(node))
-    given.update(zip([p.name for p in kernel.parameters], values, strict=False))
-    for keyword in reading.call.keywords:
-        value = frame.evaluate(keyword.value)
-        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
-        given.update({k: v for k, v in more.items() if isinstance(k, str)})
+            given[parameter.name] = reading.reader.read(ast.parse(parameter.default, mode="eval").body, own)
+    given.update(passed_at(kernel, reading))
     # The decorator that is written first is asked first: its configuration is what the next one sees.
     for decorator in kernel.function.decorator_list if kernel.function is not None else ():
         if isinstance(decorator, ast.Call):
@@ -37,6 +31,17 @@ def given_at(
     parameters = {p.name for p in kernel.parameters}
     options = {k: v for k, v in given.items() if k not in parameters or k in _OPTIONS}
     return {k: v for k, v in given.items() if k in parameters}, options
+
+
+def passed_at(kernel: Kernel, reading: Reading) -> dict[str, object]:
+    """Parameter or option → what the launch itself gives it."""
+    values = (value for node in reading.call.args for value in reading.frame.spread(node))
+    passed: dict[str, object] = dict(zip([p.name for p in kernel.parameters], values, strict=False))
+    for keyword in reading.call.keywords:
+        value = reading.frame.evaluate(keyword.value)
+        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
+        passed.update({k: v for k, v in more.items() if isinstance(k, str)})
+    return passed
 
 
 def _decided(

@@ -44,14 +44,6 @@ class LeftLoop(Exception):  # noqa: N818
         self.goes_on = goes_on
 
 
-def unwrapped(launched: ast.expr) -> ast.expr:
-    """The kernel of `torch.library.wrap_triton(kernel)[grid](…)`; another expression as it is."""
-    match launched:
-        case ast.Call(func=ast.Name(id="wrap_triton") | ast.Attribute(attr="wrap_triton"), args=[kernel]):
-            return kernel
-    return launched
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function of the repository, or a lambda with the names around it."""

@@ -16,8 +16,8 @@ from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.host import STEPS, Reader, launched_in
-from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
+from kernel_lineage.workloads.triton.host import STEPS, Reader
+from kernel_lineage.workloads.triton.host_modules import HostModule, called_in, launched_in
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Frame, Instance, Names, Reached, Stopped
 from kernel_lineage.workloads.triton.sites import Site
