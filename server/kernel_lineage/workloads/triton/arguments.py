@@ -97,7 +97,7 @@ def buffer(
     values = tensor.values if role != "output" and _fits(tensor.values, dtype) else ""
     if values.startswith("listed("):
         values = _listed(values, reading)
-    else:
+    elif dtype != "bool":
         # A test that says how large a shape is by number says so of its indices too.
         values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
     exact = not dtype.startswith(("float", "bfloat"))

@@ -198,7 +198,7 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
         found = builtin_function(reader, name, given, named)
         if not isinstance(found, Unknown):
             return found
-    given = [reader.opened(g, "shape") if of_torch else g for g in given]
+    given = [_opened(reader, g) if of_torch else g for g in given]
     module = made_module(name, given, named)
     if module is not None:
         return module
@@ -213,6 +213,13 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
     if isinstance(found, Unknown) and last[:1].isupper() and not name.startswith(("torch.", "triton.")):
         return Instance(last, dict(named))
     return found
+
+
+def _opened(reader: Reader, value: object) -> object:
+    """What torch is given, with parameters as the tensors that they are used as; those of a list too."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_opened(reader, v) for v in value)
+    return reader.opened(value, "shape")
 
 
 def bound(

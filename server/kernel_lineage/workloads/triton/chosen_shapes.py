@@ -23,6 +23,8 @@ _INDEX = re.compile(r"(^|_)(idx|ids?|index|indices|targets?|labels?|offsets?|len
 """Names of tensors of whole numbers."""
 _FLOAT = 0.5
 """A floating-point number that nobody gives: neither 0 nor 1, which would hide a factor."""
+_AXES = frozenset({"dim", "axis"})
+"""Parameters that are axes, by torch's names for them."""
 _TENSOR = re.compile(r"\bTensor\b")
 
 
@@ -65,7 +67,10 @@ class Chosen:
         return Tensor(name, self._shapes.get(name), dtype)
 
     def number(self, name: str, default: object, annotation: str) -> object:
-        """What a parameter is that may be a number: a whole one that nobody gives is a dim."""
+        """What a parameter is that may be a number: a whole one that nobody gives is a dim, an axis the last one."""
+        if isinstance(default, Open) and name in _AXES and annotation in ("", "int"):
+            self.said.append(f"{name} is taken to be -1: nothing tells it")
+            return -1
         if isinstance(default, Open) and annotation in ("int", "Optional[int]", "int | None"):
             return self.dim(name)
         if isinstance(default, Open) and annotation == "float":

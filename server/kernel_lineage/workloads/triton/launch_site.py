@@ -142,7 +142,7 @@ def _spec(kernel: Kernel, reading: Reading, given: _Bound, workload: Workload) -
         constexpr[name] = text
     # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
     constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
-    grid = grid_of(reading, constexpr)
+    grid = grid_of(reading, constexpr, passed)
     if not grid:
         return None
     default = spec if {"autotune", "heuristics"} & {*kernel.attributes} else LaunchSpec(())

@@ -39,7 +39,7 @@ _DRAWN = {"fill_": "", "normal_": "", "zero_": "", "uniform_": "uniform(0, 1)"}
 _PACKED = frozenset({"clone", "contiguous"})
 _VIEWS = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "expand",
                     "expand_as", "view_as", "reshape_as", "select", "narrow", "chunk", "split", "unbind", "movedim",
-                    "swapaxes", "repeat", "repeat_interleave", "unflatten"})  # fmt: skip
+                    "swapaxes", "repeat", "repeat_interleave", "unflatten", "ravel", "reinterpret"})  # fmt: skip
 
 
 def attribute(tensor: Tensor, name: str) -> object:
@@ -163,14 +163,14 @@ def _view(
         return replace(packed(tensor), shape=extents)
 
     match name:
-        case "view" if isinstance(first, Dtype):
+        case "view" | "reinterpret" if isinstance(first, Dtype):
             return replace(tensor, dtype=first.name)
         case "view" | "reshape":
             found = reshaped(shape, listed)
             return found if isinstance(found, Unknown) else tensor if found == shape else shaped(*found)
         case "view_as" | "expand_as" | "reshape_as" if isinstance(first, Tensor):
             return replace(packed(tensor), shape=first.shape)
-        case "flatten":
+        case "flatten" | "ravel":
             ends = [a % len(shape) for a in (first, second) if type(a) is int and shape]
             start, stop = (*ends, *(0, len(shape) - 1)[len(ends) :])
             return shaped(*shape[:start], product(shape[start : stop + 1]), *shape[stop + 1 :])

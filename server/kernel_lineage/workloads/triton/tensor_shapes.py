@@ -13,6 +13,7 @@ from kernel_lineage.workloads.triton.values import (
     Unknown,
     product,
     strides_of,
+    text_of,
 )
 
 Shape = tuple[int | Size, ...]
@@ -84,6 +85,16 @@ def permuted(tensor: Tensor, order: Sequence[object]) -> Tensor | Unknown:
     strides = strides_of(tensor)
     moved = replace(tensor, shape=tuple(shape[a] for a in axes), strides=tuple(strides[a] for a in axes))
     return moved if axes != sorted(axes) else tensor
+
+
+def strided(tensor: object, steps: object) -> object:
+    """A tensor whose neighbours along each axis are so many elements apart; another value as it is."""
+    told = tuple(s for s in steps if isinstance(s, (int, Size))) if isinstance(steps, (tuple, list)) else ()
+    if not isinstance(tensor, Tensor) or len(told) != len(tensor.shape or ()):
+        return tensor
+    if [*map(text_of, told)] == [*map(text_of, strides_of(tensor))]:
+        return tensor
+    return replace(tensor, strides=told, memory=_memory(tensor))
 
 
 def expanded(tensor: Tensor, extents: Sequence[object]) -> Tensor | Unknown:

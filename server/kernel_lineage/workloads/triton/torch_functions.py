@@ -16,9 +16,17 @@ from kernel_lineage.workloads.triton.elements import (
 )
 from kernel_lineage.workloads.triton.objects import Instance
 from kernel_lineage.workloads.triton.tensor_methods import MISSING, method
-from kernel_lineage.workloads.triton.tensor_shapes import broadcast, expanded, matrix_product, reduced, wider
+from kernel_lineage.workloads.triton.tensor_shapes import (
+    broadcast,
+    expanded,
+    matrix_product,
+    reduced,
+    strided,
+    wider,
+)
 from kernel_lineage.workloads.triton.torch_made import LIKE, MADE, made, made_like
 from kernel_lineage.workloads.triton.values import (
+    Dtype,
     Size,
     Tensor,
     Unknown,
@@ -115,6 +123,11 @@ def torch_function(name: str, given: Sequence[object], named: Mapping[str, objec
     if not name.startswith(_PACKAGES):
         return Unknown(f"{name}(…)")
     last = name.rpartition(".")[2]
+    if last.strip("_").startswith("empty_strided") and len(given) > 1:
+        dtype = next((g for g in given if isinstance(g, Dtype)), named.get("dtype"))
+        return strided(made("empty", given[:1], {**named, "dtype": dtype} if dtype else named), given[1])
+    if last.endswith("reinterpret_tensor") and len(given) > 2 and isinstance(given[0], Tensor):
+        return tensor_function("as_strided", given[0], given[1:], named)
     if name.startswith("torch.") and last in MADE and name.count(".") == 1:
         return made(last, given, named)
     if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter") and given:
@@ -163,6 +176,11 @@ def tensor_function(
             wide = argument(given, named, 0, "minlength", default=0)
             return (
                 Tensor("", (wide,), "int64") if isinstance(wide, (int, Size)) and wide != 0 else Unknown(name)
+            )
+        case "as_strided" if len(given) > 1:
+            seen = tensor_function("view", packed(tensor), given[:1], {})
+            return (
+                strided(replace(seen, memory=product(shape)), given[1]) if isinstance(seen, Tensor) else seen
             )
         case "sort" | "topk" | "kthvalue":
             return _sorted(name, tensor, given, named)
