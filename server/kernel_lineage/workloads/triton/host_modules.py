@@ -175,6 +175,12 @@ def called_in(function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(ast.unparse(func).rpartition(".")[2] for func in calls)
 
 
+def names_of(arguments: ast.arguments) -> dict[str, str]:
+    """Parameter of a function → its annotation as it is written; "" for none."""
+    listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return {a.arg: ast.unparse(a.annotation) if a.annotation is not None else "" for a in listed}
+
+
 def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
     """Parameter of a function → its default, for those that have one."""
     listed = [*arguments.posonlyargs, *arguments.args]

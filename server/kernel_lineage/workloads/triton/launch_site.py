@@ -16,7 +16,13 @@ from kernel_lineage.workloads.triton.arguments import constant_text
 from kernel_lineage.workloads.triton.given import passed_at
 from kernel_lineage.workloads.triton.grid import grid_of
 from kernel_lineage.workloads.triton.host import Reader
-from kernel_lineage.workloads.triton.host_modules import HostModule, launched_by, launched_in, module_of
+from kernel_lineage.workloads.triton.host_modules import (
+    HostModule,
+    launched_by,
+    launched_in,
+    module_of,
+    names_of,
+)
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Names, Reached, Stopped
 from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of, value_at
@@ -117,8 +123,7 @@ def _at(
     sizes: dict[str, Number] = {**dims, **workload.scalars(dims)}
     reader = Reader(modules, kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
     # Callers may pass what they like for what the workload does not tell: a default is no answer.
-    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    names: Names = {n: given.get(n, Size(n) if n in dims else Unknown(n)) for n in (a.arg for a in arguments)}
+    names: Names = {n: given.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
     try:
         reader.run(function, own, names)
     except Reached as reached:

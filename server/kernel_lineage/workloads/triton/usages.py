@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of
+from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_of
 from kernel_lineage.workloads.triton.modules import Modules
 
 _TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
@@ -86,8 +86,7 @@ def _is_kernel(function: ast.FunctionDef) -> bool:
 
 def _asked_for(arguments: ast.arguments) -> bool:
     """Whether a function has to be given something."""
-    listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    return len(listed) > len(defaults_of(arguments))
+    return len(names_of(arguments)) > len(defaults_of(arguments))
 
 
 def _script(module: HostModule) -> ast.FunctionDef | None:
