@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kernel_lineage.workloads.device_size import multiprocessors
 from kernel_lineage.workloads.triton.calls import read_call
@@ -163,7 +164,7 @@ def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
         return indexed(value, at if isinstance(at, tuple) else (at,))
     if isinstance(value, (tuple, list, range, str)):
         if isinstance(at, slice):
-            ends = [
+            ends: list[Any] = [
                 value_at(e, reader.sizes) if isinstance(e, Size) else e for e in (at.start, at.stop, at.step)
             ]
             if all(e is None or isinstance(e, int) for e in ends):

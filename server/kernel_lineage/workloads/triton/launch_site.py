@@ -151,11 +151,13 @@ def _spec(kernel: Kernel, reading: Reading, given: _Bound, workload: Workload) -
     if not grid:
         return None
     default = spec if {"autotune", "heuristics"} & {*kernel.attributes} else LaunchSpec(())
-    warps, stages = (
-        (passed[n] if type(passed[n]) is int else getattr(spec, n)) if n in passed else getattr(default, n)
-        for n in ("num_warps", "num_stages")
-    )
-    return LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
+
+    def option(name: str) -> int:
+        written = passed.get(name)
+        unread: int = getattr(spec if name in passed else default, name)
+        return written if isinstance(written, int) else unread
+
+    return LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
 
 
 def _is_same(value: object, told: Size | Tensor | None, sizes: Mapping[str, Number]) -> bool:
