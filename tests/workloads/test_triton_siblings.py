@@ -85,3 +85,33 @@ def test_a_kernel_with_functions_of_other_modules_is_drafted_built_and_run(packa
     _, proof = tried_draft(kernel_of(package, "fill"), package, per_kind=1, kinds=("zero_output",))
     assert proof is not None
     assert (proof.baseline, [t.fate for t in proof.tried]) == ("", ["killed"])
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("import math", set()),
+        ("from lib.ops.utils import settings\nsettings", {"lib/ops/utils.py"}),
+        ("from .utils import settings\nsettings", {"lib/ops/utils.py"}),
+        ("from ..sizes import block\nblock", {"lib/sizes.py"}),
+        ("from . import other\nother", {"lib/ops/other.py"}),
+        ("import lib.sizes", {"lib/sizes.py"}),
+        ("from lib import everything\neverything", {"lib/__init__.py", "lib/heavy.py"}),
+    ],
+)
+def test_modules_are_found_by_their_imports_and_inits_only_by_name(
+    text: str, modules: set[str], tmp_path: Path
+) -> None:
+    files = {
+        "__init__.py": "from lib.heavy import everything",
+        "heavy.py": "everything = 1",
+        "sizes.py": "block = 1",
+        "ops/__init__.py": "",
+        "ops/norm.py": "",
+        "ops/utils.py": "settings = 1",
+        "ops/other.py": "",
+    }
+    for name, held in files.items():
+        (tmp_path / "lib" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lib" / name).write_text(held)
+    assert set(siblings_of(text, tmp_path / "lib" / "ops" / "norm.py")[1]) == modules

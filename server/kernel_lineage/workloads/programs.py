@@ -20,9 +20,9 @@ from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
-from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
 from kernel_lineage.workloads.switches import switches_for
+from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
@@ -83,7 +83,7 @@ def program_from_file(
     label = name or path.name
     if language is Language.TRITON:
         text, module, siblings = triton_text(data, (kernel_name,), path)
-        site = read_launch(kernel, workload, order)
+        site = followed_triton_launch(kernel, path, workload, order, root or _repository(path))
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
         told = {k: v for k, v in (launch or {}).items() if site is None or not _OLD_GRID.search(v)}
         spec = with_launch(site, workload, told)

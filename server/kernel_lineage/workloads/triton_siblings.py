@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kernel_gate.files.reading import read_text
-from kernel_lineage.workloads.python_package import import_root, imported_from
+from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton_module import part_of_module
 
 _MOST_MODULES = 60
@@ -24,14 +24,17 @@ def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
     packages. Raises `SyntaxError` and `ValueError` as reading a module does.
     """
     file = path.resolve()
-    root = import_root(file)
+    root = file.parent
+    while (root / "__init__.py").is_file() and root.parent != root:
+        root = root.parent  # the folder above the outermost package
+    modules = Modules(root)
     own = file.relative_to(root).as_posix()
     taken: dict[str, dict[str, bool]] = {}
     parts: dict[str, str] = {}
     waiting = [(own, text)]
     while waiting:
         importer, part = waiting.pop()
-        for module, name, used in _taken(part, importer, root):
+        for module, name, used in _taken(part, root / importer, modules):
             names = taken.setdefault(module, {})
             if module == own or (name in names and names[name] >= used):
                 continue
@@ -43,17 +46,22 @@ def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
     return (own, parts) if parts else ("", {})
 
 
-def _taken(part: str, importer: str, root: Path) -> Iterator[tuple[str, str, bool]]:
-    """Each module below `root` that a text imports from, the name it takes ("" for all), and whether that is used."""
+def _taken(part: str, importer: Path, modules: Modules) -> Iterator[tuple[str, str, bool]]:
+    """Each module of the folder that a text imports from, the name it takes ("" for all), and whether that is used."""
     tree = ast.parse(part)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    # What a package only hands on is used by whoever imports it from there.
+    hands_on = importer.name == "__init__.py"
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            local = {a.name: a.asname or a.name for a in node.names}
-            # What a package only hands on is used by whoever imports it from there.
-            hands_on = importer.endswith("__init__.py")
-            for module, name in imported_from(node, importer, root):
-                yield module, name, not name or hands_on or local.get(name, name) in used
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            base = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+            inner = alias.name if isinstance(node, ast.ImportFrom) else ""
+            below = modules.file_of(importer, base, inner) if inner else None
+            file = below or modules.file_of(importer, base)
+            if file is not None:
+                name = "" if below is not None else inner
+                needed = not name or hands_on or (alias.asname or name) in used
+                yield file.relative_to(modules.folder).as_posix(), name, needed
 
 
 def _part(file: Path, names: Mapping[str, bool]) -> str:

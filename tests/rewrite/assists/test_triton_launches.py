@@ -4,6 +4,8 @@ same.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernel_gate.gate import judge
@@ -20,8 +22,8 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.optimise.proposals import proposals
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
-from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.programs import with_launch
+from kernel_lineage.workloads.triton.launch_site import followed_launch
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
 
@@ -327,7 +329,7 @@ def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code:
 def _read(text: str, load: Workload) -> LaunchSpec | None:
     kernel = read(text.encode(), Language.TRITON).kernel(load.kernel)
     assert kernel is not None
-    return read_launch(kernel, load, [a.name for a in load.args])
+    return followed_launch(kernel, Path("module.py"), load, [a.name for a in load.args], Path())
 
 
 @pytest.mark.parametrize("option", ["num_warps", "num_stages"])

@@ -268,3 +268,34 @@ def test_a_kernel_in_a_wrapper_of_torch_is_launched(tmp_path: Path) -> None:
     code = wrapper("n = x.numel()").replace("fill[(1,)]", "torch.library.wrap_triton(fill)[(1,)]")
 
     assert drafted(tmp_path, code).missing == ()
+
+
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        ("torch._C._dynamo.guards._empty_strided_cuda((x.shape[0], 8), (8, 1), torch.float16)", ("N", "8")),
+        ("torch.empty_strided((x.shape[0], 8), (1, x.shape[0]), dtype=torch.float16)", ("N * 8",)),
+        ("torch.empty_like(x).half().as_strided((x.shape[1], 2), (2, 1))", ("C", "2")),
+        ("torch.zeros_like(x, dtype=torch.float16).ravel()", ("N * C",)),
+        ("triton.reinterpret(torch.empty_like(x, dtype=torch.int16), tl.float16)", ("N", "C")),
+    ],
+)
+def test_memory_that_is_seen_otherwise_has_the_shape_that_it_is_seen_with(
+    made: str, shape: tuple[str, ...], tmp_path: Path
+) -> None:
+    code = wrapper("n = 1").replace("out = torch.empty_like(x)", f"out = {made}")
+    out = drafted(tmp_path, code).arguments[0]
+    assert (out.shape, out.dtype) == (shape, "float16")
+
+
+def test_a_grid_may_ask_for_what_is_no_constant_of_the_kernel(tmp_path: Path) -> None:
+    code = wrapper("n = x.numel()").replace("(1,)", "lambda meta: (triton.cdiv(meta['n'], meta['BLOCK']),)")
+    assert drafted(tmp_path, code).grid == ("ceil_div(N * C, BLOCK)",)
+
+
+def test_an_axis_that_no_caller_gives_is_the_last_one(tmp_path: Path) -> None:
+    body = "N, C = x.shape\nn = x.transpose(dim, -1).shape[-1]"
+    code = wrapper(body).replace("def launch(x)", "def launch(x, dim)")
+    draft = drafted(tmp_path, code, test="")
+    assert "dim is taken to be -1: nothing tells it" in draft.assumed
+    assert next(a.value for a in draft.arguments if a.name == "n") == "C"

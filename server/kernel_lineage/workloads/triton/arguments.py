@@ -26,6 +26,7 @@ from kernel_lineage.workloads.triton.ways import Reading
 
 _DEFAULT_DTYPE = "float32"
 _NUMBER = re.compile(r"\b\d+\b")
+_CONSTANTS = re.compile(r"integers\(\d+, \d+\)")
 _LONGEST = 480
 """Characters of an expression that a workload takes."""
 
@@ -61,14 +62,19 @@ def constant(
 ) -> str | None:
     """What a parameter is when the kernel is compiled: a number, None, a text or a dtype; None with what is missing."""
     value = _with_default(_stride(value, tensors), defaults, reading)
+    text = constant_text(value)
+    if text is None:
+        reading.missing.append(f"the constexpr {parameter.name}: {why_unknown(value)}")
+    return text
+
+
+def constant_text(value: object) -> str | None:
+    """A value as a workload writes it that is known when the kernel is compiled; None for others."""
     if is_expression(value):
         return text_of(value)
     if value is None or isinstance(value, str):
         return repr(value)
-    if isinstance(value, Dtype):
-        return f"tl.{value.name}"
-    reading.missing.append(f"the constexpr {parameter.name}: {why_unknown(value)}")
-    return None
+    return f"tl.{value.name}" if isinstance(value, Dtype) else None
 
 
 def buffer(
@@ -92,12 +98,12 @@ def buffer(
     values = tensor.values if role != "output" and _fits(tensor.values, dtype) else ""
     if values.startswith("listed("):
         values = _listed(values, reading)
+    elif dtype == "bool":
+        values = values if _CONSTANTS.fullmatch(values) else "integers(0, 2)" if role != "output" else ""
     else:
         # A test that says how large a shape is by number says so of its indices too.
         values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
     exact = not dtype.startswith(("float", "bfloat"))
-    if role != "output" and exact and not values and dtype == "bool":
-        values = "integers(0, 2)"
     if role == "input" and exact and not values:
         reading.missing.append(f"{UNRANGED}{name}")
     if role == "inout" and exact and not values:

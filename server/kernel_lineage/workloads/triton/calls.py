@@ -6,30 +6,31 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.device_size import multiprocessors
 from kernel_lineage.workloads.triton.classes import decorators, made_of, method_of
 from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, near_memory
-from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
     Class,
+    Frame,
     Function,
     Instance,
     Method,
     Names,
     Reached,
-    Reads,
     Stopped,
-    unwrapped,
 )
-from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
-from kernel_lineage.workloads.triton.tensor_methods import is_missing
 from kernel_lineage.workloads.triton.tensor_shapes import is_float
 from kernel_lineage.workloads.triton.torch_functions import tensor_function, torch_function
 from kernel_lineage.workloads.triton.torch_modules import called_module, made_module
 from kernel_lineage.workloads.triton.values import External, Open, Size, Tensor, Unknown
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.triton.host import Reader
 
 _PROCESSOR_COUNT = re.compile(
     r"(num|count|get)_?.*(sms?|core|processor)s?(_count)?$|(sm|core|processor)s?_count"
@@ -45,81 +46,59 @@ _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
 
 
-def read_call(reader: Reads, node: ast.Call, module: HostModule, names: Names) -> object:
+def read_call(frame: Frame, node: ast.Call) -> object:
     """What a call gives. Raises `Reached` at the launch that is looked for."""
-    launched = _launched(reader, node, module, names)
-    if launched is not None:
-        return launched[0]
-    if reader.makes_dims(module) and ast.unparse(node.func).startswith("torch."):
-        _name_examples(reader, node, names)
-    given = [e for a in node.args for e in _spread(reader, a, module, names)]
+    reader = frame.reader
+    match node.func:
+        case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
+            kernel = frame.evaluate(unwrapped(of))
+            if reader.is_target(kernel) and reader.only in (None, node):
+                raise Reached(node, frame)
+            if isinstance(kernel, Function):
+                return None
+    if reader.makes_dims(frame.module) and ast.unparse(node.func).startswith("torch."):
+        _name_examples(frame, node)
+    given = [e for a in node.args for e in frame.spread(a)]
     named: dict[str, object] = {}
     for keyword in node.keywords:
-        value = reader.evaluate(keyword.value, module, names)
-        if keyword.arg:
-            named[keyword.arg] = value
-        elif isinstance(value, dict):
-            named.update({k: v for k, v in value.items() if isinstance(k, str)})
+        value = frame.evaluate(keyword.value)
+        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
+        named.update({k: v for k, v in more.items() if isinstance(k, str)})
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return External("super")
     if isinstance(node.func, ast.Attribute):
-        of = reader.evaluate(node.func.value, module, names)
-        if of == External("super"):
-            return _above(reader, node.func.attr, given, named, names)
-        found = _method_call(reader, of, node.func.attr, given, named)
+        receiver = frame.evaluate(node.func.value)
+        if receiver == External("super"):
+            return _above(frame, node.func.attr, given, named)
+        found = _method_call(reader, receiver, node.func.attr, given, named)
         return (
             found[0]
             if found is not None
-            else called(reader, reader.attribute_of(of, node.func.attr), given, named)
+            else called(reader, reader.attribute_of(receiver, node.func.attr), given, named)
         )
-    return called(reader, reader.evaluate(node.func, module, names), given, named)
+    return called(reader, frame.evaluate(node.func), given, named)
 
 
-def _name_examples(reader: Reads, node: ast.Call, names: Names) -> None:
+def _name_examples(frame: Frame, node: ast.Call) -> None:
     """A number that a test names and makes a tensor with is a dim wherever the test uses the name."""
-    parts = [e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])]
-    for part in parts:
-        number = names.get(part.id) if isinstance(part, ast.Name) else None
+    for part in (e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])):
+        number = frame.names.get(part.id) if isinstance(part, ast.Name) else None
         if isinstance(part, ast.Name) and type(number) is int:
-            names[part.id] = reader.named_example(part.id, number)
+            frame.names[part.id] = frame.reader.named_example(part.id, number)
 
 
-def _launched(reader: Reads, node: ast.Call, module: HostModule, names: Names) -> tuple[object] | None:
-    """What the launch of a kernel gives, in a tuple; None for other calls."""
-    match node.func:
-        case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
-            kernel = reader.evaluate(unwrapped(of), module, names)
-        case _:
-            return None
-    if not isinstance(kernel, Function):
-        return None
-    if reader.is_target(kernel):
-        raise Reached(node, names, module)
-    return (None,)
-
-
-def _spread(reader: Reads, part: ast.expr, module: HostModule, names: Names) -> list[object]:
-    if not isinstance(part, ast.Starred):
-        return [reader.evaluate(part, module, names)]
-    items = items_of(reader.evaluate(part.value, module, names), reader.sizes)
-    return items if items is not None else [Unknown(f"`{ast.unparse(part)}`")]
-
-
-def _above(
-    reader: Reads, name: str, given: list[object], named: Mapping[str, object], names: Names
-) -> object:
+def _above(frame: Frame, name: str, given: list[object], named: Mapping[str, object]) -> object:
     """`super().name(…)` inside a method, whose first parameter is the object."""
-    of = next((v for v in names.values() if isinstance(v, Instance)), None)
-    inside = names.get("__class__")
+    of = next((v for v in frame.names.values() if isinstance(v, Instance)), None)
+    inside = frame.names.get("__class__")
     if of is None or isinstance(of.of, str):
         return None
-    above = inside if isinstance(inside, Class) else of.of
-    function = method_of(reader, of.of, name, above=above)
-    return reader.enter(function, [of, *given], named) if function is not None else None
+    function = method_of(frame.reader, of.of, name, above=inside if isinstance(inside, Class) else of.of)
+    return frame.reader.enter(function, [of, *given], named) if function is not None else None
 
 
 def _method_call(
-    reader: Reads, of: object, name: str, given: list[object], named: Mapping[str, object]
+    reader: Reader, of: object, name: str, given: list[object], named: Mapping[str, object]
 ) -> tuple[object] | None:
     """What methods give that are no functions of the repository, in a tuple; None for those that are attributes."""
     if isinstance(of, Class) and name == "apply":
@@ -136,7 +115,7 @@ def _method_call(
     return (of,) if isinstance(of, Unknown) else None
 
 
-def _of_instance(reader: Reads, of: Instance, name: str, given: list[object]) -> tuple[object] | None:
+def _of_instance(reader: Reader, of: Instance, name: str, given: list[object]) -> tuple[object] | None:
     if name == "save_for_backward":
         of.attributes["saved_tensors"] = tuple(given)
         return (None,)
@@ -151,24 +130,20 @@ def _of_instance(reader: Reads, of: Instance, name: str, given: list[object]) ->
     return (of,) if name in _ITSELF else None
 
 
-def _applied(reader: Reads, of: Class, given: list[object], named: Mapping[str, object]) -> object:
+def _applied(reader: Reader, of: Class, given: list[object], named: Mapping[str, object]) -> object:
     """`Function.apply(…)` of autograd: the forward with a context, which the backward gets later."""
     forward = method_of(reader, of, "forward")
     if forward is None:
         return Unknown(f"{of.name}.apply(…)")
-    context = Instance(of)
-    if method_of(reader, of, "setup_context") is not None:
-        result = reader.enter(forward, given, named)
-        setup = method_of(reader, of, "setup_context")
-        if setup is not None:
-            reader.enter(setup, [context, tuple(given), result], {})
-    else:
-        result = reader.enter(forward, [context, *given], named)
+    context, setup = Instance(of), method_of(reader, of, "setup_context")
+    result = reader.enter(forward, given if setup is not None else [context, *given], named)
+    if setup is not None:
+        reader.enter(setup, [context, tuple(given), result], {})
     reader.applied.append((context, result))
     return result
 
 
-def called(reader: Reads, function: object, given: list[object], named: Mapping[str, object]) -> object:
+def called(reader: Reader, function: object, given: list[object], named: Mapping[str, object]) -> object:
     """What is given by a call of a value."""
     match function:
         case Class():
@@ -182,13 +157,10 @@ def called(reader: Reads, function: object, given: list[object], named: Mapping[
             if found is not None:
                 return _entered(reader, found, [function, *given], named)
             return Unknown(f"{cls.name}(…)")
-        case Instance(of="partial", attributes=held):
-            inside, first = held["function"], held["given"]
-            more = held["named"]
-            first = first if isinstance(first, list) else []
-            return called(
-                reader, inside, [*first, *given], {**(more if isinstance(more, dict) else {}), **named}
-            )
+        case Instance(
+            of="partial", attributes={"function": inside, "given": list(first), "named": dict(more)}
+        ):
+            return called(reader, inside, [*first, *given], {**more, **named})
         case Instance():
             return called_module(function, given)
         case Attribute(of=of, name=name):
@@ -199,7 +171,7 @@ def called(reader: Reads, function: object, given: list[object], named: Mapping[
     return function if isinstance(function, Unknown) else Unknown("a call")
 
 
-def _entered(reader: Reads, function: Function, given: list[object], named: Mapping[str, object]) -> object:
+def _entered(reader: Reader, function: Function, given: list[object], named: Mapping[str, object]) -> object:
     if not isinstance(function.node, ast.Lambda) and decorators(function.node) & {"jit"}:
         return Unknown(f"{function.node.name}(…)")
     found = reader.enter(function, given, named)
@@ -212,7 +184,7 @@ def _entered(reader: Reads, function: Function, given: list[object], named: Mapp
     return memory if memory is not None else found
 
 
-def _external(reader: Reads, name: str, given: list[object], named: Mapping[str, object]) -> object:
+def _external(reader: Reader, name: str, given: list[object], named: Mapping[str, object]) -> object:
     if name in _RAISES:
         raise Stopped(name)
     if name in _TIMES and given:
@@ -221,19 +193,16 @@ def _external(reader: Reads, name: str, given: list[object], named: Mapping[str,
     answer = asked_of_surroundings(reader, name, given, named)
     if answer is not None:
         return answer[0]
-    if not name.startswith(("torch.", "triton.")):
-        found = builtin_function(reader, name, given, named)
-        if not isinstance(found, Unknown) or is_missing(found):
-            return found
-    elif name.rpartition(".")[2] in ("Config", "constexpr"):
+    last, of_torch = name.rpartition(".")[2], name.startswith("torch.")
+    if not name.startswith(("torch.", "triton.")) or last in ("Config", "constexpr"):
         found = builtin_function(reader, name, given, named)
         if not isinstance(found, Unknown):
             return found
-    given = [reader.opened(g, "shape") if _is_torch(name) else g for g in given]
+    given = [_opened(reader, g) if of_torch else g for g in given]
     module = made_module(name, given, named)
     if module is not None:
         return module
-    examples = reader.dims_down_to and reader.depth <= 1 and name.startswith("torch.")
+    examples = of_torch and reader.dims_down_to and reader.depth <= 1
     if examples and name not in _OF_ELEMENTS:
         given = [reader.example(g) for g in given]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
@@ -241,45 +210,41 @@ def _external(reader: Reads, name: str, given: list[object], named: Mapping[str,
     if examples and isinstance(found, Tensor) and found.shape and is_float(found):
         # Numbers that are written out one by one: how many there are is an example too.
         found = replace(found, shape=tuple(map(reader.example_extent, found.shape)))
-    last = name.rpartition(".")[2]
     if isinstance(found, Unknown) and last[:1].isupper() and not name.startswith(("torch.", "triton.")):
         return Instance(last, dict(named))
     return found
 
 
-def _is_torch(name: str) -> bool:
-    return name.startswith("torch.")
+def _opened(reader: Reader, value: object) -> object:
+    """What torch is given, with parameters as the tensors that they are used as; those of a list too."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_opened(reader, v) for v in value)
+    return reader.opened(value, "shape")
 
 
 def bound(
     arguments: ast.arguments,
     given: list[object],
     named: Mapping[str, object],
-    reader: Reads,
+    reader: Reader,
     module: HostModule,
 ) -> Names:
     """The parameters of a function by what a call gives; one that it does not give has its default, or is open."""
-    listed = [*arguments.posonlyargs, *arguments.args]
-    defaults: dict[str, ast.expr | None] = dict(
-        zip([a.arg for a in listed][len(listed) - len(arguments.defaults) :], arguments.defaults, strict=True)
-    )
-    defaults.update({a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)})
+    listed, defaults = [*arguments.posonlyargs, *arguments.args], defaults_of(arguments)
     names: Names = {}
     for position, argument in enumerate([*listed, *arguments.kwonlyargs]):
-        name, default = argument.arg, defaults.get(argument.arg)
+        name = argument.arg
         if position < min(len(given), len(listed)):
-            names[name] = given[position]
+            value = given[position]
         elif name in named:
-            names[name] = named[name]
-        elif default is not None:
-            names[name] = reader.evaluate(default, module, {})
+            value = named[name]
         else:
-            names[name] = Open(name)
-        value = names[name]
+            value = reader.read(defaults[name], module) if name in defaults else Open(name)
         if isinstance(value, Tensor) and not value.name:
-            names[name] = replace(value, name=name)
+            value = replace(value, name=name)
         elif isinstance(value, Size):
             reader.called_as.setdefault(value.text, name)
+        names[name] = value
     if arguments.vararg is not None:
         names[arguments.vararg.arg] = tuple(given[len(listed) :])
     if arguments.kwarg is not None:

@@ -13,8 +13,8 @@ from math import prod
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.classes import made_of
 from kernel_lineage.workloads.triton.host import Reader
+from kernel_lineage.workloads.triton.host_modules import defaults_of
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
-from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.usages import Usage
 from kernel_lineage.workloads.triton.values import Open, Size, value_at
 
@@ -43,9 +43,9 @@ def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]
         if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
             continue
         try:
-            given = [reader.evaluate(a, usage.module, {}) for a in decorator.args[:2]]
+            given = [reader.read(a, usage.module) for a in decorator.args[:2]]
             given += [
-                reader.evaluate(k.value, usage.module, {})
+                reader.read(k.value, usage.module)
                 for k in decorator.keywords
                 if k.arg in ("argnames", "argvalues")
             ]
@@ -54,7 +54,7 @@ def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]
         if len(given) < 2:
             continue
         names = _names(given[0])
-        cases = items_of(given[1], reader.sizes) or []
+        cases = reader.items_of(given[1]) or []
         rows = [row for case in cases if len(row := _row(case, len(names))) == len(names)]
         if names and rows:
             # The largest, and of equals the first.
@@ -69,10 +69,10 @@ def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list
             continue
         given: dict[str | None, object] = {}
         with contextlib.suppress(Stopped):
-            given = {k.arg: reader.evaluate(k.value, usage.module, {}) for k in node.keywords}
+            given = {k.arg: reader.read(k.value, usage.module) for k in node.keywords}
         for arguments, values in (("x_names", "x_vals"), ("line_arg", "line_vals")):
             names = _names(given.get(arguments))
-            sizes = items_of(given.get(values), reader.sizes) or []
+            sizes = reader.items_of(given.get(values)) or []
             # One size is that of all axes.
             rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * len(names) for s in sizes]
             rows = sorted(
@@ -115,15 +115,12 @@ def _extent(row: Sequence[object], sizes: dict[str, Number]) -> int:
 def parameters_of(usage: Usage, case: Names, reader: Reader) -> Names:
     """The parameters of a test in one case, else by their defaults: whole numbers are dims of their names."""
     names: Names = {}
-    listed = usage.function.args.args
-    defaults = usage.function.args.defaults
-    default = dict(zip([a.arg for a in listed[len(listed) - len(defaults) :]], defaults, strict=True))
-    for argument in listed:
-        name = argument.arg
+    default = defaults_of(usage.function.args)
+    for name in (a.arg for a in usage.function.args.args):
         if name in case or name not in default:
             value = case.get(name, Open(name))
         else:
-            value = reader.evaluate(default[name], usage.module, {})
+            value = reader.read(default[name], usage.module)
         if type(value) is int and value > 0:
             reader.sizes[name] = value
             value = Size(name)

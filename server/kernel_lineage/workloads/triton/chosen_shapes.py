@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
@@ -23,6 +24,8 @@ _INDEX = re.compile(r"(^|_)(idx|ids?|index|indices|targets?|labels?|offsets?|len
 """Names of tensors of whole numbers."""
 _FLOAT = 0.5
 """A floating-point number that nobody gives: neither 0 nor 1, which would hide a factor."""
+_AXES = frozenset({"dim", "axis"})
+"""Parameters that are axes, by torch's names for them."""
 _TENSOR = re.compile(r"\bTensor\b")
 
 
@@ -64,8 +67,11 @@ class Chosen:
             self.said.append(text)
         return Tensor(name, self._shapes.get(name), dtype)
 
-    def number(self, name: str, default: object, annotation: str) -> object:
-        """What a parameter is that may be a number: a whole one that nobody gives is a dim."""
+    def opened(self, name: str, default: object, annotation: str) -> object:
+        """What a parameter is that may be a number: a whole one that nobody gives is a dim, an axis the last one."""
+        if isinstance(default, Open) and name in _AXES and annotation in ("", "int"):
+            self.said.append(f"{name} is taken to be -1: nothing tells it")
+            return -1
         if isinstance(default, Open) and annotation in ("int", "Optional[int]", "int | None"):
             return self.dim(name)
         if isinstance(default, Open) and annotation == "float":
@@ -145,7 +151,7 @@ def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
                     elif whole is not None and (like := _shape_of(other)) is not None:
                         yield _Seen(whole, like=like)
             case ast.Subscript() | ast.Call():
-                found = _one_axis(node) or _stride(node)
+                found = _one_axis(node, strides=True)
                 if found is not None:
                     yield _Seen(found[0], rank=_least_rank(found[1]))
 
@@ -189,30 +195,16 @@ def _shape_of(node: ast.expr) -> str | None:
     return None
 
 
-def _one_axis(node: ast.expr) -> tuple[str, int] | None:
-    """`x` and -1 of `x.shape[-1]` and `x.size(-1)`."""
+def _one_axis(node: ast.expr, strides: bool = False) -> tuple[str, int] | None:
+    """`x` and -1 of `x.shape[-1]` and `x.size(-1)`; with `strides`, of `x.stride(-1)` too."""
     match node:
         case ast.Subscript(value=inner, slice=index):
-            name, axis = _shape_of(inner), _number(index)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[index]):
-            axis = _number(index)
+            name = _shape_of(inner)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=asked), args=[index]):
+            name = of if asked == "size" or (strides and asked == "stride") else None
         case _:
             return None
-    return (name, axis) if name is not None and axis is not None else None
-
-
-def _stride(node: ast.expr) -> tuple[str, int] | None:
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="stride"), args=[index]):
-            axis = _number(index)
-            return (name, axis) if axis is not None else None
-    return None
-
-
-def _number(node: ast.expr) -> int | None:
-    match node:
-        case ast.Constant(value=int() as value):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            return -value
-    return None
+    axis = None
+    with suppress(ValueError):
+        axis = ast.literal_eval(index)
+    return (name, axis) if name is not None and type(axis) is int else None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Method, Reads, Stopped
+from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Method, Stopped
 from kernel_lineage.workloads.triton.values import External, Unknown
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.triton.host import Reader
 
 _MOST_BASES = 12
 
 
-def lineage_of(reader: Reads, of: Class) -> Iterator[Class | str]:
+def lineage_of(reader: Reader, of: Class) -> Iterator[Class | str]:
     """A class and those that it is derived from, nearest first; those that are not read by their dotted names."""
     left: list[Class | str] = [of]
     for _ in range(_MOST_BASES):
@@ -20,16 +24,16 @@ def lineage_of(reader: Reads, of: Class) -> Iterator[Class | str]:
         found = left.pop(0)
         yield found
         if isinstance(found, Class):
-            bases = [reader.evaluate(b, found.module, {}) for b in found.node.bases]
+            bases = [reader.read(b, found.module) for b in found.node.bases]
             left += [b if isinstance(b, Class) else b.name for b in bases if isinstance(b, (Class, External))]
 
 
-def is_a(reader: Reads, of: Class | str, asked: Class) -> bool:
+def is_a(reader: Reader, of: Class | str, asked: Class) -> bool:
     """Whether a class is another one, or derived from it."""
     return isinstance(of, Class) and any(c == asked for c in lineage_of(reader, of))
 
 
-def method_of(reader: Reads, of: Class, name: str, above: Class | None = None) -> Function | None:
+def method_of(reader: Reader, of: Class, name: str, above: Class | None = None) -> Function | None:
     """The method of a name as a class has it; with `above`, that of the classes which `above` is derived from."""
     passed = above is None
     for found in lineage_of(reader, of):
@@ -41,15 +45,16 @@ def method_of(reader: Reads, of: Class, name: str, above: Class | None = None) -
     return None
 
 
-def class_attribute(reader: Reads, of: Class, name: str) -> object:
+def class_attribute(reader: Reader, of: Class, name: str) -> object:
     """What the body of a class, or of one that it is derived from, gives a name; None for a name that it has not."""
     for found in lineage_of(reader, of):
         for node in found.node.body if isinstance(found, Class) else ():
             match node:
-                case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == name:
-                    return reader.evaluate(value, found.module, {})  # type: ignore[union-attr]
-                case ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value) if given == name:
-                    return reader.evaluate(value, found.module, {})  # type: ignore[union-attr]
+                case (
+                    ast.Assign(targets=[ast.Name(id=given)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value)
+                ) if given == name:
+                    return reader.read(value, found.module)  # type: ignore[union-attr]
     return None
 
 
@@ -68,7 +73,7 @@ def decorators(node: ast.AST) -> frozenset[str]:
     return frozenset(ast.unparse(d).rpartition(".")[2] for d in calls)
 
 
-def instance_attribute(reader: Reads, of: Instance, name: str) -> object:
+def instance_attribute(reader: Reader, of: Instance, name: str) -> object:
     """`self.name`: what the object was given, else a method, a property or a value of its class."""
     if name in of.attributes:
         return of.attributes[name]
@@ -89,22 +94,21 @@ def instance_attribute(reader: Reads, of: Instance, name: str) -> object:
     return found if found is not None else External(f"{of.of.name}.{name}")
 
 
-def made_of(reader: Reads, of: Class, given: list[object], named: Mapping[str, object]) -> Instance:
+def made_of(reader: Reader, of: Class, given: list[object], named: Mapping[str, object]) -> Instance:
     """An object of a class."""
-    made = Instance(of)
-    function = method_of(reader, of, "__init__")
-    if function is not None:
-        try:
-            reader.enter(function, [made, *given], named)
-        except Stopped:
-            made.attributes.setdefault("?", Unknown(f"{of.name}(…)"))
-    else:
+    made, function = Instance(of), method_of(reader, of, "__init__")
+    if function is None:
         _fields(reader, made, of, given, named)
+        return made
+    try:
+        reader.enter(function, [made, *given], named)
+    except Stopped:
+        made.attributes.setdefault("?", Unknown(f"{of.name}(…)"))
     return made
 
 
 def _fields(
-    reader: Reads, made: Instance, of: Class, given: list[object], named: Mapping[str, object]
+    reader: Reader, made: Instance, of: Class, given: list[object], named: Mapping[str, object]
 ) -> None:
     """The attributes of a class of records: its annotated names, in order."""
     fields: dict[str, ast.expr | None] = {}
@@ -118,5 +122,5 @@ def _fields(
         elif name in named:
             made.attributes[name] = named[name]
         elif default is not None:
-            made.attributes[name] = reader.evaluate(default, of.module, {})
+            made.attributes[name] = reader.read(default, of.module)
     made.attributes.update({k: v for k, v in named.items() if k not in fields})

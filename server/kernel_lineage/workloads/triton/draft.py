@@ -123,7 +123,7 @@ def _draft(
             arguments.append(buffer(parameter, tensors[name], value, role, name in indices, reading))
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
-    grid = grid_of(reading, constexpr)
+    grid = grid_of(reading, constexpr, given)
     numbers = {a.name: str(a.value) for a in arguments if a.kind == "scalar" and a.value is not None}
     warps, stages = (
         whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))

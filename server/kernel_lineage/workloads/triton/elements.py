@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import Any
 
 from kernel_gate.value_kinds import MOST_LISTED
-from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, tree_of
+from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of
 
 Number = int | Size
 _LISTED = "listed("
@@ -24,7 +25,7 @@ def elements_of(tensor: Tensor) -> list[Number] | None:
     if not tensor.values.startswith(_LISTED) or tensor.strides is not None:
         return None
     inner = ast.parse(tensor.values, mode="eval").body
-    found = [_whole(a) for a in inner.args] if isinstance(inner, ast.Call) else []
+    found: list[Any] = [size_of(a) for a in inner.args] if isinstance(inner, ast.Call) else []
     extents = [e for e in tensor.shape or () if isinstance(e, int)]
     count = 1
     for extent in extents:
@@ -44,7 +45,7 @@ def reduced_elements(name: str, tensor: Tensor) -> str:
     if not found or name not in ("sum", "max", "min", "amax", "amin"):
         return ""
     if name == "sum":
-        return listed(list(accumulate(found, _added))[-1:])
+        return listed(list(accumulate(found))[-1:])
     if all(isinstance(n, int) for n in found):
         numbers = [n for n in found if isinstance(n, int)]
         return listed([max(numbers) if "max" in name else min(numbers)])
@@ -56,7 +57,7 @@ def reduced_elements(name: str, tensor: Tensor) -> str:
 def running_sums(tensor: Tensor) -> str:
     """How the elements of `cumsum` of a row are drawn."""
     found = elements_of(tensor)
-    sums: list[Number] = list(accumulate(found or [], _added))
+    sums: list[Number] = list(accumulate(found or []))
     return listed(sums) if len(tensor.shape or ()) == 1 else ""
 
 
@@ -112,12 +113,3 @@ def _all_same(tensor: Tensor) -> list[Number] | None:
         if tensor.values == f"integers({number}, {number + 1})" and isinstance(count, int):
             return [number] * count if count <= MOST_LISTED else None
     return None
-
-
-def _added(left: Number, right: Number) -> Number:
-    return _whole(ast.BinOp(tree_of(left), ast.Add(), tree_of(right))) if left != 0 else right
-
-
-def _whole(tree: ast.expr) -> Number:
-    found = size_of(tree)
-    return int(found) if isinstance(found, float) else found

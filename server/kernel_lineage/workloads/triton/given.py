@@ -9,7 +9,6 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.triton.calls import called
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import Function, Instance, Stopped
-from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.values import Unknown
 from kernel_lineage.workloads.triton.ways import Reading
 
@@ -20,22 +19,11 @@ def given_at(
     kernel: Kernel, own: HostModule, reading: Reading
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Parameter → what it is given, and option → its value; tuned ones are those of the first configuration."""
-    reader, names = reading.reader, reading.names
-    values: list[object] = []
-    for node in reading.call.args:
-        starred = isinstance(node, ast.Starred)
-        value = reader.evaluate(node.value if isinstance(node, ast.Starred) else node, reading.module, names)
-        items = items_of(value, reader.sizes) if starred else None
-        values.extend(items if items is not None else [value])
     given: dict[str, object] = {}
     for parameter in kernel.parameters:
         if parameter.default is not None:
-            given[parameter.name] = reader.evaluate(ast.parse(parameter.default, mode="eval").body, own, {})
-    given.update(zip([p.name for p in kernel.parameters], values, strict=False))
-    for keyword in reading.call.keywords:
-        value = reader.evaluate(keyword.value, reading.module, names)
-        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
-        given.update({k: v for k, v in more.items() if isinstance(k, str)})
+            given[parameter.name] = reading.reader.read(ast.parse(parameter.default, mode="eval").body, own)
+    given.update(passed_at(kernel, reading))
     # The decorator that is written first is asked first: its configuration is what the next one sees.
     for decorator in kernel.function.decorator_list if kernel.function is not None else ():
         if isinstance(decorator, ast.Call):
@@ -43,6 +31,17 @@ def given_at(
     parameters = {p.name for p in kernel.parameters}
     options = {k: v for k, v in given.items() if k not in parameters or k in _OPTIONS}
     return {k: v for k, v in given.items() if k in parameters}, options
+
+
+def passed_at(kernel: Kernel, reading: Reading) -> dict[str, object]:
+    """Parameter or option → what the launch itself gives it."""
+    values = (value for node in reading.call.args for value in reading.frame.spread(node))
+    passed: dict[str, object] = dict(zip([p.name for p in kernel.parameters], values, strict=False))
+    for keyword in reading.call.keywords:
+        value = reading.frame.evaluate(keyword.value)
+        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
+        passed.update({k: v for k, v in more.items() if isinstance(k, str)})
+    return passed
 
 
 def _decided(
@@ -56,7 +55,7 @@ def _decided(
     if not (tuned or last == "heuristics") or not parts:
         return {}
     try:
-        value = reading.reader.evaluate(parts[0], own, {})
+        value = reading.reader.read(parts[0], own)
     except Stopped:
         return {}
     if tuned:
@@ -72,7 +71,7 @@ def _decided(
 
 
 def _first_configuration(value: object, reading: Reading) -> dict[str, object]:
-    items = items_of(value, reading.reader.sizes)
+    items = reading.reader.items_of(value)
     if not items or not isinstance(items[0], Instance):
         return {}
     reading.said.append("the first of the autotuner's configurations is taken")

@@ -8,21 +8,20 @@ from collections.abc import Mapping
 from kernel_lineage.workloads.triton.arguments import is_expression, why_unknown
 from kernel_lineage.workloads.triton.calls import called
 from kernel_lineage.workloads.triton.objects import Function, Method, Stopped
-from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.values import Size, Unknown, text_of, value_at
 from kernel_lineage.workloads.triton.ways import Reading
 
 _NOT_NUMBERS = ("'", '"', "None", "tl.")
 
 
-def grid_of(reading: Reading, constexpr: Mapping[str, str]) -> tuple[str, ...]:
-    """The grid, a function of the constexpr parameters where the launch has one."""
+def grid_of(reading: Reading, constexpr: Mapping[str, str], given: Mapping[str, object]) -> tuple[str, ...]:
+    """The grid, a function of what the kernel is given where the launch has one."""
     reader, call = reading.reader, reading.call
     node = call.func.slice if isinstance(call.func, ast.Subscript) else None
     node = node or next((k.value for k in call.keywords if k.arg == "grid"), None)
-    value = reader.evaluate(node, reading.module, reading.names) if node is not None else Unknown("the grid")
+    value = reading.frame.evaluate(node) if node is not None else Unknown("the grid")
     if isinstance(value, (Function, Method)):
-        meta: dict[str, object] = {}
+        meta = dict(given)
         for name, text in constexpr.items():
             meta[name] = ast.literal_eval(text) if text.startswith(_NOT_NUMBERS[:3]) else Size(name)
             if name in reader.sizes and isinstance(meta[name], Size):
@@ -36,7 +35,7 @@ def grid_of(reading: Reading, constexpr: Mapping[str, str]) -> tuple[str, ...]:
             value = called(reader, value, [meta], {})
         except Stopped:
             value = Unknown("the grid")
-    items = items_of(value, reader.sizes) if not isinstance(value, str) else None
+    items = reader.items_of(value) if not isinstance(value, str) else None
     extents = items if items is not None else [value]
     for extent in extents:
         if not is_expression(extent):

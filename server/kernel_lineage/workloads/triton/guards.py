@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_lineage.workloads.promises import broken, fitted_sizes
-from kernel_lineage.workloads.triton.host_modules import HostModule
-from kernel_lineage.workloads.triton.objects import Names, Reads
+from kernel_lineage.workloads.triton.objects import Frame
 from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, tree_of
 
 
@@ -21,24 +20,27 @@ def raises(body: list[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Raise)
 
 
-def keep(reader: Reads, test: ast.expr, holds: bool, module: HostModule, names: Names) -> None:
+def keep(frame: Frame, test: ast.expr, holds: bool) -> None:
     """Take a condition to hold, or not to."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            keep(reader, operand, not holds, module, names)
+            keep(frame, operand, not holds)
         case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) == holds:
             for value in values:
-                keep(reader, value, holds, module, names)
+                keep(frame, value, holds)
         case ast.Compare(
             left=ast.Attribute(value=ast.Name(id=name), attr="dtype"), ops=[op], comparators=[other]
         ):
-            if reader.chooses and isinstance(op, ast.Eq) == holds and isinstance(op, (ast.Eq, ast.NotEq)):
-                _typed(reader, name, reader.evaluate(other, module, names), names)
+            if (
+                frame.reader.chooses
+                and isinstance(op, ast.Eq) == holds
+                and isinstance(op, (ast.Eq, ast.NotEq))
+            ):
+                _typed(frame, name, frame.evaluate(other))
         case _:
-            asked = reader.evaluate(test, module, names)
-            if isinstance(asked, Size):
-                for promise in _parts(tree_of(asked), holds):
-                    _promised(reader, promise)
+            asked = frame.evaluate(test)
+            for promise in _parts(tree_of(asked), holds) if isinstance(asked, Size) else ():
+                _promised(frame, promise)
 
 
 def _parts(test: ast.expr, holds: bool) -> Iterator[str]:
@@ -53,15 +55,16 @@ def _parts(test: ast.expr, holds: bool) -> Iterator[str]:
             yield ast.unparse(test) if holds else f"not ({ast.unparse(test)})"
 
 
-def _typed(reader: Reads, name: str, dtype: object, names: Names) -> None:
-    tensor = reader.opened(names.get(name), "shape")
+def _typed(frame: Frame, name: str, dtype: object) -> None:
+    tensor = frame.reader.opened(frame.names.get(name), "shape")
     if isinstance(tensor, Tensor) and isinstance(dtype, Dtype):
-        names[name] = replace(tensor, dtype=dtype.name)
-        reader.typed.add(tensor.name)
+        frame.names[name] = replace(tensor, dtype=dtype.name)
+        frame.reader.typed.add(tensor.name)
 
 
-def _promised(reader: Reads, promise: str) -> None:
+def _promised(frame: Frame, promise: str) -> None:
     """A promise that some sizes keep; one that none is found for says more than is understood."""
+    reader = frame.reader
     whole = {name: size for name, size in reader.sizes.items() if isinstance(size, int)}
     if promise in reader.promises or (not reader.chooses and broken(whole, (promise,))):
         return

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
@@ -23,11 +22,12 @@ from kernel_lineage.workloads.triton.classes import (
 from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
 from kernel_lineage.workloads.triton.dtypes import dtype_named
 from kernel_lineage.workloads.triton.expressions import read_expression
-from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, shaping
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
     Class,
+    Frame,
     Function,
     Instance,
     LeftLoop,
@@ -36,11 +36,10 @@ from kernel_lineage.workloads.triton.objects import (
     Names,
     Returned,
     Stopped,
-    unwrapped,
 )
+from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
 from kernel_lineage.workloads.triton.tensor_methods import attribute
-from kernel_lineage.workloads.triton.torch_made import MADE
 from kernel_lineage.workloads.triton.values import (
     Dtype,
     External,
@@ -61,8 +60,6 @@ _ROUNDS = 4_000
 """Rounds of comprehensions, and calls, on one way."""
 _SHOWN = 80
 """Characters of an expression in a message."""
-_OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
-"""Functions that are given elements, and no extents."""
 _WITHOUT_SHAPE = frozenset({"stride", "dtype", "device", "is_contiguous", "is_cuda", "element_size"})
 
 
@@ -84,6 +81,9 @@ class Reader:
     shaping: frozenset[str] = frozenset()
     """Names of the test that is being read by which it makes tensors: numbers that they are given are dims."""
     forced: bool = False
+    """Whether a branch that leads to the launch is read although its condition does not hold."""
+    only: ast.Call | None = None
+    """The one launch that counts; None for any."""
     examples: dict[int, str] = field(default_factory=dict)
     """Number of a test → the dim that it is where no name tells it from others."""
     called_as: dict[str, str] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Reader:
         if self.makes_dims(module):
             self.shaping = shaping(function)
         try:
-            self.block(function.body, module, names)
+            self.block(Frame(self, module, names), function.body)
             self.perhaps[-1].append(None)
         except Returned as returned:
             self.perhaps[-1].append(returned.value)
@@ -151,24 +151,37 @@ class Reader:
                 except Stopped:
                     continue
 
-    def block(self, body: list[ast.stmt], module: HostModule, names: Names) -> None:
+    def block(self, frame: Frame, body: list[ast.stmt]) -> None:
         """Some statements, one after the other."""
         for statement in body:
             self.steps -= 1
             if self.steps < 0:
                 raise Stopped("too many steps")
-            read_statement(self, statement, module, names)
+            read_statement(frame, statement)
 
-    def evaluate(self, node: ast.expr, module: HostModule, names: Names) -> object:
+    def evaluate(self, node: ast.expr, frame: Frame) -> object:
         """What an expression stands for."""
         try:
-            found = read_expression(self, node, module, names)
+            found = read_expression(frame, node)
             return (
                 found if is_bounded(found) else Unknown(f"`{ast.unparse(node)[:_SHOWN]}`, which is too large")
             )
         except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
             # As Python would raise there, or because the code is not what it seems.
             return Unknown(f"`{ast.unparse(node)}` ({error})")
+
+    def read(self, node: ast.expr, module: HostModule) -> object:
+        """What an expression stands for outside of functions."""
+        return self.evaluate(node, Frame(self, module, {}))
+
+    def items_of(self, value: object) -> list[object] | None:
+        """What a value holds one after the other; None when that is not known."""
+        return items_of(value, self.sizes)
+
+    def say(self, what: str) -> None:
+        """Note once what is taken for granted."""
+        if what not in self.said:
+            self.said.append(what)
 
     def spend_round(self) -> None:
         """Count a round of a comprehension or a call of a function. Raises `Stopped` after too many."""
@@ -183,7 +196,7 @@ class Reader:
         if function.of is not None:
             names["__class__"] = function.of
         if isinstance(function.node, ast.Lambda):
-            return self.evaluate(function.node.body, function.module, names)
+            return self.evaluate(function.node.body, Frame(self, function.module, names))
         return self.run(function.node, function.module, names)
 
     def is_target(self, value: object) -> bool:
@@ -199,15 +212,10 @@ class Reader:
         if isinstance(value, Size):
             number = value_at(value, self.sizes)
             return None if number is None else bool(number)
-        if isinstance(value, (Open, Unknown, External)):
+        if isinstance(value, (Open, Unknown, External, Tensor)):
             return None
-        if isinstance(value, Tensor):
-            return None
-        return (
-            bool(value)
-            if isinstance(value, (bool, int, float, str, tuple, list, dict, set, type(None)))
-            else True
-        )
+        plain = isinstance(value, (bool, int, float, str, tuple, list, dict, set, type(None)))
+        return bool(value) if plain else True
 
     def global_value(self, name: str, module: HostModule) -> object:
         """What a name stands for that no function defines."""
@@ -241,7 +249,7 @@ class Reader:
             return Unknown(f"`{ast.unparse(node)}`")
         self.depth += 2
         try:
-            return self.evaluate(node, module, {})
+            return self.read(node, module)
         except Stopped:
             return Unknown(f"`{ast.unparse(node)}`")
         finally:
@@ -307,7 +315,7 @@ class Reader:
         """A dim of this name."""
         if wanted not in self.sizes:
             self.sizes[wanted] = size
-            self.said.append(f"{wanted} is taken to be {size}: {why}")
+            self.say(f"{wanted} is taken to be {size}: {why}")
         return Size(wanted)
 
     def makes_dims(self, module: HostModule) -> bool:
@@ -348,43 +356,3 @@ class Reader:
         """
         unnamed = isinstance(extent, int) and self.examples.get(extent) == f"d{extent}"
         return Size(f"d{extent}") if unnamed else extent
-
-
-@lru_cache(maxsize=1 << 10)
-def shaping(function: ast.FunctionDef) -> frozenset[str]:
-    """The names of a function that tell the shapes of the tensors that it makes, directly or through other names."""
-    by_name: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for node in ast.walk(function):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                used = _read_in(value)
-                for target in (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
-                    by_name.setdefault(target.id, set()).update(used)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=given) if (
-                made in MADE
-            ):
-                given = given[:1] if made == "full" else given
-                size = [k.value for k in node.keywords if k.arg in ("size", "high")]
-                found.update(*map(_read_in, () if made in _OF_ELEMENTS else (*given, *size)))
-    waiting = list(found)
-    while waiting:
-        more = by_name.get(waiting.pop(), set()) - found
-        found |= more
-        waiting += more
-    return frozenset(found)
-
-
-def _read_in(node: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-
-
-@lru_cache(maxsize=1 << 15)
-def launched_in(node: ast.AST) -> frozenset[str]:
-    """The names of the kernels that are launched in some code, as far as its text tells."""
-    match node:
-        case ast.Call(func=ast.Subscript(value=of)) | ast.Call(func=ast.Attribute(value=of, attr="run")):
-            own = frozenset([ast.unparse(unwrapped(of)).rpartition(".")[2]])
-        case _:
-            own = frozenset()
-    return own.union(*(launched_in(n) for n in ast.iter_child_nodes(node)))

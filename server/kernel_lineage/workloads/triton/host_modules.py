@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.python_text import tree_of
+from kernel_lineage.workloads.triton.torch_made import MADE
 
 _LARGEST = 400_000
 """Bytes of a file that is read."""
@@ -28,6 +29,8 @@ _MOST_WORDS = 16_000_000
 _MOST_FUNCTIONS = 1 << 14
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 """The fields of a statement that hold others, in the order in which the tree has them."""
+_OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
+"""Functions that are given elements, and no extents."""
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 T = TypeVar("T")
@@ -68,9 +71,10 @@ def _made_of(tree: ast.Module) -> HostModule:
                 classes[node.name] = node
                 inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
                 functions.update((f"{node.name}.{n.name}", n) for n in inner)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                values[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
                 values[name] = value
     for statement in _statements(tree):
         if isinstance(statement, ast.Import):
@@ -169,3 +173,68 @@ def called_in(function: ast.FunctionDef) -> frozenset[str]:
     """The last names of what a function calls: of `module.f(…)`, `f`."""
     calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     return frozenset(ast.unparse(func).rpartition(".")[2] for func in calls)
+
+
+def names_of(arguments: ast.arguments) -> dict[str, str]:
+    """Parameter of a function → its annotation as it is written; "" for none."""
+    listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return {a.arg: ast.unparse(a.annotation) if a.annotation is not None else "" for a in listed}
+
+
+def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """Parameter of a function → its default, for those that have one."""
+    listed = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(listed[len(listed) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {a.arg: default for a, default in (*pairs, *only) if default is not None}
+
+
+@lru_cache(maxsize=1 << 10)
+def shaping(function: ast.FunctionDef) -> frozenset[str]:
+    """The names of a function that tell the shapes of the tensors that it makes, directly or through other names."""
+    by_name: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                used = _read_in(value)
+                for target in (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
+                    by_name.setdefault(target.id, set()).update(used)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=given) if (
+                made in MADE
+            ):
+                given = given[:1] if made == "full" else given
+                size = [k.value for k in node.keywords if k.arg in ("size", "high")]
+                found.update(*map(_read_in, () if made in _OF_ELEMENTS else (*given, *size)))
+    waiting = list(found)
+    while waiting:
+        more = by_name.get(waiting.pop(), set()) - found
+        found |= more
+        waiting += more
+    return frozenset(found)
+
+
+def _read_in(node: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+@lru_cache(maxsize=1 << 15)
+def launched_in(node: ast.AST) -> frozenset[str]:
+    """The names of the kernels that are launched in some code, as far as its text tells."""
+    return launched_by(node).union(*(launched_in(n) for n in ast.iter_child_nodes(node)))
+
+
+def launched_by(node: ast.AST) -> frozenset[str]:
+    """The name of the kernel that a call launches; none for all else."""
+    match node:
+        case ast.Call(func=ast.Subscript(value=of)) | ast.Call(func=ast.Attribute(value=of, attr="run")):
+            return frozenset([ast.unparse(unwrapped(of)).rpartition(".")[2]])
+    return frozenset()
+
+
+def unwrapped(launched: ast.expr) -> ast.expr:
+    """The kernel of `torch.library.wrap_triton(kernel)[grid](…)`; another expression as it is."""
+    match launched:
+        case ast.Call(func=ast.Name(id="wrap_triton") | ast.Attribute(attr="wrap_triton"), args=[kernel]):
+            return kernel
+    return launched

@@ -51,7 +51,7 @@ class Modules:
             return None
         from_there = [module.imports[name]] if name in module.imports else [(b, name) for b in module.stars]
         for base, inner in from_there:
-            there = self.read(found) if inner and (found := self._file(module.path, base)) else None
+            there = self.read(found) if inner and (found := self.file_of(module.path, base)) else None
             if there is not None and (found_there := self.defining(there, inner, depth - 1)) is not None:
                 return found_there
         return None
@@ -63,14 +63,16 @@ class Modules:
 
     def at(self, module: HostModule, dotted: str) -> HostModule | None:
         """The module that another one imports by this dotted name, if it is one of the repository."""
-        file = self._file(module.path, dotted) if dotted else None
+        file = self.file_of(module.path, dotted) if dotted else None
         return self.read(file) if file is not None else None
 
     def stood_for(self, path: Path) -> Path:
         """The file in whose place this one is read."""
         return next((there for there, here in self.instead.items() if here == path), path)
 
-    def _file(self, importer: Path, dotted: str) -> Path | None:
+    def file_of(self, importer: Path, base: str, inner: str = "") -> Path | None:
+        """The file of a module that another file imports; with `inner`, of the module of this name in it."""
+        dotted = base + _joined(base, inner)
         key = (importer.parent, dotted)
         if key not in self.found:
             self.found[key] = self._looked_up(importer, dotted)

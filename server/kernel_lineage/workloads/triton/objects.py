@@ -5,22 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.host_modules import HostModule
-from kernel_lineage.workloads.triton.modules import Modules
-from kernel_lineage.workloads.triton.values import Size
+from kernel_lineage.workloads.triton.values import Unknown
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.triton.host import Reader
 
 Names = dict[str, object]
 
 
 class Reached(Exception):  # noqa: N818
-    """The launch is reached: the call, what names stand for there, and the module it is in."""
+    """The launch is reached: the call, and where it stands."""
 
-    def __init__(self, call: ast.Call, names: Names, module: HostModule) -> None:
+    def __init__(self, call: ast.Call, frame: Frame) -> None:
         super().__init__("launch")
-        self.call, self.names, self.module = call, names, module
+        self.call, self.frame = call, frame
 
 
 class Stopped(Exception):  # noqa: N818
@@ -41,14 +42,6 @@ class LeftLoop(Exception):  # noqa: N818
     def __init__(self, goes_on: bool) -> None:
         super().__init__("continue" if goes_on else "break")
         self.goes_on = goes_on
-
-
-def unwrapped(launched: ast.expr) -> ast.expr:
-    """The kernel of `torch.library.wrap_triton(kernel)[grid](…)`; another expression as it is."""
-    match launched:
-        case ast.Call(func=ast.Name(id="wrap_triton") | ast.Attribute(attr="wrap_triton"), args=[kernel]):
-            return kernel
-    return launched
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,72 +99,21 @@ class Module:
     module: HostModule
 
 
-class Reads(Protocol):
-    """What reading a statement or an expression needs of the one who reads."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A place of the host code: who reads it, the module that it is in, and what names stand for there."""
 
-    modules: Modules
-    sizes: dict[str, Number]
-    called_as: dict[str, str]
-    decided: list[str]
-    promises: list[str]
-    """What every caller keeps, over dims that are chosen."""
-    typed: set[str]
-    """Tensors of which a check tells the dtype."""
-    chooses: bool
-    """Whether sizes are chosen, as no caller is known."""
-    said: list[str]
-    perhaps: list[list[object]]
-    applied: list[tuple[Instance, object]]
-    dims_down_to: int
-    shaping: frozenset[str]
-    forced: bool
-    """Whether a branch that leads to the launch is read although its condition does not hold."""
-    depth: int
+    reader: Reader
+    module: HostModule
+    names: Names
 
-    def run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
-        """What a function returns."""
-
-    def block(self, body: list[ast.stmt], module: HostModule, names: Names) -> None:
-        """Some statements, one after the other."""
-
-    def evaluate(self, node: ast.expr, module: HostModule, names: Names) -> object:
+    def evaluate(self, node: ast.expr) -> object:
         """What an expression stands for."""
+        return self.reader.evaluate(node, self)
 
-    def enter(self, function: Function, given: list[object], named: Mapping[str, object]) -> object:
-        """What a function gives when it is called."""
-
-    def spend_round(self) -> None:
-        """Count a round of a comprehension or a call of a function. Raises `Stopped` after too many."""
-
-    def is_target(self, value: object) -> bool:
-        """Whether this is the kernel whose launch is looked for."""
-
-    def launches(self, node: ast.AST) -> bool:
-        """Whether the launch that is looked for stands in some code."""
-
-    def truth(self, value: object) -> bool | None:
-        """Whether a value is true; None when that is not known."""
-
-    def global_value(self, name: str, module: HostModule) -> object:
-        """What a name stands for that no function defines."""
-
-    def attribute_of(self, value: object, attr: str) -> object:
-        """`value.attr`."""
-
-    def opened(self, value: object, attr: str) -> object:
-        """A parameter of which nothing is known, as the tensor that it is used as."""
-
-    def makes_dims(self, module: HostModule) -> bool:
-        """Whether numbers of the function that is being read are examples of sizes."""
-
-    def example(self, value: object) -> object:
-        """A number of a test, where it stands in a shape, as a dim of its own."""
-
-    def example_extent(self, extent: int | Size) -> int | Size:
-        """The same for one extent."""
-
-    def named_example(self, name: str, number: int) -> int | Size:
-        """The same for a number that the test has a name for: a dim of that name, though others are of its size."""
-
-    def dim(self, wanted: str, size: int, why: str) -> Size:
-        """A dim of this name, or of one like it."""
+    def spread(self, part: ast.expr) -> list[object]:
+        """An element of a list or an argument of a call, or all that `*values` stands for."""
+        if not isinstance(part, ast.Starred):
+            return [self.evaluate(part)]
+        items = self.reader.items_of(self.evaluate(part.value))
+        return items if items is not None else [Unknown(f"`{ast.unparse(part)}`")]

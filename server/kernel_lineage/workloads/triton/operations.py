@@ -26,15 +26,23 @@ from kernel_lineage.workloads.triton.values import (
     value_at,
 )
 
+_CONTAINERS = (list, tuple, str, dict)
 _PLAIN = (str, Dtype, type(None), bool, int, float, tuple, list, dict, set, range)
 _KNOWN = (*_PLAIN, Size, Tensor, Class, Function, Instance, Module)
 _OF_NUMBERS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
-_OF_BITS: dict[type[ast.operator], Any] = {
+_OPERATORS: dict[type[ast.operator], Any] = {
+    ast.Add: operator.add,
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
+}
+_ORDERED: dict[type[ast.cmpop], Any] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
 
 
@@ -43,59 +51,42 @@ def arithmetic(node: ast.BinOp, op: ast.operator, left: object, right: object) -
     if is_number(left) and is_number(right):
         if isinstance(op, _OF_NUMBERS):
             return size_of(ast.BinOp(tree_of(left), op, tree_of(right)))
-        if isinstance(left, int) and isinstance(right, int) and type(op) in _OF_BITS:
+        if isinstance(left, int) and isinstance(right, int) and type(op) in _OPERATORS:
             if isinstance(op, ast.LShift) and right > MOST_NUMBER.bit_length():
                 return Unknown(f"`{ast.unparse(node)}`")
-            return _OF_BITS[type(op)](left, right)
-    found = _of_containers(op, left, right)
-    if found is not None:
-        return found
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return _of_tensors(node, op, left, right)
-    unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
-    return unknown or Unknown(f"`{ast.unparse(node)}`")
-
-
-def _of_containers(op: ast.operator, left: object, right: object) -> object:
-    if isinstance(op, ast.Add):
-        if isinstance(left, list) and isinstance(right, list):
-            return [*left, *right]
-        if isinstance(left, tuple) and isinstance(right, tuple):
-            return (*left, *right)
-        if isinstance(left, str) and isinstance(right, str):
-            return left + right
+            return _OPERATORS[type(op)](left, right)
     if isinstance(op, ast.Mult):
         for many, times in ((left, right), (right, left)):
             if isinstance(many, (list, tuple, str)) and type(times) is int:
                 return many * times if 0 <= times * len(many) <= MOST_ITEMS else Unknown("many values")
-    if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
-        return {**left, **right}
+    if type(left) is type(right) and isinstance(left, _CONTAINERS) and isinstance(op, (ast.Add, ast.BitOr)):
+        return _OPERATORS[type(op)](left, right)
     if isinstance(left, str) and isinstance(op, ast.Mod):
         return Unknown("a text")
-    return None
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return _of_tensors(node, op, left, right)
+    return _unknown_of(node, left, right)
+
+
+def _unknown_of(node: ast.expr, *operands: object) -> Unknown:
+    """The operand that is not known, or else the expression."""
+    return next((v for v in operands if isinstance(v, Unknown)), Unknown(f"`{ast.unparse(node)}`"))
 
 
 def _of_tensors(node: ast.BinOp, op: ast.operator, left: object, right: object) -> object:
     tensors = [v for v in (left, right) if isinstance(v, Tensor)]
-    if any(t.shape is None for t in tensors):
-        return Unknown(f"the shape of {next(t.name for t in tensors if t.shape is None)}")
+    unshaped = next((t.name for t in tensors if t.shape is None), None)
+    if unshaped is not None:
+        return Unknown(f"the shape of {unshaped}")
     if isinstance(op, ast.MatMult):
         return matrix_product(left, right)
     if not all(isinstance(v, Tensor) or is_number(v) for v in (left, right)):
-        unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
-        return unknown or Unknown(f"`{ast.unparse(node)}`")
+        return _unknown_of(node, left, right)
     found = broadcast(tensors)
-    if (
-        isinstance(found, Tensor)
-        and not is_float(found)
-        and (isinstance(op, ast.Div) or _has_float(left, right))
-    ):
+    as_float = isinstance(op, ast.Div) or isinstance(left, float) or isinstance(right, float)
+    if isinstance(found, Tensor) and not is_float(found) and as_float:
         return Tensor("", found.shape, "float32")
     return found
-
-
-def _has_float(*values: object) -> bool:
-    return any(isinstance(v, float) for v in values)
 
 
 def compare(
@@ -112,32 +103,20 @@ def compare(
         return Tensor("", found.shape, "bool", "integers(0, 2)") if isinstance(found, Tensor) else found
     if is_number(left) and is_number(right):
         if isinstance(op, (ast.Is, ast.IsNot)):
-            return left is right if isinstance(op, ast.Is) else left is not right
+            return (left is right) == isinstance(op, ast.Is)
         return size_of(ast.Compare(tree_of(left), [op], [tree_of(right)]))
-    if (
-        isinstance(left, (tuple, list))
-        and isinstance(right, (tuple, list))
-        and type(op) in (ast.Eq, ast.NotEq)
-    ):
-        return _same_items(left, right, isinstance(op, ast.Eq), node)
+    rows = isinstance(left, (tuple, list)) and isinstance(right, (tuple, list))
+    if rows and isinstance(op, (ast.Eq, ast.NotEq)):
+        return _same_items(left, right, isinstance(op, ast.Eq), node)  # type: ignore[arg-type]
     if isinstance(left, _KNOWN) and isinstance(right, _KNOWN):
-        equal = left is right if isinstance(left, (Tensor, Instance)) else _equal(left, right)
         if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+            equal = left is right if isinstance(left, (Tensor, Instance)) else _equal(left, right)
             return equal == isinstance(op, (ast.Eq, ast.Is))
         if isinstance(left, tuple) and isinstance(right, tuple) and type(op) in _ORDERED:
-            rows = [[value_at(v, sizes) for v in group] for group in (left, right)]
-            if None not in (*rows[0], *rows[1]):
-                return bool(_ORDERED[type(op)](*rows))
-    unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
-    return unknown or Unknown(f"`{ast.unparse(node)}`")
-
-
-_ORDERED: dict[type[ast.cmpop], Any] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
+            numbers = [[value_at(v, sizes) for v in group] for group in (left, right)]
+            if None not in (*numbers[0], *numbers[1]):
+                return bool(_ORDERED[type(op)](*numbers))
+    return _unknown_of(node, left, right)
 
 
 def _equal(left: object, right: object) -> bool:
@@ -148,19 +127,20 @@ def _equal(left: object, right: object) -> bool:
 
 def _same_items(left: Sequence[object], right: Sequence[object], wanted: bool, node: ast.Compare) -> object:
     """Whether two rows of numbers are the same, as a condition over dims."""
-    if len(left) != len(right):
-        return not wanted
-    if list(left) == list(right):
-        return wanted
-    if all(is_number(v) for v in (*left, *right)):
-        parts: list[ast.expr] = [
-            ast.Compare(tree_of(a), [ast.Eq()], [tree_of(b)])
-            for a, b in zip(left, right, strict=True)
-            if a != b
-        ]
-        whole = ast.BoolOp(ast.And(), parts) if len(parts) > 1 else parts[0]
-        return size_of(whole if wanted else ast.UnaryOp(ast.Not(), whole))
-    return Unknown(f"`{ast.unparse(node)}`")
+    if len(left) != len(right) or list(left) == list(right):
+        return (len(left) == len(right)) == wanted
+    if not all(is_number(v) for v in (*left, *right)):
+        return Unknown(f"`{ast.unparse(node)}`")
+    return _joined(
+        ast.And(), [(tree_of(a), tree_of(b)) for a, b in zip(left, right, strict=True) if a != b], wanted
+    )
+
+
+def _joined(by: ast.boolop, pairs: Sequence[tuple[ast.expr, ast.expr]], wanted: bool) -> object:
+    """Whether all of some pairs are equal, or any, as a condition over dims."""
+    tests: list[ast.expr] = [ast.Compare(a, [ast.Eq()], [b]) for a, b in pairs]
+    whole = ast.BoolOp(by, tests) if len(tests) > 1 else tests[0] if tests else ast.Constant(False)
+    return size_of(whole if wanted else ast.UnaryOp(ast.Not(), whole))
 
 
 def _held(node: ast.Compare, left: object, right: object, wanted: bool) -> object:
@@ -169,19 +149,10 @@ def _held(node: ast.Compare, left: object, right: object, wanted: bool) -> objec
             return (left in right) == wanted if isinstance(left, str) else Unknown("a text")
         if isinstance(left, Size):
             if all(is_number(v) for v in right) and not isinstance(right, dict):
-                tests: list[ast.expr] = [ast.Compare(tree_of(left), [ast.Eq()], [tree_of(v)]) for v in right]
-                whole = (
-                    ast.BoolOp(ast.Or(), tests)
-                    if len(tests) > 1
-                    else tests[0]
-                    if tests
-                    else ast.Constant(False)
-                )
-                return size_of(whole if wanted else ast.UnaryOp(ast.Not(), whole))
+                return _joined(ast.Or(), [(tree_of(left), tree_of(v)) for v in right], wanted)
         elif not any(isinstance(v, (Unknown, Open, External)) for v in right):
             return any(left == v for v in right) == wanted
-    unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
-    return unknown or Unknown(f"`{ast.unparse(node)}`")
+    return _unknown_of(node, left, right)
 
 
 def key_of(value: object, sizes: Mapping[str, Number]) -> Any:
@@ -199,10 +170,10 @@ def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
     if isinstance(value, (tuple, list, range, set, dict, str)):
         return list(value) if len(value) <= MOST_ITEMS else None
     if isinstance(value, Tensor) and value.shape:
-        rows = value_at(value.shape[0], sizes)
         numbers = elements_of(value)
         if numbers is not None and len(value.shape) == 1:
             return list(numbers)
+        rows = value_at(value.shape[0], sizes)
         if isinstance(rows, int) and rows <= 256:
             return [Tensor("", value.shape[1:], value.dtype, value.values)] * rows
     return None
@@ -217,8 +188,7 @@ def unpacked(value: object, targets: list[ast.expr]) -> list[object]:
         if star is None and len(value) == len(targets):
             return list(value)
         if star is not None and len(value) >= len(targets) - 1:
-            behind = len(targets) - star - 1
-            end = len(value) - behind
+            end = len(value) - (len(targets) - star - 1)
             return [*value[:star], tuple(value[star:end]), *value[end:]]
     if isinstance(value, (External, Open)):
         return [Open(t.id) if isinstance(t, ast.Name) else Unknown("ctx") for t in targets]

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernel_lineage.workloads.triton.host import launched_in
-from kernel_lineage.workloads.triton.host_modules import HostModule, names_in
+from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, names_in
 from kernel_lineage.workloads.triton.modules import Modules
 
 

@@ -11,149 +11,141 @@ from dataclasses import replace
 
 from kernel_lineage.workloads.triton.elements import with_element
 from kernel_lineage.workloads.triton.guards import keep, raises
-from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import (
     Class,
+    Frame,
     Function,
     Instance,
     LeftLoop,
     Names,
     Reached,
-    Reads,
     Returned,
     Stopped,
 )
-from kernel_lineage.workloads.triton.operations import arithmetic, items_of, key_of, unpacked
+from kernel_lineage.workloads.triton.operations import arithmetic, key_of, unpacked
 from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, value_at
 
 _MOST_ROUNDS = 24
 """Rounds of a loop that are read."""
 
 
-def read_statement(reader: Reads, statement: ast.stmt, module: HostModule, names: Names) -> None:
+def read_statement(frame: Frame, statement: ast.stmt) -> None:
     """One statement. Raises `Returned`, `LeftLoop`, `Stopped` and `Reached`."""
+    reader, names = frame.reader, frame.names
     match statement:
         case ast.Assign(targets=targets, value=value):
-            found = reader.evaluate(value, module, names)
+            found = frame.evaluate(value)
             for target in targets:
-                assign(reader, target, found, names, module)
+                assign(frame, target, found)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
-            assign(reader, target, reader.evaluate(value, module, names), names, module)
+            assign(frame, target, frame.evaluate(value))
         case ast.AugAssign(target=target, op=op, value=value):
-            _augmented(reader, target, op, value, module, names)
+            _augmented(frame, target, op, value)
         case ast.Expr(value=ast.Yield(value=ast.expr() as value)):
-            raise Returned(reader.evaluate(value, module, names))
+            raise Returned(frame.evaluate(value))
         case ast.Expr(value=value):
-            reader.evaluate(value, module, names)
+            frame.evaluate(value)
         case ast.Assert(test=test):
-            keep(reader, test, True, module, names)
-            reader.evaluate(test, module, names)
+            keep(frame, test, True)
+            frame.evaluate(test)
         case ast.Return(value=value):
-            raise Returned(reader.evaluate(value, module, names) if value is not None else None)
+            raise Returned(frame.evaluate(value) if value is not None else None)
         case ast.Raise():
             raise Stopped("raises")
         case ast.If():
-            _if(reader, statement, module, names)
+            _if(frame, statement)
         case ast.For():
-            _for(reader, statement, module, names)
-        case ast.While(test=test, body=body):
-            _while(reader, test, body, module, names)
+            _for(frame, statement)
+        case ast.While():
+            _while(frame, statement)
         case ast.Break() | ast.Continue():
             raise LeftLoop(isinstance(statement, ast.Continue))
         case ast.With(items=items, body=body):
             for item in items:
-                given = reader.evaluate(item.context_expr, module, names)
+                given = frame.evaluate(item.context_expr)
                 if item.optional_vars is not None:
-                    assign(reader, item.optional_vars, given, names, module)
-            reader.block(body, module, names)
+                    assign(frame, item.optional_vars, given)
+            reader.block(frame, body)
         case ast.Try():
-            _try(reader, statement, module, names)
+            _try(frame, statement)
         case ast.FunctionDef(name=name):
-            names[name] = Function(statement, module, names)
+            names[name] = Function(statement, frame.module, names)
         case ast.ClassDef(name=name):
-            names[name] = Class(statement, module)
+            names[name] = Class(statement, frame.module)
         case ast.Import() | ast.ImportFrom():
             for alias in statement.names:
                 names.pop(alias.asname or alias.name.split(".")[0], None)
         case ast.Delete(targets=targets):
             for target in targets:
-                if isinstance(target, ast.Name):
-                    names.pop(target.id, None)
+                names.pop(getattr(target, "id", ""), None)
 
 
-def _augmented(
-    reader: Reads, target: ast.expr, op: ast.operator, value: ast.expr, module: HostModule, names: Names
-) -> None:
-    before = reader.evaluate(target, module, names)
-    more = reader.evaluate(value, module, names)
+def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
+    before, more = frame.evaluate(target), frame.evaluate(value)
     if isinstance(before, list) and isinstance(more, (list, tuple)) and isinstance(op, ast.Add):
         before.extend(more)
         return
-    whole = ast.BinOp(target, op, value)
-    found = arithmetic(whole, op, reader.opened(before, "shape"), reader.opened(more, "shape"))
+    opened = (frame.reader.opened(v, "shape") for v in (before, more))
+    found = arithmetic(ast.BinOp(target, op, value), op, *opened)
     if isinstance(before, Tensor) and isinstance(found, Tensor):
         found = replace(before, values=found.values)
-    assign(reader, target, found, names, module)
+    assign(frame, target, found)
 
 
-def _try(reader: Reads, statement: ast.Try, module: HostModule, names: Names) -> None:
-    handlers = [h for h in statement.handlers if not reader.launches(h)] or statement.handlers
+def _try(frame: Frame, statement: ast.Try) -> None:
+    handlers = [h for h in statement.handlers if not frame.reader.launches(h)] or statement.handlers
     try:
-        reader.block([*statement.body, *statement.orelse], module, names)
+        frame.reader.block(frame, [*statement.body, *statement.orelse])
     except Stopped:
         if not handlers:
             raise
-        reader.block(handlers[0].body, module, names)
+        frame.reader.block(frame, handlers[0].body)
     except Returned as returned:
         found = returned.value
-        number = _number_of(reader, handlers, module, names) if isinstance(found, Unknown) else None
+        number = _number_of(frame, handlers) if isinstance(found, Unknown) else None
         if number is None or not isinstance(found, Unknown):
             raise
-        reader.said.append(f"{number} is taken, which stands where {found.why} cannot be told")
+        frame.reader.say(f"{number} is taken, which stands where {found.why} cannot be told")
         raise Returned(number) from None
     finally:
-        reader.block(statement.finalbody, module, names)
+        frame.reader.block(frame, statement.finalbody)
 
 
-def _number_of(
-    reader: Reads, handlers: list[ast.ExceptHandler], module: HostModule, names: Names
-) -> object | None:
+def _number_of(frame: Frame, handlers: list[ast.ExceptHandler]) -> object | None:
     """The number that a handler gives in the place of what was tried."""
     for handler in handlers:
         match handler.body:
             case [ast.Return(value=ast.expr() as value)]:
-                found = reader.evaluate(value, module, names)
+                found = frame.evaluate(value)
                 if is_number(found) and not isinstance(found, bool):
                     return found
     return None
 
 
-def _for(reader: Reads, statement: ast.For, module: HostModule, names: Names) -> None:
-    through = reader.evaluate(statement.iter, module, names)
-    over = through if isinstance(through, range) else items_of(through, reader.sizes)
+def _for(frame: Frame, statement: ast.For) -> None:
+    through = frame.evaluate(statement.iter)
+    over = through if isinstance(through, range) else frame.reader.items_of(through)
     rounds: list[object] = [Unknown(f"`{ast.unparse(statement.iter)}`")]
     if over is not None:
-        rounds = list(over[:_MOST_ROUNDS])
         # A sum over all rounds would be wrong when only some are read.
-        if len(over) > _MOST_ROUNDS:
-            rounds = rounds[:1]
+        rounds = list(over[:_MOST_ROUNDS] if len(over) <= _MOST_ROUNDS else over[:1])
     for item in rounds:
-        assign(reader, statement.target, item, names, module)
+        assign(frame, statement.target, item)
         try:
-            reader.block(statement.body, module, names)
+            frame.reader.block(frame, statement.body)
         except LeftLoop as left:
             if not left.goes_on:
                 return
-    reader.block(statement.orelse, module, names)
+    frame.reader.block(frame, statement.orelse)
 
 
-def _while(reader: Reads, test: ast.expr, body: list[ast.stmt], module: HostModule, names: Names) -> None:
+def _while(frame: Frame, statement: ast.While) -> None:
     for _ in range(_MOST_ROUNDS):
-        holds = reader.truth(reader.evaluate(test, module, names))
+        holds = frame.reader.truth(frame.evaluate(statement.test))
         if holds is False:
             return
         try:
-            reader.block(body, module, names)
+            frame.reader.block(frame, statement.body)
         except LeftLoop as left:
             if not left.goes_on:
                 return
@@ -161,24 +153,25 @@ def _while(reader: Reads, test: ast.expr, body: list[ast.stmt], module: HostModu
             return
 
 
-def _if(reader: Reads, statement: ast.If, module: HostModule, names: Names) -> None:
+def _if(frame: Frame, statement: ast.If) -> None:
+    reader = frame.reader
     if raises(statement.body):
-        keep(reader, statement.test, False, module, names)
-    holds = reader.truth(reader.evaluate(statement.test, module, names))
+        keep(frame, statement.test, False)
+    holds = reader.truth(frame.evaluate(statement.test))
     branches = (statement.body, statement.orelse)
     at_launch = [any(reader.launches(s) for s in b) for b in branches]
     if any(at_launch) and (holds is None or (reader.forced and not at_launch[0 if holds else 1])):
         reader.decided.append(f"launched where `{ast.unparse(statement.test)}` is {at_launch[0]}")
         holds = at_launch[0]
     if holds is not None:
-        reader.block(branches[0] if holds else branches[1], module, names)
+        reader.block(frame, branches[0] if holds else branches[1])
         return
     ends: list[Names] = []
     left: LeftLoop | None = None
     for branch, taken in zip(branches, (True, False), strict=True):
-        inner = dict(names)
+        inner = dict(frame.names)
         try:
-            reader.block(branch, module, inner)
+            reader.block(replace(frame, names=inner), branch)
             ends.append(inner)
         except Stopped:
             continue
@@ -190,15 +183,13 @@ def _if(reader: Reads, statement: ast.If, module: HostModule, names: Names) -> N
             reader.decided.append(f"launched where `{ast.unparse(statement.test)}` is {taken}")
             raise
     if not ends:
-        if left is not None:
-            raise left
-        raise Stopped("every branch ends")
+        raise left or Stopped("every branch ends")
     why = Unknown(f"`{ast.unparse(statement.test)}`")
     merged = ends[0]
     for other in ends[1:]:
         for name in {*merged, *other}:
             merged[name] = agreed(merged.get(name, why), other.get(name, why), why)
-    names.update(merged)
+    frame.names.update(merged)
 
 
 def agreed(left: object, right: object, why: Unknown) -> object:
@@ -206,15 +197,15 @@ def agreed(left: object, right: object, why: Unknown) -> object:
     if left is right or left == right:
         return left
     if isinstance(left, Tensor) and isinstance(right, Tensor) and left.shape == right.shape:
-        same = left.dtype == right.dtype
-        return replace(left, dtype=left.dtype if same else None)
+        return replace(left, dtype=left.dtype if left.dtype == right.dtype else None)
     if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
         return tuple(agreed(a, b, why) for a, b in zip(left, right, strict=True))
     return why
 
 
-def assign(reader: Reads, target: ast.expr, value: object, names: Names, module: HostModule) -> None:
+def assign(frame: Frame, target: ast.expr, value: object) -> None:
     """Give a name, an attribute or an item its value."""
+    reader, names = frame.reader, frame.names
     match target:
         case ast.Name(id=name):
             if type(value) is int and name in reader.shaping:
@@ -224,23 +215,20 @@ def assign(reader: Reads, target: ast.expr, value: object, names: Names, module:
                 reader.called_as.setdefault(value.text, name)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             for part, found in zip(parts, unpacked(value, parts), strict=True):
-                inner = part.value if isinstance(part, ast.Starred) else part
-                assign(reader, inner, found, names, module)
+                assign(frame, part.value if isinstance(part, ast.Starred) else part, found)
         case ast.Attribute(value=of, attr=attr):
-            held = reader.evaluate(of, module, names)
+            held = frame.evaluate(of)
             if isinstance(held, Instance):
                 held.attributes[attr] = named(value, attr)
         case ast.Subscript(value=of, slice=key):
-            held = reader.evaluate(of, module, names)
-            if isinstance(held, (dict, list)) and not isinstance(key, ast.Slice):
-                at = reader.evaluate(key, module, names)
-                if isinstance(held, dict) and (found := key_of(at, reader.sizes)) is not None:
-                    held[found] = value
-                elif isinstance(held, list) and isinstance(at, int) and -len(held) <= at < len(held):
-                    held[at] = value
+            held = frame.evaluate(of)
+            at = None if isinstance(key, ast.Slice) else frame.evaluate(key)
+            if isinstance(held, dict) and (found := key_of(at, reader.sizes)) is not None:
+                held[found] = value
+            elif isinstance(held, list) and isinstance(at, int) and -len(held) <= at < len(held):
+                held[at] = value
             elif isinstance(held, Tensor) and isinstance(of, ast.Name):
                 count = value_at(held.shape[0], reader.sizes) if held.shape else None
-                at = None if isinstance(key, ast.Slice) else reader.evaluate(key, module, names)
                 names[of.id] = with_element(held, count if isinstance(count, int) else None, at, value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.workloads.triton.dtypes import ALIASES
@@ -15,20 +16,19 @@ from kernel_lineage.workloads.triton.tensor_shapes import (
     with_axis,
     without,
 )
+from kernel_lineage.workloads.triton.torch_made import made
 from kernel_lineage.workloads.triton.values import (
     Dtype,
     External,
     Size,
     Tensor,
     Unknown,
-    added,
+    argument,
     packed,
     product,
     reshaped,
-    size_of,
     stride_of,
     strides_of,
-    tree_of,
 )
 
 _ITSELF = frozenset(
@@ -39,7 +39,7 @@ _DRAWN = {"fill_": "", "normal_": "", "zero_": "", "uniform_": "uniform(0, 1)"}
 _PACKED = frozenset({"clone", "contiguous"})
 _VIEWS = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "expand",
                     "expand_as", "view_as", "reshape_as", "select", "narrow", "chunk", "split", "unbind", "movedim",
-                    "swapaxes", "repeat", "repeat_interleave", "unflatten"})  # fmt: skip
+                    "swapaxes", "repeat", "repeat_interleave", "unflatten", "ravel", "reinterpret"})  # fmt: skip
 
 
 def attribute(tensor: Tensor, name: str) -> object:
@@ -72,15 +72,12 @@ def attribute(tensor: Tensor, name: str) -> object:
 
 
 def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
-    """What a method gives; `Unknown` for those that are not known, or that depend on elements."""
+    """What a method gives; `Unknown` where it depends on elements, `MISSING` for those that are not known here."""
+    floats = "float" in (tensor.dtype or "float")
     if name in _ITSELF:
         return tensor
     if name in _DRAWN:
-        return (
-            replace(tensor, values=_DRAWN[name])
-            if tensor.dtype is None or "float" in tensor.dtype
-            else tensor
-        )
+        return replace(tensor, values=_DRAWN[name]) if floats else tensor
     if name in _PACKED:
         return packed(tensor)
     if name in ("to", "type", "type_as"):
@@ -90,27 +87,29 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
     if name == "stride" and len(given) == 1 and isinstance(given[0], int):
         return stride_of(tensor, given[0])
     if name == "is_contiguous":
-        return True if tensor.strides is None else tensor.strides == strides_of(packed(tensor))
+        return tensor.strides is None or tensor.strides == strides_of(packed(tensor))
     if name in ("is_floating_point", "is_complex"):
-        return name == "is_floating_point" and "float" in (tensor.dtype or "float")
+        return name == "is_floating_point" and floats
     if name == "element_size" and tensor.dtype:
         return dtype_bytes(tensor.dtype)
     if name in ("get_device", "storage_offset"):
         return 0
-    shape = tensor.shape
     listed = given[0] if given and isinstance(given[0], (tuple, list)) else given
-    if shape is None and name in ("view", "reshape") and -1 not in listed:
-        shape = ()
-        tensor = replace(tensor, shape=shape)
+    if tensor.shape is None and name in ("view", "reshape") and -1 not in listed:
+        tensor = replace(tensor, shape=())
+    shape = tensor.shape
     if shape is None:
         return Unknown(f"the shape of {tensor.name}")
     match name:
-        case "size" if not given and not named:
-            return shape
         case "size":
-            axis = given[0] if given else named.get("dim")
-            known = isinstance(axis, int) and -len(shape) <= axis < len(shape)
-            return shape[axis] if known and isinstance(axis, int) else Unknown("an axis")
+            axis = argument(given, named, 0, "dim")
+            if axis is None:
+                return shape
+            return (
+                shape[axis]
+                if isinstance(axis, int) and -len(shape) <= axis < len(shape)
+                else Unknown("an axis")
+            )
         case "numel" | "nelement":
             return product(shape)
         case "dim" | "ndimension":
@@ -118,7 +117,9 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
         case "stride" if not given:
             return strides_of(tensor)
         case "new_empty" | "new_zeros" | "new_ones" | "new_full":
-            return _new(tensor, name, given, named)
+            found = made(name.removeprefix("new_"), given, named)
+            is_own = isinstance(found, Tensor) and "dtype" not in named
+            return replace(found, dtype=tensor.dtype) if is_own else found  # type: ignore[type-var]
         case "item":
             one = element_of(tensor)
             return one if one is not None else Unknown("an element")
@@ -127,16 +128,11 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
             return held if held is not None and len(shape) == 1 else Unknown("the elements")
         case "backward":
             return None
-    return _view(tensor, name, given, listed, named) if name in _VIEWS else _MISSING
+    return _view(tensor, name, given, listed, named) if name in _VIEWS else MISSING
 
 
-_MISSING = Unknown("a method")
+MISSING = Unknown("a method")
 """For a method that is looked up among torch's functions next."""
-
-
-def is_missing(found: object) -> bool:
-    """Whether a method is none of those here."""
-    return found is _MISSING
 
 
 def _converted(tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> Tensor:
@@ -151,15 +147,6 @@ def _as_dtype(tensor: Tensor, dtype: str | None) -> Tensor:
     return replace(packed(tensor) if tensor.memory is not None else tensor, dtype=dtype)
 
 
-def _new(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
-    from kernel_lineage.workloads.triton.torch_made import made
-
-    found = made(name.removeprefix("new_"), given, named)
-    if isinstance(found, Tensor) and "dtype" not in named:
-        return replace(found, dtype=tensor.dtype)
-    return found
-
-
 def _axis(value: object, rank: int) -> int | None:
     return value % rank if type(value) is int and rank and -rank <= value < rank else None
 
@@ -168,37 +155,33 @@ def _view(
     tensor: Tensor, name: str, given: Sequence[object], listed: Sequence[object], named: Mapping[str, object]
 ) -> object:
     shape = tensor.shape or ()
-    first = given[0] if given else named.get("dim", named.get("dim0"))
-    second = given[1] if len(given) > 1 else named.get("dim1", named.get("index"))
+    first = argument(given, named, 0, "dim", "dim0")
+    second = argument(given, named, 1, "dim1", "index")
     axis = _axis(first, len(shape))
+
+    def shaped(*extents: int | Size) -> Tensor:
+        return replace(packed(tensor), shape=extents)
+
     match name:
-        case "view" if isinstance(first, Dtype):
+        case "view" | "reinterpret" if isinstance(first, Dtype):
             return replace(tensor, dtype=first.name)
         case "view" | "reshape":
             found = reshaped(shape, listed)
-            if isinstance(found, Unknown):
-                return found
-            return tensor if found == shape else replace(packed(tensor), shape=found)
+            return found if isinstance(found, Unknown) else tensor if found == shape else shaped(*found)
         case "view_as" | "expand_as" | "reshape_as" if isinstance(first, Tensor):
             return replace(packed(tensor), shape=first.shape)
-        case "flatten":
-            ends = [a for a in (first, second) if type(a) is int]
-            start = ends[0] % len(shape) if ends and shape else 0
-            stop = ends[1] % len(shape) if len(ends) > 1 else len(shape) - 1
-            return replace(
-                packed(tensor), shape=(*shape[:start], product(shape[start : stop + 1]), *shape[stop + 1 :])
-            )
-        case "unflatten" if axis is not None and isinstance(second or named.get("sizes"), (tuple, list)):
-            inner = reshaped([shape[axis]], second if isinstance(second, (tuple, list)) else ())
-            return (
-                inner
-                if isinstance(inner, Unknown)
-                else replace(packed(tensor), shape=(*shape[:axis], *inner, *shape[axis + 1 :]))
-            )
+        case "flatten" | "ravel":
+            ends = [a % len(shape) for a in (first, second) if type(a) is int and shape]
+            start, stop = (*ends, *(0, len(shape) - 1)[len(ends) :])
+            return shaped(*shape[:start], product(shape[start : stop + 1]), *shape[stop + 1 :])
+        case "unflatten" if axis is not None:
+            sizes = argument(given, named, 1, "sizes")
+            inner = reshaped([shape[axis]], sizes if isinstance(sizes, (tuple, list)) else ())
+            return inner if isinstance(inner, Unknown) else shaped(*shape[:axis], *inner, *shape[axis + 1 :])
         case "squeeze" if axis is not None:
             return without(tensor, axis) if shape[axis] == 1 else tensor
         case "squeeze" if first is None:
-            return replace(packed(tensor), shape=tuple(e for e in shape if e != 1))
+            return shaped(*(e for e in shape if e != 1))
         case "unsqueeze" if type(first) is int:
             return with_axis(tensor, first)
         case "transpose" | "swapaxes" | "movedim" if axis is not None:
@@ -224,22 +207,16 @@ def _view(
         ):
             return narrowed(tensor, axis, given[1], given[2])  # type: ignore[arg-type]
         case "chunk" | "split":
-            return _parts(tensor, name, first, second, named)
+            return _parts(tensor, name, first, argument(given, named, 1, "dim", default=0))
         case "unbind":
-            at = axis or 0
-            rows = shape[at] if shape else 0
-            return (
-                tuple(without(tensor, at) for _ in range(rows))
-                if isinstance(rows, int)
-                else Unknown("unbind")
-            )
+            rows = shape[axis or 0] if shape else 0
+            return (without(tensor, axis or 0),) * rows if isinstance(rows, int) else Unknown("unbind")
         case "repeat":
             return _repeated(tensor, listed)
         case "repeat_interleave":
-            along = _axis(second if second is not None else named.get("dim"), len(shape))
+            along = _axis(argument(given, named, 1, "dim"), len(shape))
             if along is not None and isinstance(first, (int, Size)):
-                wide = product([shape[along], first])
-                return replace(packed(tensor), shape=(*shape[:along], wide, *shape[along + 1 :]))
+                return shaped(*shape[:along], shape[along] * first, *shape[along + 1 :])
     return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
 
 
@@ -249,36 +226,23 @@ def _repeated(tensor: Tensor, listed: Sequence[object]) -> object:
     if len(times) != len(listed) or len(times) < len(shape):
         return Unknown("how often it is repeated")
     own = (1,) * (len(times) - len(shape)) + shape
-    return replace(packed(tensor), shape=tuple(product([a, b]) for a, b in zip(own, times, strict=True)))
+    return replace(packed(tensor), shape=tuple(a * b for a, b in zip(own, times, strict=True)))
 
 
-def _parts(tensor: Tensor, name: str, first: object, second: object, named: Mapping[str, object]) -> object:
+def _parts(tensor: Tensor, name: str, first: object, dim: object) -> object:
     """`chunk` gives a number of parts, `split` parts of a size or of several sizes."""
     shape = tensor.shape or ()
-    given = named.get("dim", second if second is not None else 0)
-    axis = _axis(given, len(shape))
+    axis = _axis(dim, len(shape))
     if axis is None:
         return Unknown("the axis of a split")
     extent = shape[axis]
     if name == "split" and isinstance(first, (tuple, list)):
         sizes = [s for s in first if isinstance(s, (int, Size))]
     elif name == "chunk" and isinstance(first, int):
-        each = extent // first if isinstance(extent, int) else _divided(extent, first)
-        sizes = [each] * first
+        sizes = [extent // first] * first
     elif isinstance(first, int) and isinstance(extent, int):
         sizes = [first] * (extent // first)
     else:
         return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
-    start: int | Size = 0
-    parts: list[Tensor] = []
-    for size in sizes:
-        parts.append(narrowed(tensor, axis, start, size))
-        start = added(start, size) if start != 0 else size
-    return tuple(parts)
-
-
-def _divided(extent: int | Size, by: int | Size) -> int | Size:
-    import ast
-
-    found = size_of(ast.BinOp(tree_of(extent), ast.FloorDiv(), tree_of(by)))
-    return int(found) if isinstance(found, float) else found
+    starts: list[int | Size] = list(accumulate(sizes, initial=0))
+    return tuple(narrowed(tensor, axis, start, size) for start, size in zip(starts, sizes, strict=False))

@@ -11,9 +11,9 @@ from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
     Unknown,
-    added,
     product,
     strides_of,
+    text_of,
 )
 
 Shape = tuple[int | Size, ...]
@@ -87,6 +87,16 @@ def permuted(tensor: Tensor, order: Sequence[object]) -> Tensor | Unknown:
     return moved if axes != sorted(axes) else tensor
 
 
+def strided(tensor: object, steps: object) -> object:
+    """A tensor whose neighbours along each axis are so many elements apart; another value as it is."""
+    told = tuple(s for s in steps if isinstance(s, (int, Size))) if isinstance(steps, (tuple, list)) else ()
+    if not isinstance(tensor, Tensor) or len(told) != len(tensor.shape or ()):
+        return tensor
+    if [*map(text_of, told)] == [*map(text_of, strides_of(tensor))]:
+        return tensor
+    return replace(tensor, strides=told, memory=_memory(tensor))
+
+
 def expanded(tensor: Tensor, extents: Sequence[object]) -> Tensor | Unknown:
     """The same memory seen several times; -1 keeps an extent."""
     shape, strides = tensor.shape or (), strides_of(tensor)
@@ -115,9 +125,7 @@ def narrowed(tensor: Tensor, axis: int, start: int | Size, extent: int | Size) -
     tensor = sliced_elements(tensor, start, extent)
     if axis == 0 and tensor.strides is None:
         return replace(tensor, shape=inner)
-    memory = _memory(tensor)
-    if start != 0:
-        memory = added(memory, product([start, strides[axis]]), -1)
+    memory = _memory(tensor) - start * strides[axis] if start != 0 else _memory(tensor)
     return replace(tensor, shape=inner, strides=strides, memory=memory)
 
 
@@ -175,7 +183,7 @@ def indexed(tensor: Tensor, parts: Sequence[object]) -> Tensor | Unknown:
                 True,
             )
         elif isinstance(part, (int, Size)):
-            at = added(own[axis], part) if isinstance(part, int) and part < 0 else part
+            at = own[axis] + part if isinstance(part, int) and part < 0 else part
             result = without(narrowed(result, axis, at, 1), axis)
         else:
             return part if isinstance(part, Unknown) else Unknown("an index")
@@ -189,10 +197,10 @@ def _sliced(tensor: Tensor, axis: int, part: slice) -> Tensor | Unknown:
         if given is None:
             ends.append(default)
         elif isinstance(given, (int, Size)):
-            ends.append(added(extent, given) if isinstance(given, int) and given < 0 else given)
+            ends.append(extent + given if isinstance(given, int) and given < 0 else given)
         else:
             return given if isinstance(given, Unknown) else Unknown("the end of a slice")
     if part.step not in (None, 1):
         return Unknown("a slice with a step")
     start, stop = ends
-    return narrowed(tensor, axis, start, stop if start == 0 else added(stop, start, -1))
+    return narrowed(tensor, axis, start, stop - start)

@@ -15,14 +15,22 @@ from kernel_lineage.workloads.triton.elements import (
     running_sums,
 )
 from kernel_lineage.workloads.triton.objects import Instance
-from kernel_lineage.workloads.triton.tensor_methods import is_missing, method
-from kernel_lineage.workloads.triton.tensor_shapes import broadcast, expanded, matrix_product, reduced, wider
+from kernel_lineage.workloads.triton.tensor_methods import MISSING, method
+from kernel_lineage.workloads.triton.tensor_shapes import (
+    broadcast,
+    expanded,
+    matrix_product,
+    reduced,
+    strided,
+    wider,
+)
 from kernel_lineage.workloads.triton.torch_made import LIKE, MADE, made, made_like
 from kernel_lineage.workloads.triton.values import (
+    Dtype,
     Size,
     Tensor,
     Unknown,
-    added,
+    argument,
     called,
     is_number,
     packed,
@@ -115,6 +123,11 @@ def torch_function(name: str, given: Sequence[object], named: Mapping[str, objec
     if not name.startswith(_PACKAGES):
         return Unknown(f"{name}(…)")
     last = name.rpartition(".")[2]
+    if last.strip("_").startswith("empty_strided") and len(given) > 1:
+        dtype = next((g for g in given if isinstance(g, Dtype)), named.get("dtype"))
+        return strided(made("empty", given[:1], {**named, "dtype": dtype} if dtype else named), given[1])
+    if last.endswith("reinterpret_tensor") and len(given) > 2 and isinstance(given[0], Tensor):
+        return tensor_function("as_strided", given[0], given[1:], named)
     if name.startswith("torch.") and last in MADE and name.count(".") == 1:
         return made(last, given, named)
     if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter") and given:
@@ -143,7 +156,7 @@ def tensor_function(
 ) -> object:
     """`torch.NAME(x, …)` and `x.NAME(…)`."""
     found = method(tensor, name, given, named)
-    if not is_missing(found):
+    if found is not MISSING:
         return found
     name = name.removesuffix("_") if not name.endswith("__") else name
     shape = tensor.shape
@@ -160,20 +173,21 @@ def tensor_function(
         case "embedding" if others and others[0].shape:
             return Tensor("", (*shape, others[0].shape[-1]), others[0].dtype)
         case "bincount":
-            wide = named.get("minlength", given[0] if given else None)
-            known = isinstance(wide, (int, Size)) and wide != 0
+            wide = argument(given, named, 0, "minlength", default=0)
             return (
-                Tensor("", (wide,), "int64")
-                if known and isinstance(wide, (int, Size))
-                else Unknown("bincount")
+                Tensor("", (wide,), "int64") if isinstance(wide, (int, Size)) and wide != 0 else Unknown(name)
+            )
+        case "as_strided" if len(given) > 1:
+            seen = tensor_function("view", packed(tensor), given[:1], {})
+            return (
+                strided(replace(seen, memory=product(shape)), given[1]) if isinstance(seen, Tensor) else seen
             )
         case "sort" | "topk" | "kthvalue":
             return _sorted(name, tensor, given, named)
         case "index_select" if others and others[0].shape and given and type(given[0]) is int:
             at = given[0] % len(shape)
-            return Tensor(
-                "", (*shape[:at], others[0].shape[0], *shape[at + 1 :]), tensor.dtype, tensor.values
-            )
+            picked = (*shape[:at], others[0].shape[0], *shape[at + 1 :])
+            return Tensor("", picked, tensor.dtype, tensor.values)
         case "gather" | "take_along_dim" if others:
             return Tensor("", others[-1].shape, tensor.dtype, tensor.values)
         case "argsort":
@@ -194,29 +208,20 @@ def tensor_function(
         combined = broadcast([packed(tensor), *others])
         if isinstance(combined, Unknown):
             return combined
-        kept = (
-            tensor.values
-            if _ELEMENTWISE[name] == "" and len(others) == 0 and "int" in (tensor.dtype or "")
-            else ""
-        )
+        keeps = _ELEMENTWISE[name] == "" and not others and "int" in (tensor.dtype or "")
         dtype = "bool" if name in _TO_BOOL else dtype_given(named) or combined.dtype
-        values = _ELEMENTWISE[name] if "float" in (dtype or "float") else kept
+        values = _ELEMENTWISE[name] if "float" in (dtype or "float") else tensor.values if keeps else ""
         return replace(combined, dtype=dtype, values="integers(0, 2)" if dtype == "bool" else values)
     return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
 
 
 def _reduced(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> object:
-    axes = named.get(
-        "dim", named.get("axis", next((g for g in given if isinstance(g, (int, tuple, list))), None))
-    )
-    if name == "norm":
-        axes = named.get("dim", given[1] if len(given) > 1 else None)
+    axes: object = next((g for g in given if isinstance(g, (int, tuple, list))), None)
+    axes = argument(given, named, 1) if name == "norm" else axes
+    axes = named.get("dim", named.get("axis", axes))
     keep = named.get("keepdim") is True or (len(given) > 1 and given[-1] is True)
-    dtype = dtype_given(named) or tensor.dtype
-    if name in _OF_INDICES:
-        dtype = "int64"
-    if name in ("any", "all"):
-        dtype = "bool"
+    dtype = "int64" if name in _OF_INDICES else dtype_given(named) or tensor.dtype
+    dtype = "bool" if name in ("any", "all") else dtype
     others = [g for g in given if isinstance(g, Tensor)]
     if name in ("max", "min") and others:
         return broadcast([tensor, *others])
@@ -224,23 +229,23 @@ def _reduced(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[
     if axes is None and not others and isinstance(found, Tensor):
         found = replace(found, values=reduced_elements(name, tensor))
     if name in ("max", "min", "median") and axes is not None and isinstance(found, Tensor):
-        return Instance("values and indices", {"values": found, "indices": replace(found, dtype="int64")})
+        return _ranked(found)
     return found
+
+
+def _ranked(values: Tensor, indices: str = "") -> Instance:
+    """The values that are picked along an axis, and where they are."""
+    places = replace(values, dtype="int64", values=indices or values.values)
+    return Instance("values and indices", {"values": values, "indices": places})
 
 
 def _sorted(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> object:
     shape = tensor.shape or ()
-    if name == "sort":
-        values = replace(packed(tensor), name="")
-    else:
-        wide = named.get("k", given[0] if given else None)
-        if not isinstance(wide, (int, Size)) or not shape:
-            return Unknown(f"{name}(…)")
-        values = Tensor("", (*shape[:-1], wide), tensor.dtype, tensor.values)
-    below = f"integers(0, {text_of(shape[-1])})" if shape else ""
-    return Instance(
-        "values and indices", {"values": values, "indices": replace(values, dtype="int64", values=below)}
-    )
+    wide = shape[-1] if name == "sort" and shape else argument(given, named, 0, "k")
+    if not isinstance(wide, (int, Size)) or not shape:
+        return Unknown(f"{name}(…)")
+    values = Tensor("", (*shape[:-1], wide), tensor.dtype, tensor.values)
+    return _ranked(values, f"integers(0, {text_of(shape[-1])})")
 
 
 def _padded(tensor: Tensor, pads: Sequence[object], value: object) -> object:
@@ -250,7 +255,7 @@ def _padded(tensor: Tensor, pads: Sequence[object], value: object) -> object:
         return Unknown("what is padded")
     for back in range(len(told) // 2):
         at = len(shape) - 1 - back
-        shape[at] = added(added(shape[at], told[2 * back]), told[2 * back + 1])
+        shape[at] = shape[at] + told[2 * back] + told[2 * back + 1]
     values = padded_elements(tensor, told[0], told[1], value) if told else tensor.values
     return Tensor("", tuple(shape), tensor.dtype, values)
 
@@ -262,29 +267,19 @@ def _of_several(
     if not tensors:
         return Unknown(f"torch.{name}(…)")
     shape = tensors[0].shape or ()
-    axis = named.get("dim", given[0] if given else 0)
+    axis = argument(given, named, 0, "dim", default=0)
     if name == "broadcast_tensors":
         whole = broadcast(tensors)
-        if isinstance(whole, Unknown):
-            return whole
-        return tuple(expanded(t, whole.shape or ()) for t in tensors)
+        return whole if isinstance(whole, Unknown) else tuple(expanded(t, whole.shape or ()) for t in tensors)
     dtype, values = wider([t.dtype for t in tensors]), joined_elements(tensors)
-    if type(axis) is not int:
-        return Unknown(f"torch.{name}(…)")
-    if name == "stack":
+    if type(axis) is int and name == "stack":
         at = axis % (len(shape) + 1)
         return Tensor("", (*shape[:at], len(tensors), *shape[at:]), dtype, values)
-    if name in ("cat", "concat", "concatenate") and shape:
+    if type(axis) is int and name in ("cat", "concat", "concatenate") and shape:
         at = axis % len(shape)
         extents = [(t.shape or ())[at] for t in tensors]
-        wide = extents[0]
-        for extent in extents[1:]:
-            wide = added(wide, extent)
-        if len({text_of(e) for e in extents}) == 1 and len(extents) > 1:
-            wide = product([extents[0], len(extents)])
+        wide = extents[0] * len(extents) if len(set(extents)) == 1 else sum(extents)
         return Tensor("", (*shape[:at], wide, *shape[at + 1 :]), dtype, values)
-    if name == "einsum":
-        return Unknown("einsum")
     return Unknown(f"torch.{name}(…)")
 
 

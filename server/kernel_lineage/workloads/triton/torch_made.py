@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kernel_gate.value_kinds import MOST_LISTED
 from kernel_lineage.workloads.triton.dtypes import dtype_given
@@ -13,7 +14,7 @@ from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
     Unknown,
-    added,
+    argument,
     called,
     is_number,
     packed,
@@ -41,24 +42,23 @@ def made(name: str, given: Sequence[object], named: Mapping[str, object]) -> obj
         case "randperm" if rest and isinstance(rest[0], (int, Size)):
             return Tensor("", (rest[0],), whole, f"permutation({text_of(rest[0])})")
         case "linspace":
-            steps = rest[2] if len(rest) > 2 else named.get("steps")
+            steps = argument(rest, named, 2, "steps")
             return Tensor("", (steps,), dtype) if isinstance(steps, (int, Size)) else Unknown("linspace")
         case "eye" if rest and isinstance(rest[0], (int, Size)):
-            columns = rest[1] if len(rest) > 1 else rest[0]
+            columns = argument(rest, named, 1, "m", default=rest[0])
             return (
-                Tensor("", (rest[0], columns), dtype) if isinstance(columns, (int, Size)) else Unknown("eye")
+                Tensor("", (rest[0], columns), dtype) if isinstance(columns, (int, Size)) else Unknown(name)
             )
         case "randint":
-            low = (
-                rest.pop(0) if len(rest) >= 3 or ("size" in named and len(rest) == 2) else named.get("low", 0)
-            )
+            both = len(rest) >= 3 or ("size" in named and len(rest) == 2)
+            low = rest.pop(0) if both else named.get("low", 0)
             high = rest.pop(0) if rest else named.get("high")
             values = ""
             if isinstance(low, (int, Size)) and isinstance(high, (int, Size)):
                 values = f"integers({text_of(low)}, {text_of(high)})"
             return Tensor("", _shape(rest, named), whole, values)
         case "full":
-            value = rest[1] if len(rest) > 1 else named.get("fill_value")
+            value = argument(rest, named, 1, "fill_value")
             if "dtype" not in named and type(value) in (int, bool):
                 dtype = "int64" if type(value) is int else "bool"
             return Tensor("", _shape(rest[:1], named), dtype, _constant(dtype, value))
@@ -73,8 +73,8 @@ def _shape(given: Sequence[object], named: Mapping[str, object]) -> tuple[int | 
     if "size" in named:
         given = [named["size"]]
     extents = given[0] if given and isinstance(given[0], (tuple, list)) else given
-    told = all(isinstance(e, (int, Size)) for e in extents)
-    return tuple(e for e in extents if isinstance(e, (int, Size))) if told else None
+    told = tuple(e for e in extents if isinstance(e, (int, Size)))
+    return told if len(told) == len(extents) else None
 
 
 def _constant(dtype: str | None, value: object) -> str:
@@ -82,7 +82,7 @@ def _constant(dtype: str | None, value: object) -> str:
     if dtype is None or "float" in dtype or not isinstance(value, (int, Size)):
         return ""
     number = int(value) if isinstance(value, bool) else value
-    return f"integers({text_of(number)}, {text_of(added(number, 1))})"
+    return f"integers({text_of(number)}, {text_of(number + 1)})"
 
 
 def _of_elements(value: object, named: Mapping[str, object]) -> object:
@@ -115,16 +115,12 @@ def _flat(value: object) -> list[object]:
 
 
 def _arange(given: Sequence[object], named: Mapping[str, object], dtype: str) -> object:
-    ends = [g for g in given if isinstance(g, (int, Size))] or [
-        e for e in (named.get("start"), named.get("end")) if isinstance(e, (int, Size))
-    ]
-    if not ends or len(ends) < len(given):
+    listed = given or [named[n] for n in ("start", "end") if n in named]
+    ends = [g for g in listed if isinstance(g, (int, Size))]
+    if not ends or len(ends) < len(listed):
         return Unknown("torch.arange(…)")
     start, stop = (ends[0], ends[1]) if len(ends) > 1 else (0, ends[0])
-    extent = added(stop, start, -1) if start != 0 else stop
-    if len(ends) > 2:
-        found = called("ceil_div", extent, ends[2])
-        extent = int(found) if isinstance(found, float) else found
+    extent: Any = stop - start if len(ends) < 3 else called("ceil_div", stop - start, ends[2])
     values = f"integers({text_of(start)}, {text_of(stop)})"
     if start == 0 and len(ends) < 3:
         # A kernel that writes to where they say counts on it that none comes twice.

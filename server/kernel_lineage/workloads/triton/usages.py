@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_of
 from kernel_lineage.workloads.triton.modules import Modules
 
 _TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
@@ -86,8 +86,7 @@ def _is_kernel(function: ast.FunctionDef) -> bool:
 
 def _asked_for(arguments: ast.arguments) -> bool:
     """Whether a function has to be given something."""
-    listed = len(arguments.posonlyargs) + len(arguments.args)
-    return listed > len(arguments.defaults) or None in arguments.kw_defaults
+    return len(names_of(arguments)) > len(defaults_of(arguments))
 
 
 def _script(module: HostModule) -> ast.FunctionDef | None:
@@ -142,14 +141,6 @@ def _other_names(module: HostModule) -> Iterator[str]:
 
 
 def _number_defaults(function: ast.FunctionDef) -> Iterator[tuple[str, float]]:
-    listed = [*function.args.posonlyargs, *function.args.args]
-    defaults = function.args.defaults
-    pairs = [*zip(listed[len(listed) - len(defaults) :], defaults, strict=True)]
-    pairs += [
-        (a, d)
-        for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-        if d is not None
-    ]
-    for argument, default in pairs:
+    for name, default in defaults_of(function.args).items():
         if isinstance(default, ast.Constant) and isinstance(default.value, (int, float)):
-            yield argument.arg, default.value
+            yield name, default.value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, Number, evaluate
 
@@ -17,11 +18,39 @@ _MOST_TEXT = 2000
 MOST_NUMBER = 1 << 64
 
 
+def _operator(op: ast.operator, *, turned: bool = False) -> Callable[[Size, object], Any]:
+    """An operator of Python between an expression and a number, which stands on its left where it is `turned`."""
+
+    def apply(own: Size, other: object) -> Any:
+        if not (is_number(own) and is_number(other)):
+            return NotImplemented
+        left, right = (other, own) if turned else (own, other)
+        if right == _NEUTRAL.get(type(op)):
+            return left
+        if left == _NEUTRAL.get(type(op)) and isinstance(op, (ast.Add, ast.Mult)):
+            return right
+        return size_of(ast.BinOp(tree_of(left), op, tree_of(right)))
+
+    return apply
+
+
+_NEUTRAL = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.FloorDiv: 1}
+"""Operator → the number on its right that changes nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """A number as an expression over dims."""
 
     text: str
+    __add__ = _operator(ast.Add())
+    __radd__ = _operator(ast.Add(), turned=True)
+    __sub__ = _operator(ast.Sub())
+    __rsub__ = _operator(ast.Sub(), turned=True)
+    __mul__ = _operator(ast.Mult())
+    __rmul__ = _operator(ast.Mult(), turned=True)
+    __floordiv__ = _operator(ast.FloorDiv())
+    __rfloordiv__ = _operator(ast.FloorDiv(), turned=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +168,10 @@ def value_at(value: object, sizes: Mapping[str, Number]) -> Number | None:
 
 def product(values: Iterable[int | Size]) -> int | Size:
     """The product of extents."""
-    whole: ast.expr | None = None
+    found: int | Size = 1
     for value in values:
-        if value != 1:
-            whole = tree_of(value) if whole is None else ast.BinOp(whole, ast.Mult(), tree_of(value))
-    found = size_of(whole) if whole is not None else 1
-    return int(found) if isinstance(found, float) else found
+        found = found * value
+    return found
 
 
 def reshaped(old: Sequence[int | Size], new: Sequence[object]) -> tuple[int | Size, ...] | Unknown:
@@ -163,16 +190,12 @@ def reshaped(old: Sequence[int | Size], new: Sequence[object]) -> tuple[int | Si
                 divisor.append(factor)
             else:
                 left.remove(same)
-    rest = product([_whole(f) for f in left])
-    if divisor:
-        under = tree_of(product([_whole(f) for f in divisor]))
-        rest = _whole(ast.BinOp(tree_of(rest), ast.FloorDiv(), under))
+    rest = product(_size(f) for f in left) // product(_size(f) for f in divisor)
     return tuple(rest if e == -1 else e for e in extents)
 
 
-def _whole(tree: ast.expr) -> int | Size:
-    found = size_of(tree)
-    return int(found) if isinstance(found, float) else found
+def _size(tree: ast.expr) -> Any:
+    return size_of(tree)
 
 
 def _factors(tree: ast.expr) -> list[ast.expr]:
@@ -201,8 +224,10 @@ def packed(tensor: Tensor) -> Tensor:
     return replace(tensor, strides=None, memory=None)
 
 
-def added(left: int | Size, right: int | Size, sign: int = 1) -> int | Size:
-    """The sum of two extents, or their difference."""
-    if right == 0:
-        return left
-    return _whole(ast.BinOp(tree_of(left), ast.Add() if sign > 0 else ast.Sub(), tree_of(right)))
+def argument(
+    given: Sequence[object], named: Mapping[str, object], place: int, *names: str, default: object = None
+) -> object:
+    """What a call gives a parameter, by its place or by one of its names."""
+    if place < len(given):
+        return given[place]
+    return next((named[n] for n in names if n in named), default)

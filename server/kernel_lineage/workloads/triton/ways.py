@@ -9,17 +9,17 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.host import STEPS, Reader, launched_in
-from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
+from kernel_lineage.workloads.triton.host import STEPS, Reader
+from kernel_lineage.workloads.triton.host_modules import HostModule, called_in, launched_in, names_of
 from kernel_lineage.workloads.triton.modules import Modules
-from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Reached, Stopped
+from kernel_lineage.workloads.triton.objects import Class, Frame, Instance, Names, Reached, Stopped
 from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.usages import Usage
 from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_of
@@ -28,17 +28,14 @@ _MOST_EXAMPLES = 4
 _MOST_STEPS = 10 * STEPS
 """Statements that are read for one kernel, on all ways."""
 
-TensorOf = Callable[[str, bool], Tensor | None]
-
 
 @dataclass(slots=True)
 class Reading:
     """What is found on one way to the launch."""
 
-    reader: Reader
     call: ast.Call
-    names: Names
-    module: HostModule
+    frame: Frame
+    """Where the call stands."""
     way: str
     """The test or function that leads to the launch."""
     said: list[str] = field(default_factory=list)
@@ -51,6 +48,11 @@ class Reading:
     """Whether what the test passes holds at the test's own sizes alone."""
     unshaped: set[str] = field(default_factory=set)
     """Names that the host code has for tensors whose shapes nothing tells."""
+
+    @property
+    def reader(self) -> Reader:
+        """The one who reads."""
+        return self.frame.reader
 
 
 @dataclass(slots=True)
@@ -103,7 +105,7 @@ class Ways:
             if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
                 return deeper
             said = [f"sizes are those of {usage.name}"]
-            return Reading(reader, reached.call, reached.names, reached.module, usage.name, said, tested=True)
+            return Reading(reached.call, reached.frame, usage.name, said, tested=True)
         except Stopped:
             pass
         finally:
@@ -120,65 +122,49 @@ class Ways:
             for main in dict.fromkeys(t.shape for t in tensors.values()):
                 for site in sites if main is not None else ():
                     for start in self._starts(site):
-                        example = _Example(usage, tensors, main or ())
-                        yield from self._from_start(
-                            site, start, example.tensor, dict(sizes), example.said, example.opened, usage.name
-                        )
+                        example = _Example(usage, tensors, main or (), dict(sizes))
+                        yield from self._from_start(site, start, example, usage.name)
 
     def from_functions(self, sites: Sequence[Site]) -> Iterator[Reading]:
         """The launch as the module's own functions reach it, with shapes that these functions take apart."""
         self.steps = max(self.steps, _MOST_STEPS // 2)
         for site in sites:
             for start in self._starts(site):
-                chosen = Chosen(site.module, start, site.launcher)
-                chosen.said += [
-                    f"{name} is taken to be None: nothing tells its shape"
-                    for name in self._left_out(site, start)
+                left_out = [
+                    n for n in sorted(self.absent) if n in names_of(site.module.functions[start].args)
                 ]
-                yield from self._from_start(
-                    site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number, chooses=True
-                )
+                said = [f"{name} is taken to be None: nothing tells its shape" for name in left_out]
+                chosen = Chosen(site.module, start, site.launcher, said=said)
+                yield from self._from_start(site, start, chosen, start)
 
-    def _from_start(
-        self,
-        site: Site,
-        start: str,
-        tensor_of: TensorOf,
-        sizes: dict[str, Number],
-        said: list[str],
-        opened: Callable[[str, object, str], object],
-        way: str = "",
-        chooses: bool = False,
-    ) -> Iterator[Reading]:
-        """The launch as one function reaches it, of which the caller is not known."""
+    def _from_start(self, site: Site, start: str, caller: Chosen | _Example, way: str) -> Iterator[Reading]:
+        """The launch as one function reaches it, whose caller is made up."""
+        chooses = isinstance(caller, Chosen)
         for forced in (False, True):
             if self.steps < 0:
                 return
-            reader = Reader(self.modules, self.target, sizes, tensor_of, forced=forced, chooses=chooses)
+            reader = Reader(
+                self.modules, self.target, caller.sizes, caller.tensor, forced=forced, chooses=chooses
+            )
             try:
-                self._run_start(reader, site.module, start, opened)
+                self._run_start(reader, site.module, start, caller)
             except Reached as reached:
-                yield Reading(reader, reached.call, reached.names, reached.module, way or start, said)
+                yield Reading(reached.call, reached.frame, way, caller.said)
                 return
             except Stopped:
                 pass
             finally:
                 self.steps -= STEPS - reader.steps
 
-    def _run_start(
-        self, reader: Reader, module: HostModule, start: str, opened: Callable[[str, object, str], object]
-    ) -> None:
+    def _run_start(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> None:
         of, _, _ = start.rpartition(".")
         if of not in module.classes:
-            reader.run(
-                module.functions[start], module, _open_names(reader, module, start, opened, self.absent)
-            )
+            reader.run(module.functions[start], module, self._given(reader, module, start, caller))
             return
-        cls = Class(module.classes[of], module)
-        context = Instance(cls)
+        context = Instance(Class(module.classes[of], module))
         forward = module.functions.get(f"{of}.forward")
         if forward is not None:
-            names = _open_names(reader, module, f"{of}.forward", opened, self.absent)
+            names = self._given(reader, module, f"{of}.forward", caller)
             names[forward.args.args[0].arg if forward.args.args else "ctx"] = context
             result: object = None
             with contextlib.suppress(Stopped):
@@ -186,15 +172,18 @@ class Ways:
             reader.applied.append((context, result))
             reader.backward()
         if start.endswith(".backward") or forward is None:
-            names = _open_names(reader, module, start, opened, self.absent)
+            names = self._given(reader, module, start, caller)
             if "ctx" in names:
                 names["ctx"] = External("ctx")
             reader.run(module.functions[start], module, names)
 
-    def _left_out(self, site: Site, start: str) -> list[str]:
-        """The parameters of a function that are left out."""
-        given = site.module.functions[start].args
-        return sorted(a.arg for a in (*given.args, *given.kwonlyargs) if a.arg in self.absent)
+    def _given(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> Names:
+        """What the parameters of a function are."""
+        arguments = module.functions[start].args
+        names = bound(arguments, [], {}, reader, module)
+        for name, annotation in names_of(arguments).items():
+            names[name] = None if name in self.absent else caller.opened(name, names[name], annotation)
+        return names
 
     def _starts(self, site: Site) -> list[str]:
         """The functions of a module that lead to a launcher: those that call it, nearest last, and itself."""
@@ -215,9 +204,8 @@ def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
     """Those parameters of a module's functions that its code compares with None, or says may be None."""
     found: set[str] = set()
     for function in module.functions.values():
-        for argument in (*function.args.args, *function.args.kwonlyargs):
-            annotation = ast.unparse(argument.annotation) if argument.annotation is not None else ""
-            found.update([argument.arg] if re.search(r"\b(None|Optional)\b", annotation) else [])
+        told = names_of(function.args).items()
+        found.update(name for name, annotation in told if re.search(r"\b(None|Optional)\b", annotation))
     for node in ast.walk(module.tree):
         match node:
             case ast.Compare(
@@ -229,29 +217,16 @@ def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
     return frozenset(found & set(names))
 
 
-def _open_names(
-    reader: Reader,
-    module: HostModule,
-    start: str,
-    opened: Callable[[str, object, str], object],
-    absent: frozenset[str],
-) -> Names:
-    arguments = module.functions[start].args
-    names = bound(arguments, [], {}, reader, module)
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        annotation = ast.unparse(argument.annotation) if argument.annotation is not None else ""
-        value = None if argument.arg in absent else names[argument.arg]
-        names[argument.arg] = value if argument.arg in absent else opened(argument.arg, value, annotation)
-    return names
-
-
+@dataclass(slots=True)
 class _Example:
     """Tensors of a test for parameters that nobody gives: by their names, else of the shape of one of them."""
 
-    def __init__(self, usage: Usage, tensors: Mapping[str, Tensor], main: tuple[object, ...]) -> None:
-        self.usage, self.tensors, self.main = usage, tensors, main
-        self.said: list[str] = []
-        self.shaped: set[str] = set()
+    usage: Usage
+    tensors: Mapping[str, Tensor]
+    main: tuple[object, ...]
+    sizes: dict[str, Number]
+    said: list[str] = field(default_factory=list)
+    shaped: set[str] = field(default_factory=set)
 
     def opened(self, name: str, default: object, _annotation: str) -> object:
         """What a parameter is that nobody gives: one that may be left out is there where the test has it."""

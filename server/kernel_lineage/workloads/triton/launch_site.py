@@ -1,0 +1,172 @@
+"""A Triton kernel's launch as its host code computes it, over the arguments that a workload describes."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kernel_gate.compile_time import constant, is_word
+from kernel_gate.expressions import ExpressionError, Number, evaluate_int
+from kernel_gate.program import LaunchSpec
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.triton.arguments import constant_text
+from kernel_lineage.workloads.triton.given import passed_at
+from kernel_lineage.workloads.triton.grid import grid_of
+from kernel_lineage.workloads.triton.host import Reader
+from kernel_lineage.workloads.triton.host_modules import (
+    HostModule,
+    launched_by,
+    launched_in,
+    module_of,
+    names_of,
+)
+from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.objects import Names, Reached, Stopped
+from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of, value_at
+from kernel_lineage.workloads.triton.ways import Reading
+
+_SHAPES = 16
+"""So many of a workload's shapes are read, to see that they take the same way to the launch."""
+_Bound = Mapping[str, Size | Tensor | None]
+
+
+def followed_launch(
+    kernel: Kernel, path: Path, workload: Workload, order: Sequence[str], root: Path
+) -> LaunchSpec | None:
+    """The launch that the file's host code comes to; None where it is not told over dims and arguments, alike at all
+    shapes.
+
+    Of several sites it is the first that launches what the workload does, else the first. `order` names the workload's
+    argument for each of the kernel's own parameters that are not constexpr.
+    """
+    if kernel.source is None or kernel.source.module is None or kernel.function is None:
+        return None
+    usual = _evaluated(workload.launch.spec(), workload) if len(kernel.launches) > 1 else None
+    own, first = module_of(path.resolve(), kernel.source.module), None
+    modules = Modules(root, {own.path: own})
+    for function, call in _calls(kernel.name, own):
+        given = _given(kernel, call, workload, order)
+        shapes = list(itertools.islice(workload.shapes(), _SHAPES))
+        # The gate tries sizes of its own, around those of the workload.
+        around = [
+            {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
+        ]
+        tried = [
+            _at(kernel, own, modules, function, call, given, workload, dims) for dims in (*shapes, *around)
+        ]
+        found = tried[0] if tried else None
+        if found is None or any(other not in (found, None) for other in tried):
+            continue
+        try:
+            values = _evaluated(found, workload)
+        except ExpressionError:
+            continue
+        if usual is None or values == usual:
+            return found
+        first = first or found
+    return first
+
+
+def _calls(kernel: str, own: HostModule) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
+    """The launches of a kernel that stand in functions of its module, each with its function."""
+    for function in own.functions.values():
+        for node in ast.walk(function) if kernel in launched_in(function) else ():
+            if isinstance(node, ast.Call) and kernel in launched_by(node):
+                yield function, node
+
+
+def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
+    """What a launch is at the first shape. Raises `ExpressionError` where the workload's language does not take it."""
+    for dims in itertools.islice(workload.shapes(), 1):
+        known: dict[str, Number] = {**dims, **workload.scalars(dims)}
+        constants = {name: constant(text, known) for name, text in launch.constexpr.items()}
+        known |= {n: v for n, v in constants.items() if isinstance(v, (int, float))}
+        return tuple(evaluate_int(text, known) for text in launch.grid), constants
+    return ()
+
+
+def _given(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[str]) -> _Bound:
+    """Host name that a launch passes → the argument of the workload that it is there, or None where it has none."""
+    fixed = workload.launch.constexpr
+    own = [p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed]
+    arguments = dict(zip(own, map(workload.argument, order), strict=False))
+    passed = dict(zip((p.name for p in kernel.parameters), call.args, strict=False))
+    passed |= {k.arg: k.value for k in call.keywords if k.arg}
+    found: dict[str, Size | Tensor | None] = {}
+    for parameter, host in passed.items():
+        argument = arguments.get(parameter)
+        if isinstance(host, ast.Name) and argument is not None:
+            extents = (size_of(ast.parse(str(e), mode="eval").body) for e in argument.shape or ())
+            shape = tuple(e for e in extents if isinstance(e, (int, Size)))
+            scalar = argument.kind == "scalar"
+            found[host.id] = Size(argument.name) if scalar else Tensor(host.id, shape, argument.dtype)
+        elif isinstance(host, ast.Name) and fixed.get(parameter) == "None":
+            found[host.id] = None
+    return found
+
+
+def _at(
+    kernel: Kernel,
+    own: HostModule,
+    modules: Modules,
+    function: ast.FunctionDef,
+    call: ast.Call,
+    given: _Bound,
+    workload: Workload,
+    dims: Mapping[str, int],
+) -> LaunchSpec | None:
+    """The launch that a function comes to at one shape."""
+    assert kernel.function is not None
+    sizes: dict[str, Number] = {**dims, **workload.scalars(dims)}
+    reader = Reader(modules, kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
+    # Callers may pass what they like for what the workload does not tell: a default is no answer.
+    names: Names = {n: given.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
+    try:
+        reader.run(function, own, names)
+    except Reached as reached:
+        return _spec(kernel, Reading(call, reached.frame, function.name), given, workload)
+    except Stopped:
+        pass
+    return None
+
+
+def _spec(kernel: Kernel, reading: Reading, given: _Bound, workload: Workload) -> LaunchSpec | None:
+    """The launch that was reached; None where a name is no longer what the workload says, or something is not told."""
+    names, spec = reading.frame.names, workload.launch.spec()
+    if any(not _is_same(names.get(n), told, reading.reader.sizes) for n, told in given.items()):
+        return None
+    passed = passed_at(kernel, reading)
+    constexpr: dict[str, str] = {}
+    for name in (p.name for p in kernel.parameters if p.constexpr and p.name in passed):
+        text = constant_text(passed[name]) or spec.constexpr.get(name)
+        if text is None:
+            return None
+        constexpr[name] = text
+    # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
+    constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
+    grid = grid_of(reading, constexpr, passed)
+    if not grid:
+        return None
+    default = spec if {"autotune", "heuristics"} & {*kernel.attributes} else LaunchSpec(())
+
+    def option(name: str) -> int:
+        written = passed.get(name)
+        unread: int = getattr(spec if name in passed else default, name)
+        return written if isinstance(written, int) else unread
+
+    return LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
+
+
+def _is_same(value: object, told: Size | Tensor | None, sizes: Mapping[str, Number]) -> bool:
+    """Whether a name stands at the launch for what the workload says that it is; one that nothing tells may."""
+    if told is None:
+        return value is None or isinstance(value, Unknown)
+    if isinstance(told, Tensor):
+        shape = value.shape if isinstance(value, Tensor) else None
+        return shape is None or [value_at(e, sizes) for e in shape] == [
+            value_at(e, sizes) for e in told.shape or ()
+        ]
+    return not is_number(value) or value_at(value, sizes) == value_at(told, sizes)
