@@ -37,9 +37,10 @@ def offers_line(found: list[Applicable], offers: KernelOffersDocument | None) ->
         return f"**Skills** {len(titles)} have a place here; which of them can be done is not known yet"
     now = [titles.get(offer.skill, offer.skill) for offer in offers.offers]
     parts = [f"{len(now)} can be done now" + (f": {', '.join(now)}" if now else "")]
-    for reason, words in ((Standing.NEEDS_FACT, "need a fact"), (Standing.NO_ASSIST, "only a model can")):
-        count = sum(refused.standing is reason for refused in offers.refused)
-        parts += [f"{count} {words}"] if count else []
+    standings = [refused.standing for refused in offers.refused]
+    waiting, by_model = standings.count(Standing.NEEDS_FACT), standings.count(Standing.NO_ASSIST)
+    parts += [f"{waiting} need{'s' * (waiting == 1)} a fact"] if waiting else []
+    parts += [f"{by_model} only a model can"] if by_model else []
     return f"**Skills** {' · '.join(parts)}"
 
 
