@@ -118,10 +118,13 @@ def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     offers = server.offers.of(snapshot, kernel)
     if offers is None:
         return "skills …"
-    count = len(offers.offers)
+    guesses = 0 if server.settings.hypotheses else sum(one.hypothesis for one in offers.offers)
+    count = len(offers.offers) - guesses
     waiting = sum(one.standing is Standing.NEEDS_FACT for one in offers.refused)
-    now = f"{count or 'no'} skill{'s' * (count != 1)}"
-    return f"{now}, {waiting} need{'s' * (waiting == 1)} a fact" if waiting else now
+    parts = [f"{count or 'no'} skill{'s' * (count != 1)}"] if count or not guesses else []
+    parts += [f"{guesses} hypothes{'i' if guesses == 1 else 'e'}s"] if guesses else []
+    parts += [f"{waiting} need{'s' * (waiting == 1)} a fact"] if waiting else []
+    return ", ".join(parts)
 
 
 def _command(server: EditorServer, title: str, command: str, argument: dict[str, Any]) -> types.Command:
