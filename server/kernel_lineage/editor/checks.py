@@ -47,6 +47,8 @@ PAUSE = 0.7
 """Seconds without an edit after which a document is checked."""
 _GRACE = 3.0
 """Seconds for ending a check in good order: to draft, to build, to say what was not reached."""
+_FOR_VERDICTS = 0.5
+"""The share of its time that a verdict has in any case, after a draft that has taken long."""
 _ENDS = 5.0
 """Seconds after which a check that was cancelled, and is not at a verdict, is ended with its process: a new one takes
 seconds to start, so the draft that it is at may better be waited for."""
@@ -299,7 +301,7 @@ class Checks:
             loop.call_soon_threadsafe(stage, f"{name}: {what}")
 
         done = loop.run_in_executor(self._thread, self._ask, work, task, seconds, stop.is_set, report)
-        late = loop.call_later(seconds + 2 * _GRACE, self._interrupt)
+        late = loop.call_later((1 + _FOR_VERDICTS) * seconds + 2 * _GRACE, self._interrupt)
         try:
             return await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -331,7 +333,7 @@ class Checks:
         deadline = time.monotonic() + seconds + _GRACE
 
         def judge(request: GateRequest) -> Verdict:
-            left = max(deadline - time.monotonic(), 1.0)
+            left = max(deadline - time.monotonic(), _FOR_VERDICTS * seconds, 1.0)
             return worker.judge(request.within(left), timeout=left, cancelled=cancelled, on_progress=report)
 
         return processes.do(work, task, {JUDGE: judge})
