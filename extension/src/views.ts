@@ -49,6 +49,10 @@ export class View implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   readonly onDidChangeTreeData = this.changed.event;
   private pause: NodeJS.Timeout | undefined;
   private stale = true;
+  private turn = 0;
+  /** An answer that has not been drawn yet. */
+  private fresh: Tree | undefined;
+  private drawn = '';
   private rows: readonly Row[] = [];
 
   constructor(
@@ -73,7 +77,22 @@ export class View implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   refresh(): void {
     this.stale = true;
     clearTimeout(this.pause);
-    this.pause = setTimeout(() => this.shown.visible && this.changed.fire(undefined), PAUSE);
+    this.pause = setTimeout(() => void (this.shown.visible && this.renew()), PAUSE);
+  }
+
+  /** Draws what has changed only: a row that is drawn anew under a click opens nothing. */
+  private async renew(): Promise<void> {
+    this.turn += 1;
+    const { turn } = this;
+    const tree = await this.ask();
+    if (turn !== this.turn) {
+      return; // a newer answer is on its way
+    }
+    this.stale = false;
+    if (JSON.stringify(tree) !== this.drawn) {
+      this.fresh = tree;
+      this.changed.fire(undefined);
+    }
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
@@ -84,8 +103,10 @@ export class View implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     if (row !== undefined) {
       return [...row.children];
     }
-    const tree = await this.ask();
+    const tree = this.fresh ?? (await this.ask());
+    this.fresh = undefined;
     this.stale = false;
+    this.drawn = JSON.stringify(tree);
     this.rows = tree.nodes;
     this.shown.description = tree.about;
     // Words of the moment; the states that a person can do something about have words and buttons of their own.

@@ -43,6 +43,8 @@ from kernel_gate.workload import Workload, WorkloadError
 
 Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
+_NOT_WRONG = (Reason.ONE_CASE_ONLY, Reason.CASE_TIME_SPENT)
+"""How a check ends in which no element was wrong, and which is no whole check."""
 _DRAWN = "verdict_seed"
 """Detail of a check: the seed that its cases were drawn from, for a run that goes on after it."""
 
@@ -303,8 +305,8 @@ def _right(
         stage = unless_the_baseline_races(stage, both[0], workload, cases)
     passed = run.add(stage.model_copy(update={"details": {**stage.details, _DRAWN: options.seed}}))
     if not passed and stage.code not in GOES_ON:
-        if stage.code is Reason.ONE_CASE_ONLY and checked.candidate_findings:
-            # Every element agrees by luck only: what the device's detectors saw decides the case.
+        if stage.code in _NOT_WRONG and checked.candidate_findings:
+            # Every element agrees by luck only: what the device's detectors saw decides.
             run.add(sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize")))
         return False
     sanitized = sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize"))

@@ -12,6 +12,9 @@ from kernel_gate.program import Program
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
+_CASES = 0.6
+"""The share of the time that cases may take: the rest is for building, and for finding the line that is at fault."""
+
 
 class GateRequest(BaseModel):
     """What `python -m kernel_gate` reads on stdin."""
@@ -31,6 +34,11 @@ class GateRequest(BaseModel):
     """Stages that an interrupted run on the same inputs and the same machine has finished."""
     tell_stages: bool = False
     """Whether to tell every stage that passes before the run goes on."""
+
+    def within(self, seconds: float) -> GateRequest:
+        """The same with times that end in a verdict within these seconds; cases that it does not reach are named."""
+        times = {"check_seconds": _CASES * seconds, "build_seconds": seconds}
+        return self.model_copy(update={"options": self.options.model_copy(update=times)})
 
     @classmethod
     def of(

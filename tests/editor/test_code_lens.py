@@ -53,3 +53,22 @@ async def test_to_an_editor_without_the_commands_the_line_is_a_text(tmp_path):
     async with session(tmp_path, {"trusted": False}) as editor:
         found = await lenses(editor, editor.open(path))
         assert found[0] == [("not checked: not trusted", "")]
+
+
+async def test_a_kernel_that_the_time_did_not_reach_is_checked_when_it_is_in_view(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, {**LINKS, "checkSeconds": 1}) as editor:
+        uri = editor.open(path)
+        checked = Checked(editor, uri)
+        await checked.ended()  # the processes have started
+        editor.replace(uri, "s >>= 1", "s >>= 0")  # without end
+        editor.replace(uri, "2 * x[i]", "x[i] * 2")
+        await checked.save()
+        last = SUM[: SUM.index("__global__ void twice")].count("\n")
+        assert (await lenses(editor, uri))[last][0] == (
+            "? not reached yet: check now",
+            "klineage.checkKernel",
+        )
+        await checked.ended()
+        assert (await lenses(editor, uri))[last][0][0].startswith("✓ right")

@@ -1,6 +1,7 @@
 """A whole verdict on the emulated device: what passes, what is rejected, and what is nobody's fault."""
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
@@ -278,15 +279,29 @@ def test_a_wrong_element_of_the_baseline_names_its_line_too(tmp_path):
     )
 
 
-def test_a_race_comes_with_its_other_side():
-    text = "__shared__ float one[64];\n    %sone[threadIdx.x] = 1.0f;\n"
+def racing(before: str = "one[threadIdx.x] = 1.0f; __syncthreads(); ") -> Program:
+    """With what is before, either order of the write and the read gives 1: only the detector sees the race."""
+    text = f"__shared__ float one[64];\n    {before}one[threadIdx.x] = 1.0f;\n"
     text += "    if (i < n) y[i] = 2.0f * x[i] + one[63 - threadIdx.x]"
-    plain = "if (i < n) y[i] = 2.0f * x[i] + 1.0f"
-    in_values = verdict(affine(plain, text % "")).stages[1].details
-    # Either order of the write and the read gives 1: only the detector sees it.
-    written_twice = affine(plain, text % "one[threadIdx.x] = 1.0f; __syncthreads(); ")
+    return affine("if (i < n) y[i] = 2.0f * x[i] + 1.0f", text)
+
+
+def test_what_a_detector_saw_decides_when_the_time_for_cases_is_spent(monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr("kernel_gate.stages.check.time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    four = workload(**{"N = [1, 3]": "N = [64, 65, 66, 67]"})
+    v = verdict(racing(), workload=four, options=GateOptions(check_seconds=8, hidden=False))
+    assert v.stages[1].code is Reason.CASE_TIME_SPENT
+    assert v.stages[1].details["cases"] == 2  # half of the time
+    assert (v.outcome, v.stages[2].status, v.stages[2].code) == (Outcome.REJECTED, FAIL, Reason.RACE)
+    kinds = {(finding["kind"], finding["line"]) for finding in v.stages[2].details["findings"]}
+    assert len(v.stages[2].details["findings"]) == len(kinds)  # each once, not once a case
+
+
+def test_a_race_comes_with_its_other_side():
+    in_values = verdict(racing(before="")).stages[1].details
     apart = workload(**{'name = "y"': 'name = "y"\nnoalias = true'})
-    (unseen, *_) = verdict(written_twice, workload=apart).stages[2].details["findings"]
+    (unseen, *_) = verdict(racing(), workload=apart).stages[2].details["findings"]
     for finding in (in_values, unseen):
         assert finding["line"] == 5
         _is_the_other_side(finding)

@@ -23,6 +23,8 @@ from kernel_gate.processes.surroundings import environment
 GRACE = 2.0
 """Seconds between asking a group to end and ending it."""
 LONGEST_LINE = 1 << 20
+_GIVES_WAY = 10
+"""The niceness of what runs in the background."""
 KEPT_LINES = 40
 MOST_BYTES = 1 << 30
 """The most that is read of stdout; the lineages of a large repository are tens of megabytes."""
@@ -47,12 +49,15 @@ async def run_python(
     stdin: bytes = b"",
     more: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
+    background: bool = False,
 ) -> Finished:
     """Run a module of ours as `run` does. A stdout that is not all its own is left out, and `last_lines` says so."""
     secret = secrets.token_bytes(SECRET_BYTES)
     command = python_command(module, *arguments, sealed=True)
     try:
-        finished = await run(command, folder=folder, stdin=secret + stdin, more=more, on_line=on_line)
+        finished = await run(
+            command, folder=folder, stdin=secret + stdin, more=more, on_line=on_line, background=background
+        )
         return replace(finished, stdout=Seal(secret).open_all(finished.stdout))
     except ForeignAnswerError as error:
         return Finished(-1, b"", (str(error),))
@@ -65,10 +70,12 @@ async def run(
     stdin: bytes = b"",
     more: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
+    background: bool = False,
 ) -> Finished:
     """Run a command in a folder, and give each line of its stderr to `on_line` as it comes.
 
-    `more` is added to its variables. Raises `OSError` when it cannot be started.
+    `more` is added to its variables; in the `background` it gives way to what a person waits for. Raises `OSError`
+    when it cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -80,6 +87,9 @@ async def run(
         limit=LONGEST_LINE,
         start_new_session=True,
     )
+    if background:
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.setpriority(os.PRIO_PROCESS, process.pid, _GIVES_WAY)
     try:
         _, stdout, last_lines = await asyncio.gather(
             _feed(process, stdin), _read(process), _read_lines(process, on_line)

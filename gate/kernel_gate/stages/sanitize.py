@@ -9,7 +9,7 @@ emulated device its detectors have watched every launch of the check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -165,16 +165,34 @@ class _Judgement:
         shared: list[Suspicion] = []
         for tool in dict.fromkeys(s.source for s in suspicions):
             mine = [s for s in suspicions if s.source == tool]
-            by_case = [c for c in self.cases if any(s.case in {"", str(c)} for s in mine)]
             if tool == "emulated device":
-                found = emulate(self.baseline, self.workload, by_case, _EMULATED_SECONDS)
-                again, theirs = mine, list(found.suspicions)
+                first = {(s.fault.kind, s.fault.buffer, s.fault.line): s for s in reversed(mine)}.values()
+                # Each mistake in one case; the others decide only when the baseline makes all of them there.
+                alone, both = self._apart(first, self._emulated(first))
+                if not alone:
+                    alone, both = self._apart(mine, self._emulated(mine))
             else:
-                again, theirs = self._watched_again(tool, by_case, mine)
-            known = {_kind(s) for s in theirs}
-            own += [s for s in again if _kind(s) not in known]
-            shared += [s for s in again if _kind(s) in known]
+                alone, both = self._apart(*self._watched_again(tool, self._cases_of(mine), mine))
+            own += alone
+            shared += both
         return own, shared
+
+    def _cases_of(self, suspicions: Collection[Suspicion]) -> list[Case]:
+        return [c for c in self.cases if any(s.case in {"", str(c)} for s in suspicions)]
+
+    def _emulated(self, suspicions: Collection[Suspicion]) -> Sequence[Suspicion]:
+        """What the emulated device finds in the baseline on the cases of these."""
+        cases = self._cases_of(suspicions)
+        return emulate(self.baseline, self.workload, cases, _EMULATED_SECONDS).suspicions
+
+    @staticmethod
+    def _apart(
+        mine: Iterable[Suspicion], theirs: Iterable[Suspicion]
+    ) -> tuple[list[Suspicion], list[Suspicion]]:
+        """The suspicions that the baseline does not have, and those that it has."""
+        known = {_kind(s) for s in theirs}
+        own = [s for s in mine if _kind(s) not in known]
+        return own, [s for s in mine if _kind(s) in known]
 
     def _watched_again(
         self, tool: str, cases: Sequence[Case], found: Sequence[Suspicion]

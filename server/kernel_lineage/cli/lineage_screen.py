@@ -60,7 +60,9 @@ def print_screen(console: Console, mined: Mined) -> None:
             continue
         title, colour = _TITLES[intent]
         console.print()
-        _print(console, f"{title}: {len(events)} commit{'s' * (len(events) != 1)}", f"bold {colour}", width)
+        shown = f", {limit} of them here" if len(events) > limit else ""
+        count = f"{len(events)} commit{'s' * (len(events) != 1)}{shown}"
+        _print(console, f"{title}: {count}", f"bold {colour}", width)
         for event in events[:limit]:
             for line in _lines(event, intent, by_id, step_of, width):
                 console.print(Text(line), soft_wrap=True)

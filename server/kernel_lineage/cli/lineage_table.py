@@ -27,7 +27,7 @@ def print_lineages(mined: Mined) -> None:
     print_screen(console, mined)
     if mined.lineages:
         console.print(
-            f"\nOne lineage in full: klineage mine {mined.repository} --kernel {mined.lineages[0].kernel}",
+            f"\nOne lineage in full:\n  klineage mine {mined.repository} --kernel {mined.lineages[0].kernel}",
             soft_wrap=True,
         )
     else:

@@ -1,9 +1,10 @@
 """The checks of documents' kernels on the emulated device, and what the last one of each found.
 
 A document has one check at a time; a newer text ends the older one's, and the document that was touched last goes
-first. What was found stays at its lines while the text around them is edited, and goes when its own line is edited or
-a later check does not find it again. A kernel is checked again when its own text, or the text that all kernels of its
-file share, has changed.
+first. Kernels that are in view are checked before the others, which follow when they come into view and the time was
+spent before them. What was found stays at its lines while the text around them is edited, and goes when its own line
+is edited or a later check does not find it again. A kernel is checked again when its own text, or the text that all
+kernels of its file share, has changed.
 """
 
 from __future__ import annotations
@@ -46,11 +47,17 @@ PAUSE = 0.7
 """Seconds without an edit after which a document is checked."""
 _GRACE = 3.0
 """Seconds for ending a check in good order: to draft, to build, to say what was not reached."""
+_FOR_VERDICTS = 0.5
+"""The share of its time that a verdict has in any case, after a draft that has taken long."""
 _ENDS = 5.0
 """Seconds after which a check that was cancelled, and is not at a verdict, is ended with its process: a new one takes
 seconds to start, so the draft that it is at may better be waited for."""
 _CHECK = "kernel_lineage.editor.checking"
 _REPAIR = "kernel_lineage.editor.repairing"
+_COLD_SECONDS = 10.0
+"""More for the first check, whose processes have to start."""
+_ASKED_SECONDS = 60.0
+"""For a check that a person asked for, sees and can cancel."""
 _REPAIR_SECONDS = 60.0
 """For all candidates of a repair together."""
 
@@ -66,6 +73,8 @@ class Judged:
     """The hash of what was checked (`Target.digest`)."""
     at: float
     """Seconds since the epoch."""
+    unreached: str = ""
+    """Why it was not checked at all, in a few words."""
 
 
 class Checks:
@@ -88,6 +97,8 @@ class Checks:
         self._passed: dict[tuple[str, str], bytes] = {}
         """The file's text that passed last, by document and kernel."""
         self._in_work: dict[str, set[str]] = {}
+        self._seen: dict[str, dict[str, float]] = {}
+        """By document and kernel, when it was last in view."""
 
     def start(self, uri: str, at: types.Position | None = None) -> asyncio.Task[dict[str, str]]:
         """Check what has changed of a document's kernels, or the one at a place; ends the check before.
@@ -131,6 +142,7 @@ class Checks:
         self._later = [other for other in self._later if other != uri]
         if (task := self._running.get(uri)) is not None:
             task.cancel()
+        self._seen.pop(uri, None)
         if self._judged.pop(uri, {}):
             self._publish(uri, [])
 
@@ -141,6 +153,14 @@ class Checks:
     def in_work(self, uri: str) -> Set[str]:
         """The kernels of a document that are being checked, or wait for it."""
         return self._in_work.get(uri, frozenset())
+
+    def in_view(self, uri: str, kernel: str) -> None:
+        """A person looks at a kernel: one that was not reached is checked now."""
+        self._seen.setdefault(uri, {})[kernel] = time.monotonic()
+        judged = self.judged(uri).get(kernel)
+        waits = uri in self._running or uri in self._later or self._server.settings.check == "off"
+        if judged is not None and judged.digest == b"" and not waits:
+            self.start(uri)
 
     def _done(self, uri: str, task: asyncio.Task[dict[str, str]]) -> None:
         if self._running.get(uri) is task:
@@ -174,6 +194,8 @@ class Checks:
         if at is not None:
             kernel = snapshot.kernel_at(snapshot.text.offset(at))
             wanted = there if kernel is None else [t for t in there if t.name == kernel.name]
+        seen = self._seen.get(uri, {})
+        wanted.sort(key=lambda target: -seen.get(target.name, 0.0))
         if not wanted:
             self._show(uri, snapshot.text)
             return self._conclude(uri, [kept[t.name] for t in there])
@@ -187,7 +209,10 @@ class Checks:
         )
         about = there if at is None else wanted
         async with JobProgress(self._server, None, title, repeat, uri if at is None else "") as progress:
-            work = self._check_all(snapshot, wanted, about, progress.stage)
+            seconds = self._server.settings.check_seconds
+            if at is not None:
+                seconds = max(seconds, _ASKED_SECONDS)
+            work = self._check_all(snapshot, wanted, about, seconds, progress.stage)
             answer = await progress.unless_cancelled(work)
             if answer is not None:
                 now = self.judged(uri)
@@ -196,30 +221,34 @@ class Checks:
         return answer or self._tell(uri, "unclear", "the check was cancelled")
 
     async def _check_all(
-        self, snapshot: Snapshot, wanted: list[Target], about: list[Target], stage: Callable[[str], None]
+        self,
+        snapshot: Snapshot,
+        wanted: list[Target],
+        about: list[Target],
+        seconds: float,
+        stage: Callable[[str], None],
     ) -> dict[str, str]:
         """Check some kernels within the seconds that a document may take, and say what is known of some."""
         uri = snapshot.uri
-        seconds = self._server.settings.check_seconds
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._processes is None else 0.0)
         for target in wanted:
             async with self._turn:  # between two kernels, another document's may be checked
                 left = deadline - time.monotonic()
-                if left <= 0:
-                    said = f"the {seconds:g} seconds of this file were spent on the kernels before it"
-                    document = _unknown(target, said)
+                if left > 0:
+                    judged = await self._judge(snapshot, target, left, stage)
                 else:
-                    document = await self._judge(snapshot, target, left, stage)
-            # What was not reached has no digest of any text, so the next save comes back to it.
-            digest = target.digest if left > 0 else b""
-            self._keep(snapshot, target.name, Judged(document, digest, time.time()))
+                    spent = f"the {seconds:g} seconds of this file were spent on the kernels before it"
+                    # Without a digest of any text: the next save comes back to it.
+                    judged = Judged(_unknown(target, spent), b"", time.time(), "not reached yet")
+            self._keep(snapshot, target.name, judged)
         kept = self._judged.get(uri, {})
         return self._conclude(uri, [kept[t.name] for t in about if t.name in kept])
 
     async def _judge(
         self, snapshot: Snapshot, target: Target, seconds: float, stage: Callable[[str], None]
-    ) -> CheckedDocument:
+    ) -> Judged:
         """What is known of one kernel. Cancelling ends the process that judges."""
+        started = time.monotonic()
         task = Task(
             path=snapshot.path,
             text=snapshot.text.data,
@@ -231,10 +260,13 @@ class Checks:
         try:
             answer = await self._run(_CHECK, task.model_dump_json(), seconds, stage)
         except (LostWorkError, DeviceError) as error:
-            reason = f"the check of {target.name} ended: {error}"
-            log.warning("%s: %s", snapshot.path, reason)
-            return _unknown(target, reason)
-        return CheckedDocument.model_validate_json(answer)
+            short, reason = "the check ended", str(error)
+            if time.monotonic() - started >= seconds:
+                short = f"not ready in {seconds:.0f} s"
+                reason = f"{short}; a check that is asked for may take {_ASKED_SECONDS:g}"
+            log.warning("%s: %s: %s (%s)", snapshot.path, target.name, reason, error)
+            return Judged(_unknown(target, reason), target.digest, time.time(), short)
+        return Judged(CheckedDocument.model_validate_json(answer), target.digest, time.time())
 
     async def repair(
         self, snapshot: Snapshot, kernel: str, line: int, stage: Callable[[str], None]
@@ -269,7 +301,7 @@ class Checks:
             loop.call_soon_threadsafe(stage, f"{name}: {what}")
 
         done = loop.run_in_executor(self._thread, self._ask, work, task, seconds, stop.is_set, report)
-        late = loop.call_later(seconds + 2 * _GRACE, self._interrupt)
+        late = loop.call_later((1 + _FOR_VERDICTS) * seconds + 2 * _GRACE, self._interrupt)
         try:
             return await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -301,8 +333,8 @@ class Checks:
         deadline = time.monotonic() + seconds + _GRACE
 
         def judge(request: GateRequest) -> Verdict:
-            left = max(deadline - time.monotonic(), 1.0)
-            return worker.judge(request, timeout=left, cancelled=cancelled, on_progress=report)
+            left = max(deadline - time.monotonic(), _FOR_VERDICTS * seconds, 1.0)
+            return worker.judge(request.within(left), timeout=left, cancelled=cancelled, on_progress=report)
 
         return processes.do(work, task, {JUDGE: judge})
 

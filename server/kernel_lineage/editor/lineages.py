@@ -1,7 +1,7 @@
 """What mining found in the repositories of the open documents, kept in memory and renewed in the background.
 
-Mining is a process of its own (`klineage mine --json`): it uses every core for a while and must not slow an answer
-down. Until it is done, and when it fails, answers go without lineages.
+Mining is a process of its own (`klineage mine --json`), which gives way to checks: it uses every core for a while and
+must not slow an answer down. Until it is done, and when it fails, answers go without lineages.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Lineages:
             self.report("mining", f"mining {repository.root.name}")
             started = time.monotonic()
             finished = await self.trust.klineage(
-                "mine", str(repository.root), "--json", "--counts", folder=repository.root
+                *("mine", str(repository.root), "--json", "--counts"), folder=repository.root, background=True
             )
             try:
                 mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)

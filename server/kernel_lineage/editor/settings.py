@@ -35,7 +35,7 @@ class Settings(BaseModel):
     remote: str = ""
     """Where a skill's candidate is judged when not here: an address for `kernel_gate.fleet.elsewhere`."""
     hypotheses: bool = False
-    """Offer also skills that no verified use on another kernel has admitted."""
+    """Count skills that no verified use on another kernel has admitted as the others; who asks sees them anyway."""
     model_base_url: str = ""
     model_name: str = ""
 

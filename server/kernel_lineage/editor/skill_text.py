@@ -28,18 +28,21 @@ def skill_lines(found: Applicable, offers: KernelOffersDocument | None) -> list[
     ]
 
 
-def offers_line(found: list[Applicable], offers: KernelOffersDocument | None) -> str:
-    """What can be done to a kernel, in one line."""
+def offers_line(found: list[Applicable], offers: KernelOffersDocument | None, hypotheses: bool) -> str:
+    """What can be done to a kernel, in one line; `hypotheses` counts them as the other skills."""
     titles = {one.skill.id: one.skill.title for one in found}
     if not titles:
         return "**Skills** none has a place here"
     if offers is None:
         return f"**Skills** {len(titles)} have a place here; which of them can be done is not known yet"
-    now = [titles.get(offer.skill, offer.skill) for offer in offers.offers]
+    named = [(titles.get(o.skill, o.skill), o.hypothesis and not hypotheses) for o in offers.offers]
+    now, guesses = [t for t, guess in named if not guess], [t for t, guess in named if guess]
     parts = [f"{len(now)} can be done now" + (f": {', '.join(now)}" if now else "")]
-    for reason, words in ((Standing.NEEDS_FACT, "need a fact"), (Standing.NO_ASSIST, "only a model can")):
-        count = sum(refused.standing is reason for refused in offers.refused)
-        parts += [f"{count} {words}"] if count else []
+    parts += [f"{len(guesses)} as a hypothesis: {', '.join(guesses)}"] if guesses else []
+    standings = [refused.standing for refused in offers.refused]
+    waiting, by_model = standings.count(Standing.NEEDS_FACT), standings.count(Standing.NO_ASSIST)
+    parts += [f"{waiting} need{'s' * (waiting == 1)} a fact"] if waiting else []
+    parts += [f"{by_model} only a model can"] if by_model else []
     return f"**Skills** {' · '.join(parts)}"
 
 

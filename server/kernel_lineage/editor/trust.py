@@ -73,9 +73,16 @@ class Trust:
         stdin: bytes = b"",
         more: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
+        background: bool = False,
     ) -> Finished:
         """Run `klineage ARGUMENTS` with the interpreter of this server. Raises `UntrustedError`."""
         self.require()
         return await jobs.run_python(
-            "kernel_lineage", *arguments, folder=folder, stdin=stdin, more=more, on_line=on_line
+            "kernel_lineage",
+            *arguments,
+            folder=folder,
+            stdin=stdin,
+            more=more,
+            on_line=on_line,
+            background=background,
         )

@@ -42,6 +42,7 @@ def offers_of(kernel: Kernel, found: Sequence[Applicable]) -> KernelOffersDocume
                 where=offer.place.anchor.detail,
                 guarded=offer.candidate.guarded,
                 measured=measured(offer.place.skill),
+                hypothesis=not offer.place.skill.admitted,
             )
             for offer in first.values()
         ],
@@ -67,9 +68,10 @@ def offers_text(path: Path, listed: Iterable[tuple[Kernel, Sequence[Applicable]]
 
 def _line(path: Path, kernel: str, offer: OfferDocument) -> str:
     guarded = ", guarded" if offer.guarded else ""
+    hypothesis = "a hypothesis, " if offer.hypothesis else ""
     return (
         f"  {offer.skill} · line {offer.line} · {offer.where}{guarded} · "
-        f"{offer.measured} · klineage apply {offer.skill} {path}:{kernel}"
+        f"{hypothesis}{offer.measured} · klineage apply {offer.skill} {path}:{kernel}"
     )
 
 

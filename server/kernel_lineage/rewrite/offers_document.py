@@ -20,6 +20,8 @@ class OfferDocument(BaseModel):
     """The old code runs where the condition fails."""
     measured: str
     """The range of everything that was measured of the skill, rejected uses included."""
+    hypothesis: bool = False
+    """No verified use on another kernel has admitted the skill."""
 
 
 class RefusedDocument(BaseModel):

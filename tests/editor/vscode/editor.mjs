@@ -172,10 +172,13 @@ class Editor {
 
   /** Puts the cursor at the beginning of a line, counted from 1. */
   async goTo(line) {
-    await this.page.keyboard.press('Control+g');
-    await this.page.locator('.quick-input-widget input:not([type=checkbox]):visible').first().fill(`:${line}`);
-    await this.page.keyboard.press('Enter');
-    await this.page.locator('.statusbar-item', { hasText: `Ln ${line},` }).waitFor();
+    await until(`the cursor in line ${line}`, async () => {
+      await this.page.keyboard.press('Control+g');
+      await this.page.locator('.quick-input-widget input:not([type=checkbox]):visible').first().fill(`:${line}`);
+      await this.page.keyboard.press('Enter'); // a busy editor has not read the line yet, and goes nowhere: then again
+      const there = this.page.locator('.statusbar-item', { hasText: `Ln ${line},` }).waitFor({ timeout: 5_000 });
+      return there.then(() => true, () => this.page.keyboard.press('Escape'));
+    });
   }
 
   /** The middle of a piece of text in the editor, which has to be within one line. */
@@ -281,7 +284,7 @@ class Editor {
   async lens(text, timeout = 120_000) {
     const line = this.page.locator('.codelens-decoration', { hasText: text }).first();
     await line.waitFor({ timeout });
-    return plain(await line.innerText());
+    return plain(await line.innerText()).replaceAll(/\s*\n\s*/g, ' ');
   }
 
   notification(text) {

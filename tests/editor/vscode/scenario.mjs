@@ -171,8 +171,10 @@ async function views() {
   const newest = editor.row('Lineage', 'softmax_forward4');
   await newest.waitFor();
   assert.match(plain(await newest.getAttribute('aria-label')), /softmax_forward4 [0-9a-f]{7}: optimisation.*, \d{4}-\d\d-\d\d/);
-  await newest.click();
-  await editor.page.locator('.tab', { hasText: '→' }).first().waitFor();
+  await until('the difference of a step', async () => {
+    await newest.click();
+    return editor.page.locator('.tab', { hasText: '→' }).first().waitFor({ timeout: 5_000 }).then(() => true, () => false);
+  });
   await editor.page.keyboard.press('ArrowRight');
   await editor.runCommand('Kernel Lineage: Focus on Devices View');
   await editor.row('Devices', 'Emulated device').waitFor();
@@ -181,8 +183,10 @@ async function views() {
   const run = editor.row('Runs', 'Checking reduction.cu');
   await run.waitFor();
   await editor.screenshot('views');
-  await run.click();
-  await editor.shown().locator('h1').first().waitFor();
+  await until('the page of a run', async () => {
+    await run.click(); // a row that is drawn anew as it is clicked opens nothing
+    return editor.shown().locator('h1').first().waitFor({ timeout: 5_000 }).then(() => true, () => false);
+  });
   step(`the views: ${plain(await newest.getAttribute('aria-label'))}; ${plain(await run.getAttribute('aria-label'))}`);
   await editor.runCommand('Kernel Lineage: Focus on Skills View');
   await editor.row('Skills', 'Admitted').or(editor.row('Skills', 'Hypotheses')).first().waitFor();

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from kernel_gate.request import GateRequest
     from kernel_gate.verdict import Verdict
 
-_CASES = 0.6
-"""The share of the time after drafting that cases may take: those that it does not reach are named.
-
-The rest goes to building, and to looking for the line that is at fault.
-"""
 _DRAFT = 0.5
 """The share of the time that a draft may take."""
 
@@ -80,9 +75,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
 
     def judged(request: GateRequest, worker: Worker) -> Verdict:
         left = max(1.0, deadline - time.monotonic())
-        times = {"check_seconds": _CASES * left, "build_seconds": left}
-        options = request.options.model_copy(update=times)
-        return worker.judge(request.model_copy(update={"options": options}), timeout=left, on_progress=told)
+        return worker.judge(request.within(left), timeout=left, on_progress=told)
 
     kernels = []
     with Worker() as worker:

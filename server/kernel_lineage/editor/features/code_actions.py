@@ -54,9 +54,8 @@ def register(server: EditorServer) -> None:
         found = one_per_skill(await server.applicability.at(snapshot, kernel), offset)
         asked = _asked_for(params.context)
         offers = await server.offers.within(_WAITS if asked else 0.0, snapshot, kernel)
-        explicit = asked and _shows_disabled(server)
         stated = await stating(server, snapshot, kernel, found) if asked else []
-        return fixes + list(_actions(server, snapshot, kernel, found, offers, explicit)) + stated
+        return fixes + list(_actions(server, snapshot, kernel, found, offers, asked)) + stated
 
 
 def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable, ...]:
@@ -69,8 +68,13 @@ def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable,
     return tuple(best.values())
 
 
-def why_not(server: EditorServer, found: Applicable, offers: KernelOffersDocument | None) -> str | None:
-    """Why a skill cannot be applied here, in one line; None when the gate can be asked."""
+def why_not(
+    server: EditorServer, found: Applicable, offers: KernelOffersDocument | None, asked: bool
+) -> str | None:
+    """Why a skill cannot be applied here, in one line; None when the gate can be asked.
+
+    A hypothesis is there for a person who `asked`, and by itself where a setting says so.
+    """
     if (refusal := server.trust.refusal) is not None:
         return refusal
     if not found.possible:
@@ -82,8 +86,8 @@ def why_not(server: EditorServer, found: Applicable, offers: KernelOffersDocumen
     offered = offers is None or any(one.skill == found.skill.id for one in offers.offers)
     if not offered and refused is None:
         return "another skill makes the same change"
-    if not found.skill.admitted and not server.settings.hypotheses:
-        return f"it is a hypothesis: {no_use(found.skill)}; klineage.codeActions.hypotheses offers it all the same"
+    if not found.skill.admitted and not asked and not server.settings.hypotheses:
+        return f"it is a hypothesis: {no_use(found.skill)}"
     if found.skill.assist is None and not server.settings.model_name:
         return "no assist carries this skill over, and no model is set up (klineage.model.name)"
     return None
@@ -95,12 +99,12 @@ def _actions(
     kernel: Kernel,
     found: Sequence[Applicable],
     offers: KernelOffersDocument | None,
-    explicit: bool,
+    asked: bool,
 ) -> Iterator[types.CodeAction]:
     # Deterministic before model; applicability has put those that hold first.
     for one in sorted(found, key=lambda a: a.skill.assist is None):
-        reason = why_not(server, one, offers)
-        if reason is not None and not explicit:
+        reason = why_not(server, one, offers, asked)
+        if reason is not None and not (asked and _shows_disabled(server)):
             continue
         by = "assist" if one.skill.assist is not None else "model"
         arguments = apply_arguments(snapshot, kernel, one, by)
@@ -142,6 +146,8 @@ def _repairs(
 
 def _title(server: EditorServer, found: Applicable) -> str:
     title = found.skill.title
+    if not found.skill.admitted:
+        title += " (a hypothesis)"
     if found.skill.assist is None and server.settings.model_name:
         title += f", written by {server.settings.model_name}"
     if found.verdict is Truth.UNKNOWN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import textwrap
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,8 @@ from kernel_lineage.rewrite.standing import Standing
 _SOON = 0.2
 """Seconds in which several changes are told as one."""
 _MINUTE = 60.0
+_WHY = 80
+"""Characters of a reason beside the code."""
 
 
 def register(server: EditorServer) -> None:
@@ -59,6 +62,8 @@ def register(server: EditorServer) -> None:
             return lens  # another server's, or one that has its command
         snapshot = await server.documents.snapshot(data["uri"])
         kernel = None if snapshot is None else snapshot.source.kernel(data["kernel"])
+        if server.checks is not None:
+            server.checks.in_view(data["uri"], data["kernel"])
         if snapshot is not None and kernel is not None:
             lens.command = _command(
                 server, _skills(server, snapshot, kernel), "klineage.applySkill", data["place"]
@@ -100,7 +105,12 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
         return _command(server, title, "klineage.showFinding", {"uri": snapshot.uri, "line": first.line - 1})
     if document.state is VersionState.WRONG:
         return _command(server, f"✗ wrong {age}", "klineage.checkKernel", place)
-    title = "? not decided" if document.workload else "? no workload: say what is missing"
+    if judged.unreached:
+        title = f"? {judged.unreached}: check now"
+    elif document.workload:
+        title = f"? not decided: {textwrap.shorten(document.reason, _WHY, placeholder='…')}"
+    else:
+        title = "? no workload: say what is missing"
     return _command(server, title, "klineage.checkKernel", place)
 
 
@@ -108,9 +118,13 @@ def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     offers = server.offers.of(snapshot, kernel)
     if offers is None:
         return "skills …"
-    count = len(offers.offers)
+    guesses = 0 if server.settings.hypotheses else sum(one.hypothesis for one in offers.offers)
+    count = len(offers.offers) - guesses
     waiting = sum(one.standing is Standing.NEEDS_FACT for one in offers.refused)
-    return f"{count} skill{'s' * (count != 1)}" + (f", {waiting} need a fact" if waiting else "")
+    parts = [f"{count or 'no'} skill{'s' * (count != 1)}"] if count or not guesses else []
+    parts += [f"{guesses} hypothes{'i' if guesses == 1 else 'e'}s"] if guesses else []
+    parts += [f"{waiting} need{'s' * (waiting == 1)} a fact"] if waiting else []
+    return ", ".join(parts)
 
 
 def _command(server: EditorServer, title: str, command: str, argument: dict[str, Any]) -> types.Command:

@@ -59,7 +59,7 @@ async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel)
     found = await server.applicability.at(snapshot, kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
     state = "" if lineage is not None else server.lineages.state(snapshot.path)
-    skills = offers_line(list(found), server.offers.of(snapshot, kernel))
+    skills = offers_line(list(found), server.offers.of(snapshot, kernel), server.settings.hypotheses)
     card = kernel_text(kernel, skills, lineage, state, server.lineages.replayed(snapshot.path))
     parts = [without_links(card)]
     if server.settings.command_links and lineage is not None:

@@ -38,4 +38,4 @@ async def _reason(server: EditorServer, request: ApplyRequest) -> str | None:
     here = [a for a in await server.applicability.at(snapshot, kernel) if a.skill.id == request.skill]
     if not here:
         return "the skill has no place in this kernel any more"
-    return why_not(server, here[0], server.offers.of(snapshot, kernel))
+    return why_not(server, here[0], server.offers.of(snapshot, kernel), asked=True)

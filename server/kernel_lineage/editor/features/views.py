@@ -181,6 +181,8 @@ def register(server: EditorServer) -> None:
         for kernel in snapshot.source.kernels:
             offers = server.offers.known(snapshot, kernel)
             for offer in offers.offers if offers is not None else ():
+                if offer.hypothesis and not server.settings.hypotheses:
+                    continue
                 said.setdefault(offer.line, []).append(titles.get(offer.skill, offer.skill))
         return [
             {"line": line, "skills": list(dict.fromkeys(skills))} for line, skills in sorted(said.items())
