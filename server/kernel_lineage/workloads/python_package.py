@@ -39,7 +39,7 @@ def _base(node: ast.ImportFrom, importer: str) -> PurePosixPath:
 
 
 def _module(dotted: PurePosixPath, root: Path) -> Iterator[str]:
-    for candidate in (dotted.with_name(dotted.name + ".py"), dotted / "__init__.py") if dotted.name else ():
+    for candidate in (dotted / "__init__.py", dotted.with_name(dotted.name + ".py")) if dotted.name else ():
         file = root / candidate
         if file.is_file() and file.resolve().is_relative_to(root):
             yield candidate.as_posix()

@@ -43,6 +43,29 @@ def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
     return (own, parts) if parts else ("", {})
 
 
+def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
+    """The modules of its packages of which no names tell what a kernel's module takes, with their whole texts.
+
+    `text` is the module's, `part` what the kernel reaches of it: a module that the part names, and what the module or
+    one that it imports from takes by `*`. Raises `SyntaxError` and `ValueError` as `siblings_of`.
+    """
+    file = path.resolve()
+    root = import_root(file)
+    own = file.relative_to(root).as_posix()
+    found: dict[str, str] = {}
+    waiting = [own]
+    for importer in waiting:
+        whole = text if importer == own else read_text(root / importer, errors="replace")
+        reads = list(_taken(part if importer == own else whole, importer, root))
+        stars = {module for module, name, _ in _taken(whole, importer, root) if name == "*"}
+        taken = stars | {module for module, name, _ in reads if not name}
+        found |= {module: read_text(root / module, errors="replace") for module in taken - {own}}
+        waiting += sorted(({module for module, _, _ in reads} | taken).difference(waiting))
+        if len(waiting) > _MOST_MODULES:
+            raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
+    return found
+
+
 def _taken(part: str, importer: str, root: Path) -> Iterator[tuple[str, str, bool]]:
     """Each module below `root` that a text imports from, the name it takes ("" for all), and whether that is used."""
     tree = ast.parse(part)
