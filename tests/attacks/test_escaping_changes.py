@@ -217,3 +217,24 @@ def test_kernels_that_are_new_or_gone_are_named(tmp_path: Path):
     with trees(open_repository(top), "HEAD") as (before, after):
         changes = changes_between(before, after)
     assert ([s.kernel.name for s in changes.new], [s.kernel.name for s in changes.gone]) == (["t"], ["s"])
+
+
+@pytest.mark.parametrize("name", ["f.h", "notes.md"])
+@pytest.mark.parametrize("how", ["checked out", "committed", "edited"])
+def test_a_submodule_that_moves_is_not_judged_where_kernels_may_include_it(
+    tmp_path: Path, name: str, how: str
+):
+    other = made(tmp_path / "other", {name: TWO}, {})
+    top = made(tmp_path / "repository", {"a.cu": including("f.h")}, {})
+    git(top, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "third")
+    git(top, "commit", "-qm", "third")
+    assert changed(top) == [] and is_as_committed(open_repository(top))
+    write(top, {f"third/{name}": THREE})
+    if how != "edited":
+        git(top / "third", "commit", "-qam", "three")
+    if how == "committed":
+        git(top, "commit", "-qam", "third is at three")
+    with trees(open_repository(top), "HEAD~1..HEAD" if how == "committed" else "HEAD") as (before, after):
+        unread = changes_between(before, after).unread
+    said = [one.path for one in unread]
+    assert said == (["third"] if name == "f.h" or how == "committed" else [])

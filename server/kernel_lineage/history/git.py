@@ -24,6 +24,8 @@ KERNEL_PATHSPECS = ("*.cu", "*.cuh", "*.py", "*.h", "*.hpp", "*.inl")
 _REGULAR_FILES = (b"100644", b"100755", b"100664")
 LINK = b"120000"
 """The mode that git gives a link."""
+SUBMODULE = b"160000"
+"""The mode that git gives a submodule; its id is that of a commit."""
 _BLOCK = 1 << 20
 _SHA256_DIGITS = 64
 
@@ -258,7 +260,7 @@ def is_as_committed(repository: Repository) -> bool:
     if repository.head is None or repository.bare:
         return True
     committed = revision_files(repository, repository.head)
-    links = revision_files(repository, repository.head, (LINK,))
+    links = revision_files(repository, repository.head, (LINK, SUBMODULE))
     if not {*committed, *links}.issuperset(work_tree_files(repository, ())):
         return False
     for path, blob in committed.items():

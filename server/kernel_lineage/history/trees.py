@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_gate.files.reading import is_plain_file, read_file
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.history.git import (
     LINK,
+    SUBMODULE,
     Repository,
     RepositoryError,
     blob_id,
+    is_as_committed,
     is_place,
     open_repository,
     resolve_revision,
@@ -42,6 +44,8 @@ class Tree:
     name: str
     large: Mapping[str, str] = field(default_factory=dict)
     """Files that are not read, with the ids that git gives them: too large for what a person edits, or missing."""
+    submodules: Mapping[str, str] | None = None
+    """By folder, at which commit it is, and `, changed` where that is not all; None where nobody has looked."""
 
     def read(self, path: str) -> bytes | None:
         """The contents of a file; None when this state does not have it."""
@@ -110,7 +114,7 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
         name = WORK_TREE
         here = _here(repository)
         contents = {path: data for path in here.files if (data := here.read(path)) is not None}
-        large = here.large
+        large, submodules = here.large, here.submodules
     else:
         sha = resolve_revision(repository, revision)
         if sha is None:
@@ -129,7 +133,19 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
                 return {path: blobs[files[path]] for path in paths if files[path] in blobs}
 
             contents = source_files(files, contents_of)
-    return _written(contents, folder, name, large)
+        submodules = revision_files(repository, sha, (SUBMODULE,))
+    return replace(_written(contents, folder, name, large), submodules=submodules)
+
+
+def _submodules(repository: Repository) -> dict[str, str]:
+    """The submodules of HEAD as they lie in the work tree; those that are not checked out, as HEAD has them."""
+    found = revision_files(repository, "HEAD", (SUBMODULE,)) if repository.head is not None else {}
+    for path in found:
+        if (repository.top / path / ".git").exists():
+            with suppress(RepositoryError):
+                inner = open_repository(repository.top / path)
+                found[path] = f"{inner.head}{'' if is_as_committed(inner) else ', changed'}"
+    return found
 
 
 def _linked(links: Mapping[str, str], files: Mapping[str, str], reader: BlobReader) -> dict[str, str]:
@@ -146,7 +162,8 @@ def _linked(links: Mapping[str, str], files: Mapping[str, str], reader: BlobRead
 
 
 def _here(repository: Repository) -> Tree:
-    return _in_place(repository.top, _in_work_tree(repository), digits=len(repository.head or ""))
+    here = _in_place(repository.top, _in_work_tree(repository), digits=len(repository.head or ""))
+    return replace(here, submodules=_submodules(repository))
 
 
 def _in_place(root: Path, files: Collection[str], read: Collection[str] = (), digits: int = 0) -> Tree:

@@ -34,6 +34,10 @@ _BLANK = re.compile(
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\"<>\n]+)[\">]", re.MULTILINE)
 _LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
 
+_MOVED = (
+    "it is a submodule at another commit, or changed, and what kernels included of it is not here any more"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
@@ -113,6 +117,7 @@ def changes_between(
         touched = {p for p in every if before.differs(after, p)}
         touched |= reached(before, after, touched)
     unread = {p: why for p in touched if _wanted(p, files) and (why := _unread(p, before, after))}
+    unread |= {p: _MOVED for p in _moved_submodules(before, after) if whole and _wanted(p, files)}
     pairs, gone, arrived = _paired(_sightings(before, touched), _sightings(after, touched))
     for one in gone:
         if _wanted(one.path, files) and _is_used(one.kernel, after.read(one.path) or b"", launched=whole):
@@ -167,6 +172,26 @@ def _unread(path: str, *trees: Tree) -> str:
         ):
             return f"in {tree.name} {why}"
     return ""
+
+
+def _moved_submodules(before: Tree, after: Tree) -> set[str]:
+    """The submodules that are at another commit, or changed, and hold a file that a directive of a kernel may name."""
+    old, new = before.submodules, after.submodules
+    if old is None or new is None:
+        return set()
+    moved = {p for p in old.keys() | new.keys() if old.get(p) != new.get(p)}
+    if not moved:
+        return set()
+    names = {name for p in after.files for name in names_in(p, after.read(p) or b"")}
+    if not names:
+        return set()
+    inside = {p: after.root / p for p in moved}
+    # Where a submodule is not checked out, nothing tells what it holds.
+    return {
+        p
+        for p, top in inside.items()
+        if not any(top.glob("*")) or any(f.name in names for f in top.rglob("*"))
+    }
 
 
 def _is_used(kernel: Kernel, data: bytes, *, launched: bool) -> bool:

@@ -192,7 +192,9 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
             yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=said)
     for end, op, is_within in ((1, "<=", _at_most_all), (0, ">=", _at_least_all)):
         tiny = LEAST_NORMAL if op == "<=" else -LEAST_NORMAL
-        yield Atom(f"{name} {op} 0", _COST_OF_ZERO, is_within(name, tiny), False, Bound(name, 0.0, op == "<=", end))
+        yield Atom(
+            f"{name} {op} 0", _COST_OF_ZERO, is_within(name, tiny), False, Bound(name, 0.0, op == "<=", end)
+        )
     yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
 
 

@@ -28,7 +28,9 @@ def values_of(base: Setting, name: str, hinted: tuple[int, ...]) -> list[int]:
     extent, least = base.dims[name], base.at_least(name)
     near = (extent + 1, extent - 1, extent + 2, next_prime(extent), 2 * extent, extent + 4, extent // 2 + 1)
     widths = [w for width in hinted[:_HINTED] for w in _around(width)]
-    return [v for v in dict.fromkeys((*near, *(0, 1)[least:], *widths, *_SMALL, *_ROUND, *_LARGE)) if v >= least]
+    return [
+        v for v in dict.fromkeys((*near, *(0, 1)[least:], *widths, *_SMALL, *_ROUND, *_LARGE)) if v >= least
+    ]
 
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:
