@@ -7,6 +7,7 @@ nothing is imported that asks for packages (torch) or a GPU which compiling does
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kernel_lineage.workloads.python_package import import_root, imported_from
 from kernel_lineage.workloads.triton_module import part_of_module
 
 _MOST_MODULES = 60
+_STAR = re.compile(r"\bimport[\s\\]*\*")
 
 
 def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
@@ -57,7 +59,8 @@ def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
     for importer in waiting:
         whole = text if importer == own else read_text(root / importer, errors="replace")
         reads = list(_taken(part if importer == own else whole, importer, root))
-        stars = {module for module, name, _ in _taken(whole, importer, root) if name == "*"}
+        every = _taken(whole, importer, root) if _STAR.search(whole) else ()
+        stars = {module for module, name, _ in every if name == "*"}
         taken = stars | {module for module, name, _ in reads if not name}
         found |= {module: read_text(root / module, errors="replace") for module in taken - {own}}
         waiting += sorted(({module for module, _, _ in reads} | taken).difference(waiting))
