@@ -36,9 +36,9 @@ test-long: $(STAMP) ## the others that need no GPU and no editor: the demo from 
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)
 
-attack: $(STAMP) ## the attacks in their long form, about an hour (ARGS for pytest, TIMES=20, KILLS=210, FUZZ=1260)
+attack: $(STAMP) ## the attacks in their long form, about an hour (ARGS for pytest, TIMES=20, KILLS=200, FUZZ=1260)
 	@KLINEAGE_ATTACK=$(or $(TIMES),20) $(BIN)/python -m pytest tests/attacks --timeout 3600 $(ARGS)
-	@cd tests && ../$(BIN)/python -m attacks.interruptions --kills $(or $(KILLS),210) --full-disks $(or $(DISKS),54)
+	@cd tests && ../$(BIN)/python -m attacks.interruptions --kills $(or $(KILLS),200) --full-disks $(or $(DISKS),50)
 	@cd tests && ../$(BIN)/python -m attacks.fuzzing --seconds $(or $(FUZZ),1260)
 	@cd tests && ../$(BIN)/python -m attacks.endurance
 

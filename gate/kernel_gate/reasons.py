@@ -122,6 +122,10 @@ class Reason(StrEnum):
         "Compiling took more than its share of time, memory or disk, or the compiler died.",
         "Make compile-time loops and template recursion smaller.",
     )
+    COMPILER_ENDED = ("compiler-ended", "build", _LACKS,
+        "Something else than the gate ended the compiler, so that nothing is known of the program.",
+        "Run it again; where memory runs out, the system ends what takes most of it.",
+    )
     UNSUPPORTED_PROGRAM = ("unsupported-program", "build", _WHOSE_SETUP,
         "The program needs something that the gate does not give, such as profile scratch memory from the launcher.",
         "Rewrite that part, or judge the kernel by other means.",

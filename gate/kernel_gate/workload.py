@@ -38,6 +38,9 @@ from kernel_gate.value_kinds import FLOATS_ONLY, values_kind
 
 MOST_DATA = 1 << 30
 """Bytes of a data file that a workload names."""
+_MOST_EXTENTS = 1000
+_LARGEST_EXTENT = 1 << 40
+"""Sizes around an extent are drawn and factored, which takes for ever far beyond what an array has."""
 
 
 class Problem(NamedTuple):
@@ -232,6 +235,12 @@ class Workload(Table):
         for key, values in self.dims.items():
             if not values or min(values) < 0:
                 raise ValueError(f"dims.{key}: give at least one extent, none negative")
+            if len(values) > _MOST_EXTENTS:
+                raise ValueError(f"dims.{key}: give at most {_MOST_EXTENTS} extents; every one is a case")
+        profiled = ((key, (size,)) for one in self.profile_dims for key, size in one.items())
+        for name, sizes in (*self.dims.items(), *profiled):
+            if max(sizes) > _LARGEST_EXTENT:
+                raise ValueError(f"{name}: {max(sizes)} is more than 2^40, of which no device holds an array")
         for index, profile in enumerate(self.profile_dims):
             if set(profile) != set(self.dims):
                 raise ValueError(

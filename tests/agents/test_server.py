@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -212,3 +213,24 @@ async def test_a_result_fits_and_all_of_it_is_a_resource(top):
         assert short.structured_content["left_out"]
         (whole,) = (await client.read_resource(f"klineage://jobs/{short.structured_content['job']}")).contents
         assert len(json.loads(whole.text)["kernels"]) == 8
+
+
+NO_MESSAGES = [b"not json", b'{"jsonrpc":', b"{}", b"[1, 2]", b"null", b"\xff\xfe", b"[" * 80_000,
+               b'"' + b"x" * 300_000 + b'"',
+               b'{"jsonrpc": "2.0", "id": ' + b"9" * 5000 + b', "method": "ping"}',
+               b'{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": "x"}']  # fmt: skip
+
+
+def test_a_line_that_is_no_message_gets_an_error_and_the_next_its_answer(top):
+    ping = b'{"jsonrpc": "2.0", "id": 4, "method": "ping"}'
+    command = [sys.executable, "-m", "kernel_lineage", "mcp", str(top)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as server:
+        server.stdin.write(b"\n".join([*NO_MESSAGES, b"", b"  ", ping]) + b"\n")
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in (*NO_MESSAGES, ping)]
+        assert server.communicate(timeout=30) == (b"", b"") and server.returncode == 0
+    assert [a for a in answers if a["id"] is not None] == [{"jsonrpc": "2.0", "id": 4, "result": {}}]
+    errors = [a["error"]["code"] for a in answers if a["id"] is None]
+    assert len(errors) == len(NO_MESSAGES) and set(errors) == {-32700, -32600}

@@ -55,6 +55,30 @@ int main() {
 }
 """
 """A program whose sizes only running it tells."""
+TURN = """\
+__global__ void turn(float* out, const float* x, int rows, int cols) {
+    __shared__ float tile[32][32];
+    int row = blockIdx.y * 32 + threadIdx.y, column = blockIdx.x * 32 + threadIdx.x;
+    if (row < rows && column < cols) tile[threadIdx.y][threadIdx.x] = x[row * cols + column];
+    __syncthreads();
+    row = blockIdx.y * 32 + threadIdx.x, column = blockIdx.x * 32 + threadIdx.y;
+    if (row < rows && column < cols) out[column * rows + row] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+TURN_WORKLOAD = """\
+kernel = "turn"
+language = "cuda"
+source = "turn.cu"
+dims = { rows = [32], cols = [33] }
+args = [
+    { name = "out", kind = "output", dtype = "float32", shape = ["cols", "rows"] },
+    { name = "x", kind = "input", dtype = "float32", shape = ["rows", "cols"] },
+    { name = "rows", kind = "scalar", dtype = "int32", value = "rows" },
+    { name = "cols", kind = "scalar", dtype = "int32", value = "cols" },
+]
+launch = { grid = ["ceil_div(cols, 32)", "ceil_div(rows, 32)"], block = [32, 32] }
+"""
+"""One step from which a skill is learned, at sizes at which that takes seconds."""
 KLINEAGE = [sys.executable, "-B", "-m", "kernel_lineage"]
 
 
@@ -135,7 +159,7 @@ class Job:
     name: str
     title: str
     weight: int
-    """Its share of the interruptions; 0: only when it is named."""
+    """Its share of the interruptions: smaller where one run takes long."""
     command: list[str]
     prepare: Callable[[Place], None]
     """Makes the repository where there is none."""
@@ -202,6 +226,16 @@ def _sample(place: Place) -> None:
         build_sample_repository(place.repository)
 
 
+def _one_step(place: Place) -> None:
+    if not place.repository.exists():
+        padded = TURN.replace("tile[32][32]", "tile[32][33]")
+        steps = [
+            Step("Transpose by tiles", {"turn.cu": TURN, ".klineage/workloads/turn.toml": TURN_WORKLOAD}),
+            Step("Pad the tile: faster, without bank conflicts", {"turn.cu": padded}),
+        ]
+        make_repository(place.repository, steps)
+
+
 def _transitions(place: Place) -> str:
     steps = _document(place).get("transitions")
     if not isinstance(steps, list):
@@ -218,7 +252,7 @@ def _skills(place: Place) -> str:
 
 def _half_a_skill(place: Place) -> str:
     check = [*KLINEAGE, "skills", "check", str(place.repository / ".klineage" / "skills")]
-    if not (place.repository / ".klineage" / "skills").is_dir():
+    if not any((place.repository / ".klineage" / "skills").glob("*/*")):
         return ""
     done = subprocess.run(check, capture_output=True, text=True, env=place.environment())
     return "" if done.returncode == 0 else f"a skill that cannot be read: {done.stdout}{done.stderr}"
@@ -336,7 +370,7 @@ JOBS = {
         Job(
             "replay",
             "`klineage replay --no-learn`",
-            4,
+            3,
             [
                 *KLINEAGE,
                 "replay",
@@ -355,9 +389,9 @@ JOBS = {
         Job(
             "learn",
             "`klineage replay`, with learning",
-            0,
-            [*KLINEAGE, "replay", ".", "--device", "emulated", "--kernel", "transpose", "--json"],
-            _sample,
+            1,
+            [*KLINEAGE, "replay", ".", "--device", "emulated", "--json"],
+            _one_step,
             _skills,
             _half_a_skill,
         ),
@@ -382,7 +416,7 @@ JOBS = {
         Job(
             "write",
             "the edit of an accepted `klineage apply`",
-            3,
+            4,
             [sys.executable, "-B", ACCEPTING, "apply", "vectorised-row-access", "scale.cu:scale", "--json"],
             _one_kernel,
             _source,
@@ -402,7 +436,7 @@ JOBS = {
         Job(
             "record",
             "`klineage workload init`, host code built and run",
-            4,
+            2,
             [*KLINEAGE, "workload", "init", "shift.cu:shift", "--mutants", "1", "--json"],
             _one_kernel,
             _recorded_draft,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import os
 import random
 import resource
@@ -32,7 +31,8 @@ from pathlib import Path
 
 from attacks.interrupted_jobs import JOBS, Job, Place
 
-KILLS_A_ROUND = 3
+KILLS_A_ROUND = 5
+DISKS_A_ROUND = 2
 ORPHAN_SECONDS = 6.0
 """What a killed command started may take so long to notice."""
 RUN_SECONDS = 300.0
@@ -82,18 +82,19 @@ class Attack:
             self._interrupt()
         self._go_on()
 
-    def fill_disk(self, room: int, mounted: bool) -> None:
-        """One round: a run with so much room on the disk, and a whole run with enough."""
+    def fill_disks(self, rooms: list[int], mounted: bool) -> None:
+        """One round: runs with so much room on the disk, each going on from the one before, and one with enough."""
         self._reset()
         ballast = self.place.folder / "ballast"
-        if mounted:
-            usable = shutil.disk_usage(self.place.folder).free - room
-            with ballast.open("wb") as file, suppress(OSError):
-                os.posix_fallocate(file.fileno(), 0, max(usable, 1))
-        process = self.job.start(self.place, None if mounted else room)
-        self.tally.full_disks += 1
-        self._wait(process, f"a disk with room for {room} bytes")
-        ballast.unlink(missing_ok=True)
+        for room in rooms:
+            if mounted:
+                usable = shutil.disk_usage(self.place.folder).free - room
+                with ballast.open("wb") as file, suppress(OSError):
+                    os.posix_fallocate(file.fileno(), 0, max(usable, 1))
+            process = self.job.start(self.place, None if mounted else room)
+            self.tally.full_disks += 1
+            self._wait(process, f"a disk with room for {room} bytes")
+            ballast.unlink(missing_ok=True)
         self._go_on()
 
     def _interrupt(self) -> None:
@@ -233,22 +234,26 @@ def attack(
     inherit_orphans()
     tallies: dict[str, Tally] = {}
     means = ""
+    share = sum(job.weight for job in jobs)
     for job in jobs:
         chance = random.Random(f"{seed} {job.name}")
         tally = tallies[job.name] = Tally()
-        share, weight = sum(max(1, j.weight) for j in jobs), max(1, job.weight)
         rounds = Attack(job, folder / job.name, chance, tally)
-        left = -(-kills * weight // share)
-        while left > 0:
+        for left in range(-(-kills * job.weight // share), 0, -KILLS_A_ROUND):
             rounds.kill_some(min(left, KILLS_A_ROUND))
-            left -= KILLS_A_ROUND
         with small_disk(folder / f"disk-{job.name}") as mounted:
             means = "a full tmpfs" if mounted else "RLIMIT_FSIZE"
             filled = Attack(job, folder / f"disk-{job.name}" / "place", chance, tally)
-            for _ in range(-(-full_disks * weight // share)):
-                filled.fill_disk(int(chance.choice([0, 2 ** chance.uniform(10, 23)])), mounted)
+            for left in range(-(-full_disks * job.weight // share), 0, -DISKS_A_ROUND):
+                rooms = [
+                    int(chance.choice([0, 2 ** chance.uniform(10, 23)]))
+                    for _ in range(min(left, DISKS_A_ROUND))
+                ]
+                filled.fill_disks(rooms, mounted)
         hit = f"{tally.kills} kills, {tally.of_servers} of them in fork servers"
-        print(f"{job.name}: {hit}, {tally.full_disks} full disks", file=sys.stderr, flush=True)
+        counted = ", ".join(f"{what} {tally.counts[what]}" for what in COUNTED)
+        print(f"{job.name}: {hit}, {tally.full_disks} full disks; {counted}", file=sys.stderr, flush=True)
+        print("\n".join(tally.words), file=sys.stderr, flush=True)
     return tallies, means
 
 
@@ -269,17 +274,13 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--full-disks", type=int, default=50)
     parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument(
-        "--jobs", nargs="+", choices=sorted(JOBS), default=[n for n, j in JOBS.items() if j.weight]
-    )
+    parser.add_argument("--jobs", nargs="+", choices=sorted(JOBS), default=list(JOBS))
     asked = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory(prefix="klineage-interruptions-") as name:
         tallies, means = attack(asked.kills, asked.full_disks, asked.seed, asked.jobs, Path(name))
     print(table(tallies, means))
-    words = [line for tally in tallies.values() for line in tally.words]
-    print(json.dumps(words, indent=1), file=sys.stderr)
-    sys.exit(1 if words else 0)
+    sys.exit(1 if any(tally.words for tally in tallies.values()) else 0)
 
 
 if __name__ == "__main__":

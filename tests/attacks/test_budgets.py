@@ -156,3 +156,19 @@ def test_a_workload_that_is_too_long_for_the_editor_is_said(tmp_path: Path):
         assert [d["message"] for d in said[0]["diagnostics"]] == [TOO_LONG]
     finally:
         editor.close()
+
+
+@pytest.mark.parametrize(
+    ("dims", "said"),
+    [
+        ("[9223372036854775807]", r"N: 9223372036854775807 is more than 2\^40"),
+        (str([*range(1, 60_000)]), "at most 1000 extents"),
+    ],
+)
+def test_sizes_that_no_array_has_are_refused_before_anything_is_counted(dims: str, said: str):
+    from kernel_gate.workload import WorkloadError, parse_workload
+    from rewrite.conftest import WORKLOAD
+
+    with pytest.raises(WorkloadError, match=said):
+        parse_workload(WORKLOAD.replace("[64, 4096]", dims))
+    assert parse_workload(WORKLOAD.replace("[64, 4096]", f"[{1 << 40}]"))

@@ -23,6 +23,8 @@ from history.repositories import make_repository
 from kernel_gate.files import temporary
 from kernel_gate.files.temporary import TemporaryFolder, remove_tree, temporary_root
 from kernel_gate.processes import parent
+from kernel_gate.reasons import Reason
+from kernel_gate.standing import Standing
 from kernel_lineage.history.mine import mine
 
 
@@ -229,7 +231,6 @@ def test_both_servers_end_with_their_editor(command: str, monkeypatch: pytest.Mo
 def test_a_use_whose_worker_dies_is_said(monkeypatch: pytest.MonkeyPatch):
     from datetime import date
 
-    from kernel_gate.reasons import Reason
     from kernel_gate.verdict import Outcome, Verdict
     from kernel_lineage.learning.measured_use import NoVerdictError, evidence_of_verdict
 
@@ -242,3 +243,42 @@ def test_a_use_whose_worker_dies_is_said(monkeypatch: pytest.MonkeyPatch):
     )
     with pytest.raises(NoVerdictError, match="process died"):
         evidence_of_verdict(died, kernel="k", held_out=True, guarded=False, command="", on=date(2026, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("status", "excess", "code"),
+    [
+        (-9, "", Reason.COMPILER_ENDED),
+        (-15, "", Reason.COMPILER_ENDED),
+        (-11, "", Reason.COMPILER_LIMIT),
+        (None, "took long", Reason.COMPILER_LIMIT),
+    ],
+)
+def test_a_compiler_that_was_ended_from_outside_says_nothing_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, status: int | None, excess: str, code: Reason
+):
+    from gate.programs import affine
+    from kernel_gate.build import compile as compiling
+    from kernel_gate.build.errors import BuildError, CompilerMissing
+
+    monkeypatch.setattr(compiling, "_run_child", lambda *_: (status, excess, ""))
+    with pytest.raises((BuildError, CompilerMissing)) as error:
+        compiling.compile_program(affine(), "sm_90", allow_uncontained=True)
+    assert error.value.code == code
+    assert (error.value.code.leads_to == (Standing.LACKING,)) == (code == Reason.COMPILER_ENDED)
+
+
+@pytest.mark.parametrize(
+    "said", ["nvcc error   : 'cicc' died due to signal 9 (Kill signal)", "#error nvcc error : 'cicc' died"]
+)
+def test_an_nvcc_whose_program_was_ended_says_nothing_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+):
+    from gate.programs import affine
+    from kernel_gate.build import nvcc
+    from kernel_gate.build.errors import BuildError, CompilerMissing
+    from kernel_gate.processes.tools import Ran
+
+    monkeypatch.setattr(nvcc, "run_tool", lambda *_, **__: Ran(1, "", said))
+    with pytest.raises(BuildError if said.startswith("#") else CompilerMissing):
+        nvcc._run(Path("nvcc"), affine(), "sm_90", tmp_path, "ptx")

@@ -30,6 +30,8 @@ from kernel_gate.threads import ONE_THREAD
 
 _GB, _MB = 1 << 30, 1 << 20
 _LEAST_FREE = 1 << 20
+_FROM_OUTSIDE = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP})
+"""Exit statuses that no limit of ours and no fault of a compiler gives."""
 """A disk with less than this left is full: a result may not have fitted."""
 _ANSWER_BYTES = 64 << 20
 """The longest answer of a child: images of a large file with all its templates take a few MB."""
@@ -181,6 +183,11 @@ def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping
         raise CompilerMissing(
             f"{label}: the disk of {tempfile.gettempdir()} ran full while compiling; {MAKE_ROOM}",
             code=Reason.DISK_FULL,
+        )
+    if not excess and status in _FROM_OUTSIDE:
+        raise CompilerMissing(
+            f"{label}: something else ended the compiler ({signal.Signals(-status).name}); run it again",
+            code=Reason.COMPILER_ENDED,
         )
     raise BuildError(
         f"{label}: {_why_it_died(status, excess, limits)}", log=messages, code=Reason.COMPILER_LIMIT

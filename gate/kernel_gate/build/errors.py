@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kernel_gate.reasons import Reason
@@ -34,6 +35,15 @@ class BuildError(Exception):
         self.log = log
         self.code = code
         """As if the program were the candidate; the build stage knows which of the two it is."""
+
+
+ENDED_FROM_OUTSIDE = re.compile(
+    r"^(?:nvcc error\s*:.*died due to signal (?:2|9|15)\b"
+    r"|\S*: fatal error: (?:Killed|Terminated|Interrupt) signal terminated program"
+    r"|\S*: fatal error: .*terminated with signal (?:2|9|15)\b)",
+    re.MULTILINE,
+)
+"""What a driver says of one of its programs that something else has ended."""
 
 
 class CompilerMissing(Exception):  # noqa: N818

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernel_gate.build import allowed
-from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.build.errors import ENDED_FROM_OUTSIDE, BuildError, CompilerMissing
 from kernel_gate.build.nvrtc import build_failure, image_of
 from kernel_gate.build.standard import standard_of
 from kernel_gate.build.toolkit import exact_arch, find_nvcc
@@ -76,6 +76,8 @@ def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> st
         own_group=False,
     )
     log = done.stdout + done.stderr
+    if done.status < 0 or ENDED_FROM_OUTSIDE.search(log):
+        raise CompilerMissing("something else ended nvcc; run it again", code=Reason.COMPILER_ENDED)
     if done.status != 0:
         raise build_failure(program, log)
     return log

@@ -26,7 +26,8 @@ from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.fleet.answering import Hello, Question, Reply
 from kernel_gate.fleet.travelling import ClusterError, companions, gate_fingerprint
 from kernel_gate.processes.group import kill_group
-from kernel_gate.processes.python import ANSWER_BYTES, start
+from kernel_gate.processes.lines import Lines
+from kernel_gate.processes.python import start
 from kernel_gate.processes.surroundings import environment, find_program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -92,7 +93,7 @@ class SshPool:
     def __init__(self, address: str) -> None:
         self._host = Host.parse(address)
         self._process: subprocess.Popen[bytes] | None = None
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lines: Lines | None = None
         self._last_words: list[str] = []
         self._turn = threading.Lock()
 
@@ -153,6 +154,9 @@ class SshPool:
 
     def close(self) -> None:
         """End the connection."""
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
         if self._process is not None:
             kill_group(self._process)
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -173,10 +177,9 @@ class SshPool:
         env = {**environment(), **({"SSH_AUTH_SOCK": agent} if agent else {})}
         pipe = subprocess.PIPE
         process = start(self._host.command(ssh), env=env, stdin=pipe, stdout=pipe, stderr=pipe)
-        self._process, self._lines, self._last_words = process, queue.SimpleQueue(), []
-        for target in (_read_lines, _keep_last):
-            kept = self._lines if target is _read_lines else self._last_words
-            threading.Thread(target=target, args=(process, kept), daemon=True).start()
+        assert process.stdout is not None
+        self._process, self._lines, self._last_words = process, Lines(process.stdout), []
+        threading.Thread(target=_keep_last, args=(process, self._last_words), daemon=True).start()
         try:
             self._greet()
         except BaseException:
@@ -205,10 +208,9 @@ class SshPool:
         )
 
     def _send(self, process: subprocess.Popen[bytes], question: Question) -> None:
-        assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended, which its answer will say
-            process.stdin.write(question.model_dump_json().encode() + b"\n")
-            process.stdin.flush()
+        """Write it beside the waiting for an answer: a machine that reads nothing is given up like a silent one."""
+        line = question.model_dump_json().encode() + b"\n"
+        threading.Thread(target=_write, args=(process, line), daemon=True).start()
 
     def _answer(
         self,
@@ -251,7 +253,7 @@ class SshPool:
             # What ssh leaves in the background, as a shared connection, may hold the pipe open.
             ended = self._process is None or self._process.poll() is not None
             try:
-                return self._lines.get(timeout=_POLL_SECONDS)
+                return self._lines.next(_POLL_SECONDS) if self._lines is not None else None
             except queue.Empty:
                 if ended:
                     return None
@@ -268,12 +270,11 @@ def _hash(request: GateRequest) -> str:
     return hash_inputs(*programs, workload, request.options, companion_files(workload))
 
 
-def _read_lines(process: subprocess.Popen[bytes], into: queue.SimpleQueue[bytes | None]) -> None:
-    assert process.stdout is not None
-    with suppress(ValueError):  # closed
-        while line := process.stdout.readline(ANSWER_BYTES):
-            into.put(line)
-    into.put(None)
+def _write(process: subprocess.Popen[bytes], line: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(OSError, ValueError):  # it has ended, which its answer will say
+        process.stdin.write(line)
+        process.stdin.flush()
 
 
 def _keep_last(process: subprocess.Popen[bytes], into: list[str]) -> None:

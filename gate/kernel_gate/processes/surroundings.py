@@ -16,6 +16,10 @@ from pathlib import Path
 _SECRET = re.compile(
     r"(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$|^SSH_AUTH_SOCK$", re.IGNORECASE
 )
+_NAMES_CODE = re.compile(
+    r"PYTHON|GIT_(?:PYTHON_|EXEC_PATH|EXTERNAL_DIFF|SSH|PROXY_COMMAND|EDITOR|PAGER|ASKPASS)"
+)
+"""Variables with which Python, git or what drives git here is told which modules and programs to run."""
 _LISTS = ("PATH", "LD_LIBRARY_PATH")
 """Variables that hold folders; an empty or relative entry is the working directory or a folder below it."""
 _FOLDERS = ("CUDA_HOME", "CUDA_PATH")
@@ -62,7 +66,7 @@ def environment() -> dict[str, str]:
     cleaned = {
         name: _cleaned(name, value, repository)
         for name, value in os.environ.items()
-        if not name.startswith("PYTHON") and not _SECRET.search(name)
+        if not _NAMES_CODE.match(name) and not _SECRET.search(name)
     }
     return {name: value for name, value in cleaned.items() if value or name not in (*_LISTS, *_FOLDERS)}
 
@@ -112,7 +116,7 @@ def settle(*own: Path) -> None:
     sys.path.extend(p for p in packages if p not in sys.path)
     repository = workspace()
     for name, value in list(os.environ.items()):
-        if name.startswith("PYTHON"):
+        if _NAMES_CODE.match(name):
             del os.environ[name]
         elif name in (*_LISTS, *_FOLDERS):
             os.environ[name] = _cleaned(name, value, repository)

@@ -18,9 +18,14 @@ from git import Git, GitCommandError, GitCommandNotFound, InvalidGitRepositoryEr
 from kernel_gate.files.reading import read_file, read_text
 from kernel_lineage.history.git_settings import ENVIRONMENT, SETTINGS
 from kernel_lineage.history.model import Commit
+from kernel_lineage.history.named_files import LARGEST_NAMED, SUFFIXES
 
 KERNEL_PATHSPECS = ("*.cu", "*.cuh", "*.py", "*.h", "*.hpp", "*.inl")
 _REGULAR_FILES = (b"100644", b"100755", b"100664")
+LINK = b"120000"
+"""The mode that git gives a link."""
+SUBMODULE = b"160000"
+"""The mode that git gives a submodule; its id is that of a commit."""
 _BLOCK = 1 << 20
 _SHA256_DIGITS = 64
 
@@ -228,7 +233,9 @@ def head_files(repository: Repository) -> dict[str, str]:
     return revision_files(repository, repository.head) if repository.head is not None else {}
 
 
-def revision_files(repository: Repository, revision: str) -> dict[str, str]:
+def revision_files(
+    repository: Repository, revision: str, modes: Sequence[bytes] = _REGULAR_FILES
+) -> dict[str, str]:
     """Blob id by path of every regular file of a commit (in the subfolder, if one was asked for)."""
     arguments = ["-r", "-z", revision, *([repository.prefix] if repository.prefix else [])]
     try:
@@ -239,24 +246,31 @@ def revision_files(repository: Repository, revision: str) -> dict[str, str]:
     for entry in out.split(b"\0"):
         meta, _, path = entry.partition(b"\t")
         words = meta.split()
-        if len(words) == 3 and words[0] in _REGULAR_FILES and is_place(_text(path)):
+        if len(words) == 3 and words[0] in modes and is_place(_text(path)):
             files[_text(path)] = words[2].decode()
     return files
 
 
-def is_as_committed(repository: Repository, specs: Sequence[str]) -> bool:
-    """Whether every regular file of HEAD that matches is in the work tree, byte for byte.
+def is_as_committed(repository: Repository) -> bool:
+    """Whether the work tree has the regular files of HEAD, byte for byte, and no others that git does not ignore.
 
-    `git diff` would say the same after it ran the filters that the repository's configuration names.
+    Files that are too large for a directive to name are not compared. `git diff` would say the same after it ran the
+    filters that the repository's configuration names.
     """
     if repository.head is None or repository.bare:
         return True
-    for path, blob in files_at(repository, repository.head, specs).items():
+    committed = revision_files(repository, repository.head)
+    links = revision_files(repository, repository.head, (LINK, SUBMODULE))
+    if not {*committed, *links}.issuperset(work_tree_files(repository, ())):
+        return False
+    for path, blob in committed.items():
+        place = repository.top / path
         try:
-            data = read_file(repository.top / path, within=repository.top)
+            if not path.endswith(SUFFIXES) and place.stat().st_size > LARGEST_NAMED:
+                continue
+            if blob_id(read_file(place, within=repository.top), len(blob)) != blob:
+                return False
         except OSError:
-            return False
-        if blob_id(data, len(blob)) != blob:
             return False
     return True
 

@@ -90,11 +90,11 @@ class ReferenceGraph:
             for _ in range(dots - 1):
                 folder = posixpath.dirname(folder)
             stem = posixpath.join(folder, *parts)
-            return next((p for p in (f"{stem}.py", f"{stem}/__init__.py") if p in self.resolved.files), None)
+            return next((p for p in (f"{stem}/__init__.py", f"{stem}.py") if p in self.resolved.files), None)
         if not parts:
             return None
         stem = "/".join(parts)
-        found = self._ending(f"{stem}.py", importer) or self._ending(f"{stem}/__init__.py", importer)
+        found = self._ending(f"{stem}/__init__.py", importer) or self._ending(f"{stem}.py", importer)
         return found if found != importer else None
 
     def _reached(self, path: str) -> tuple[str, ...]:

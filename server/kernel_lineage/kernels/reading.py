@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from kernel_lineage.kernels import cuda, triton
 from kernel_lineage.kernels.budget import beyond_budget
 from kernel_lineage.kernels.embedded import cuda_in_python
-from kernel_lineage.kernels.source import Language, Problem, SourceFile
+from kernel_lineage.kernels.source import Kernel, Language, Problem, SourceFile
 
 LARGEST_FILE = 8 * 1024 * 1024
 """Bytes. Sources of kernels stay far below; what is larger is generated data, and is not read."""
@@ -43,6 +43,12 @@ def read(data: bytes, language: Language) -> SourceFile:
     if refused:
         return SourceFile(language, data, (), (), (), (Problem(refused),))
     return cuda.parse(cuda_in_python(data)) if language is Language.CUDA else triton.parse(data)
+
+
+def kernels_of(path: str, data: bytes | None) -> tuple[Kernel, ...]:
+    """The kernels of a file by its path; none of a file that holds none, or that is not there."""
+    language = language_of(path, data) if data is not None else None
+    return read(data, language).kernels if data is not None and language is not None else ()
 
 
 def refusal(data: bytes) -> str | None:

@@ -1,28 +1,29 @@
 """The kernels that a change touched: old and new version of each, whatever file or header the change is in.
 
 A kernel is changed when its device code, with what it takes from headers, or its launch is other than before, comments
-and layout aside. One that was renamed or moved is matched by its text, as mining matches it.
+and layout aside.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from kernel_lineage.history.likeness import RENAMED_AT_LEAST
+from kernel_lineage.history.named_files import names_in
 from kernel_lineage.history.objects import MAX_BLOB_BYTES
-from kernel_lineage.history.similarity import Similarity, code_lines
+from kernel_lineage.history.similarity import code_lines
 from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.budget import beyond_budget
-from kernel_lineage.kernels.reading import language_of, read, refusal
+from kernel_lineage.kernels.reading import kernels_of, language_of, refusal
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.learning.reached_files import reached
+from kernel_lineage.learning.same_kernel import Place, moved, replaced
 from kernel_lineage.workloads.programs import device_text
 from kernel_lineage.workloads.triton_module import kernel_module
-from kernel_lineage.workloads.triton_siblings import siblings_of
+from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -30,7 +31,12 @@ _BLANK = re.compile(
     r"^\s+|\s+$|(?<=[^\w])\s+(?=\w)|(?<=\w)\s+(?=[^\w])|(?<=[(){}\[\],;])\s+|\s+(?=[(){}\[\],;])"
 )
 """White space at an end, beside a bracket, or between a word and what is none: not what parts `a b` or `+ +`."""
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\"<>\n]+)[\">]", re.MULTILINE)
 _LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
+
+_MOVED = (
+    "it is a submodule at another commit, or changed, and what kernels included of it is not here any more"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,19 @@ class UnreadFile:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs between two states."""
+
+    changed: tuple[ChangedKernel, ...]
+    """In the order of the new files."""
+    unread: tuple[UnreadFile, ...]
+    new: tuple[Sighting, ...]
+    """Kernels that stand in the place of none: nothing can be compared with them."""
+    gone: tuple[Sighting, ...]
+    """Kernels in whose place none stands."""
+
+
 class UnreadFileError(ValueError):
     """Nothing tells which kernels of a file changed; the message says why, and what to do."""
 
@@ -71,11 +90,11 @@ class UnreadFileError(ValueError):
 def changed_kernels(
     before: Tree, after: Tree, files: Collection[str] = (), *, within: Collection[str] = ()
 ) -> tuple[ChangedKernel, ...]:
-    """As `changes_between`. Raises `UnreadFileError` where one of the files cannot be read."""
-    changed, unread = changes_between(before, after, files, within=within, whole=False)
-    for one in unread:
+    """The changed ones of `changes_between`. Raises `UnreadFileError` where one of the files cannot be read."""
+    changes = changes_between(before, after, files, within=within, whole=False)
+    for one in changes.unread:
         raise UnreadFileError(f"{one.path}: {one.why}, so that no kernel of it can be judged")
-    return changed
+    return changes.changed
 
 
 def changes_between(
@@ -85,12 +104,11 @@ def changes_between(
     *,
     within: Collection[str] = (),
     whole: bool = True,
-) -> tuple[tuple[ChangedKernel, ...], tuple[UnreadFile, ...]]:
-    """The kernels that differ, in the order of their new files, and the files that cannot be read.
+) -> Changes:
+    """The kernels that differ, and the files that cannot be read.
 
-    `files` restricts the new paths (a folder: all in it). Kernels that are new, or gone, have nothing to be compared
-    with and are left out. `within` are the files to look at where the caller knows them; by default those that differ,
-    and those that take something from them. In an edit that
+    `files` restricts the new paths (a folder: all in it). `within` are the files to look at where the caller knows
+    them; by default those that differ, and those that take something from them. In an edit that
     is not the `whole` change a kernel may be gone from its file, and be launched there still.
     """
     touched = set(within)
@@ -99,17 +117,45 @@ def changes_between(
         touched = {p for p in every if before.differs(after, p)}
         touched |= reached(before, after, touched)
     unread = {p: why for p in touched if _wanted(p, files) and (why := _unread(p, before, after))}
-    old = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(before, p)}
-    new = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(after, p)}
-    pairs = [(old.pop(place), new.pop(place)) for place in sorted(old.keys() & new.keys())]
-    pairs += _renamed(list(old.values()), list(new.values()))
-    for path, name in sorted(old.keys() - {(b.path, b.kernel.name) for b, _ in pairs}):
-        if _wanted(path, files) and _is_used(old[path, name].kernel, after.read(path) or b"", launched=whole):
-            why = f"in {after.name} kernel `{name}` is not seen any more, and its name is still used"
-            unread.setdefault(path, why)
+    unread |= {p: _MOVED for p in _moved_submodules(before, after) if whole and _wanted(p, files)}
+    pairs, gone, arrived = _paired(_sightings(before, touched), _sightings(after, touched))
+    for one in gone:
+        if _wanted(one.path, files) and _is_used(one.kernel, after.read(one.path) or b"", launched=whole):
+            why = (
+                f"in {after.name} kernel `{one.kernel.name}` is not seen any more, and its name is still used"
+            )
+            unread.setdefault(one.path, why)
     changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and essence(b) != essence(a)]
-    changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start))
-    return tuple(changed), tuple(UnreadFile(*one) for one in sorted(unread.items()))
+    changed.sort(key=lambda c: (c.after.path, c.after.kernel.span.start, c.before.path))
+    return Changes(
+        tuple(changed),
+        tuple(UnreadFile(*one) for one in sorted(unread.items())),
+        tuple(one for one in arrived if _wanted(one.path, files)),
+        tuple(one for one in gone if _wanted(one.path, files)),
+    )
+
+
+def _paired(
+    old: Mapping[Place, Sighting], new: Mapping[Place, Sighting]
+) -> tuple[list[tuple[Sighting, Sighting]], list[Sighting], list[Sighting]]:
+    """Which kernel is which, those that went, and those that came and stand in the place of none."""
+    pairs = [(place, place) for place in sorted(old.keys() & new.keys())]
+    gone, arrived = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
+    texts = [old[place].kernel for place in gone], [new[place].kernel for place in arrived]
+    pairs += [(gone[i], arrived[j]) for i, j in moved(*texts)]
+    free = new.keys() - {place for _, place in pairs}
+    pairs += replaced(
+        {place: seen.kernel for place, seen in old.items()},
+        {place: seen.kernel for place, seen in new.items()},
+        free,
+    )
+    went = set(gone) - {place for place, _ in pairs}
+    came = free - {place for _, place in pairs}
+    return (
+        [(old[one], new[other]) for one, other in pairs],
+        [old[place] for place in sorted(went)],
+        [new[place] for place in sorted(came)],
+    )
 
 
 def _unread(path: str, *trees: Tree) -> str:
@@ -128,6 +174,26 @@ def _unread(path: str, *trees: Tree) -> str:
     return ""
 
 
+def _moved_submodules(before: Tree, after: Tree) -> set[str]:
+    """The submodules that are at another commit, or changed, and hold a file that a directive of a kernel may name."""
+    old, new = before.submodules, after.submodules
+    if old is None or new is None:
+        return set()
+    moved = {p for p in old.keys() | new.keys() if old.get(p) != new.get(p)}
+    if not moved:
+        return set()
+    names = {name for p in after.files for name in names_in(p, after.read(p) or b"")}
+    if not names:
+        return set()
+    inside = {p: after.root / p for p in moved}
+    # Where a submodule is not checked out, nothing tells what it holds.
+    return {
+        p
+        for p, top in inside.items()
+        if not any(top.glob("*")) or any(f.name in names for f in top.rglob("*"))
+    }
+
+
 def _is_used(kernel: Kernel, data: bytes, *, launched: bool) -> bool:
     """Whether code still defines, calls or, if asked, launches what has a kernel's name: we may miss its head."""
     name = re.escape(kernel.name.rsplit("::", 1)[-1])
@@ -136,54 +202,63 @@ def _is_used(kernel: Kernel, data: bytes, *, launched: bool) -> bool:
     return re.search(uses, code) is not None
 
 
-def _sightings(tree: Tree, path: str) -> Iterator[Sighting]:
-    data = tree.read(path)
-    language = language_of(path, data) if data is not None else None
-    if data is not None and language is not None:
-        yield from (Sighting(kernel, path, tree) for kernel in read(data, language).kernels)
-
-
-def _renamed(gone: list[Sighting], arrived: list[Sighting]) -> Iterator[tuple[Sighting, Sighting]]:
-    """Pairs of what went and what came, best pairs first."""
-    texts = {str(i): s.kernel.text for i, s in enumerate([*gone, *arrived])}
-    similarity = Similarity(texts.__getitem__)
-    scored = []
-    for i, one in enumerate(gone):
-        for j, other in enumerate(arrived):
-            if one.kernel.language is other.kernel.language:
-                python = one.kernel.language is Language.TRITON
-                scored.append((similarity.ratio(str(i), str(len(gone) + j), python), i, j))
-    used: set[tuple[str, int]] = set()
-    for score, i, j in sorted(scored, key=lambda s: (-s[0], s[1], s[2])):
-        if score >= RENAMED_AT_LEAST and ("gone", i) not in used and ("arrived", j) not in used:
-            used |= {("gone", i), ("arrived", j)}
-            yield gone[i], arrived[j]
+def _sightings(tree: Tree, paths: Collection[str]) -> dict[Place, Sighting]:
+    return {
+        (path, kernel.name): Sighting(kernel, path, tree)
+        for path in sorted(paths)
+        for kernel in kernels_of(path, tree.read(path))
+    }
 
 
 def essence(seen: Sighting) -> tuple[object, ...]:
     """What must be the same for a kernel to be the same."""
     kernel = seen.kernel
     python = kernel.language is Language.TRITON
-    beside: tuple[object, ...] = ()
     if python:
-        data = kernel.source.data if kernel.source is not None else b""
-        try:
-            text = kernel_module(data.decode("utf-8", "replace"), kernel.name) or kernel.text
-            beside = tuple(
-                (path, *_tree(other)) for path, other in sorted(siblings_of(text, seen.file)[1].items())
-            )
-        except (SyntaxError, ValueError, OSError):
-            text = kernel.text
+        text, beside = _of_module(seen)
     else:
-        text = _without_unused_macros(
-            _LINE_DIRECTIVE.sub("", device_text(kernel, seen.file, root=seen.tree.root))
-        )
+        text = _LINE_DIRECTIVE.sub("", device_text(kernel, seen.file, root=seen.tree.root))
+        beside = _left_to_include(seen, text)
+        text = _without_unused_macros(text)
     launches = tuple(
         (x.grid, x.block, x.shared_bytes, x.arguments, tuple(x.options.items()), tuple(x.definitions.items()))
         for x in kernel.launches
     )
     text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
     return _tree(text) if python else _tokens(code_lines(text, python)), beside, launches
+
+
+def _of_module(seen: Sighting) -> tuple[str, tuple[object, ...]]:
+    """The part of its module that a Triton kernel reaches, and what it reaches of others.
+
+    Where nothing tells which part that is, it is the whole of them.
+    """
+    kernel = seen.kernel
+    whole = kernel.source.data.decode("utf-8", "replace") if kernel.source is not None else ""
+    try:
+        if (text := kernel_module(whole, kernel.name)) is None:
+            text = whole
+        parts, wholes = siblings_of(text, seen.file)[1], taken_whole(whole, text, seen.file)
+        return text, tuple((p, *_tree(other)) for p, other in sorted((parts | wholes).items()))
+    except (SyntaxError, ValueError, OSError):
+        return whole, tuple((p, seen.tree.read(p)) for p in sorted(seen.tree.files) if p.endswith(".py"))
+
+
+def _left_to_include(seen: Sighting, text: str) -> tuple[object, ...]:
+    """The files that directives of a CUDA C++ kernel's code name without being part of it, each with its contents.
+
+    An `#include` in a function, one whose name a macro makes, a `__has_include`.
+    """
+    source = seen.kernel.source.data if seen.kernel.source is not None else b""
+    plain = {PurePosixPath(m[1].decode("utf-8", "replace")).name for m in _INCLUDE.finditer(source)}
+    waiting = [names_in(".cu", text.encode("utf-8", "replace")), names_in(".cu", source) - plain]
+    found: dict[str, bytes] = {}
+    for names in waiting:
+        for path in seen.tree.files if names else ():
+            if PurePosixPath(path).name in names and path not in found:
+                found[path] = seen.tree.read(path) or b""
+                waiting.append(names_in(path, found[path]))
+    return tuple(sorted(found.items()))
 
 
 def _tree(text: str) -> tuple[str, ...]:

@@ -76,11 +76,17 @@ def gate_changes(
     """
     workloads = workloads_in(repository.top)
     with trees(repository, since) as (before, after):
-        changed, unread = changes_between(before, after, files)
-        for one in unread:
+        changes = changes_between(before, after, files)
+        for one in changes.unread:
             yield _not_read(one, before)
+        for said, those in (
+            ("new, so that nothing is compared with it", changes.new),
+            ("gone", changes.gone),
+        ):
+            for seen in those:
+                say(f"{seen.kernel.name} ({seen.path} of {seen.tree.name}) is {said}")
         yield from gate_pairs(
-            changed,
+            changes.changed,
             judge,
             lambda one: _workload(one, workloads) or _drafted(one, say),
             top=repository.top,

@@ -27,7 +27,13 @@ from kernel_lineage.cache_file import open_cache_file
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.git import RepositoryError, open_repository
 from kernel_lineage.history.trees import Tree, edited_trees, write_state
-from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels, essence
+from kernel_lineage.kernels.reading import kernels_of
+from kernel_lineage.learning.changed_kernels import (
+    ChangedKernel,
+    changed_kernels,
+    changes_between,
+    essence,
+)
 from kernel_lineage.learning.gate_changes import Judge, KernelVerdict, gate_pairs
 from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
 
@@ -72,9 +78,30 @@ class EditGate:
 
     @contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[tuple[tuple[ChangedKernel, ...], Tree]]:
-        """The kernels that a new text of a file would change, and the tree with it; both are good within the block."""
+        """The kernels that a new text of a file would change, and the tree with it; both are good within the block.
+
+        One that comes into the file, or goes from it, is the last step of a change that earlier edits began: it is
+        compared with what was committed.
+        """
         with edited_trees(self.root, {path: text}) as (before, after):
-            yield changed_kernels(before, after), after
+            changed = changed_kernels(before, after)
+            came, went = (
+                _names(one, path) - _names(other, path) for one, other in ((after, before), (before, after))
+            )
+            if came or went:
+                with self.committed() as head:
+                    since = changes_between(head, after).changed if head is not None else ()
+                there = {(pair.after.path, pair.after.kernel.name) for pair in changed}
+                changed += tuple(
+                    pair
+                    for pair in since
+                    if (pair.after.path, pair.after.kernel.name) not in there
+                    and (
+                        (pair.after.path == path and pair.after.kernel.name in came)
+                        or (pair.before.path == path and pair.before.kernel.name in went)
+                    )
+                )
+            yield changed, after
 
     def judged(
         self,
@@ -160,6 +187,10 @@ class EditGate:
             return
         with TemporaryFolder("head") as folder:
             yield write_state(repository, "HEAD", Path(folder) / "head")
+
+
+def _names(tree: Tree, path: str) -> set[str]:
+    return {kernel.name for kernel in kernels_of(path, tree.read(path))}
 
 
 def fingerprint(pair: ChangedKernel) -> str:

@@ -6,13 +6,13 @@ import ast
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
+from kernel_lineage.history.named_files import names_in, readers
 from kernel_lineage.history.outline import Outline
 from kernel_lineage.history.reference_graph import ReferenceGraph
 from kernel_lineage.history.trees import Tree
 
-HEADERS = (".cuh", ".h", ".hpp", ".inl")
-_INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<]([^\">\n]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*")
@@ -20,41 +20,47 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def reached(before: Tree, after: Tree, touched: Collection[str]) -> set[str]:
-    """The files of `after` that touched headers and modules reach, directly or not."""
-    headers = [p for p in touched if p.endswith(HEADERS) and p in after.files]
-    modules = [p for p in touched if p.endswith(".py") and p in after.files]
-    return (_including(after, headers) if headers else set()) | (
-        _using(before, after, modules) if modules else set()
-    )
+    """The files of `after` that touched files reach, directly or not, by what either state includes or imports."""
+    modules = [p for p in touched if p.endswith(".py")]
+    return (_including(before, after, touched) | _using(before, after, modules)) & after.files
 
 
-def _including(tree: Tree, headers: Collection[str]) -> set[str]:
-    """What includes a header, and the headers beside it, which may stand on what is included before them."""
-    texts = {p: _text(tree, p) for p in tree.files if p.endswith((".cu", *HEADERS))}
-    graph = _graph(
-        {p: [("", m[1].strip(), "") for m in _INCLUDE.finditer(text)] for p, text in texts.items()}
-    )
-    readers = {reader for p in headers for reader in graph.readers(p)}
-    return readers | {p for reader in readers for p in graph.closure(reader) if p.endswith(HEADERS)}
+def _including(before: Tree, after: Tree, touched: Collection[str]) -> set[str]:
+    """What may include a touched file, and the headers beside it, which may stand on what is included before them."""
+    found: set[str] = set()
+    for tree in (before, after):
+        names = {p: names_in(p, data) for p in tree.files if (data := tree.read(p)) is not None}
+        reading = readers(names, touched) - set(touched)
+        by_name = {PurePosixPath(p).name: p for p in names if not p.endswith((".cu", ".py"))}
+        found |= reading
+        waiting = list(reading)
+        for path in waiting:
+            beside = {by_name[name] for name in names.get(path, ()) if name in by_name} - found
+            found |= beside
+            waiting += beside
+    return found
 
 
 def _using(before: Tree, after: Tree, modules: Collection[str]) -> set[str]:
     """What imports a module and names one of its definitions that changed, or imports what does."""
-    texts = {p: _text(after, p) for p in after.files if p.endswith(".py")}
-    graph = _graph({p: _imports(text) for p, text in texts.items()})
-    readers = sorted({reader for p in modules for reader in graph.readers(p)})
+    if not modules:
+        return set()
+    states = [{p: _text(tree, p) for p in tree.files if p.endswith(".py")} for tree in (before, after)]
+    graphs = [_graph({p: _imports(text) for p, text in texts.items()}) for texts in states]
+    reading = sorted({r for g in graphs for p in modules if p in g.blobs for r in g.readers(p)})
     changed: dict[str, set[str]] = {}
     for p in modules:
-        old, new = _definitions(_text(before, p)), _definitions(texts[p])
+        old, new = _definitions(states[0].get(p, "")), _definitions(states[1].get(p, ""))
         if old is None or new is None:  # not to be read: whatever imports it may be meant
-            return set(readers)
+            return set(reading)
         changed[p] = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-    words = {p: set(_WORD.findall(texts[p])) for p in readers}
+    texts = {p: states[1].get(p, "") for p in reading}
+    words = {p: set(_WORD.findall(text)) for p, text in texts.items()}
     grows = True
     while grows:
         grows = False
-        for reader in readers:
-            reads = graph.resolved.edges.get(reader, ())
+        for reader in reading:
+            reads = {p for g in graphs for p in g.resolved.edges.get(reader, ())}
             used = {name for p in reads for name in changed.get(p, ())} & words[reader]
             if not used:
                 continue

@@ -45,8 +45,11 @@ class Headers:
     _named: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
 
     def at(self, folder: Path, header: str) -> Path | None:
-        """The file that an `#include` in `folder` names; None where there is none below the root."""
-        if not header.endswith(tuple(INCLUDING)):
+        """The file that an `#include` in `folder` names, however it is called; None where there is none below the root.
+
+        What is hidden, such as `.git` and what lies in it, is no header.
+        """
+        if any(part.startswith(".") and part.strip(".") for part in header.split("/")):
             return None
         for place in (folder, *self._around(folder)):
             there = place / header

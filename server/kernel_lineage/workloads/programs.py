@@ -26,6 +26,8 @@ from kernel_lineage.workloads.triton.launch_site import followed_launch as follo
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
+_ASKED = re.compile(r"""\b__has_include\s*\(\s*["<]([^"<>\n]+)[">]\s*\)""")
+
 
 class ProgramError(Exception):
     """No program can be made of the file; the message says why and what to do."""
@@ -300,7 +302,9 @@ def device_code(
     if not cut.text.strip():
         said = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
         raise ProgramError(f"{path}: {said}")
-    return cut.text, tuple(_absent(header, inside) for header in cut.lacking)
+    # What compiles the slice has no file of the repository: a question for one is answered here.
+    text = _ASKED.sub(lambda asked: "1" if headers.at(folder, asked[1]) is not None else asked[0], cut.text)
+    return text, tuple(_absent(header, inside) for header in cut.lacking)
 
 
 def _absent(header: str, root: Path) -> str:

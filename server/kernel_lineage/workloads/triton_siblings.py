@@ -7,6 +7,7 @@ nothing is imported that asks for packages (torch) or a GPU which compiling does
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton_module import part_of_module
 
 _MOST_MODULES = 60
+_STAR = re.compile(r"\bimport[\s\\]*\*")
 
 
 def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
@@ -23,12 +25,8 @@ def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
     `text` is the part of the module that the kernel reaches. Both are empty where it imports nothing of its own
     packages. Raises `SyntaxError` and `ValueError` as reading a module does.
     """
-    file = path.resolve()
-    root = file.parent
-    while (root / "__init__.py").is_file() and root.parent != root:
-        root = root.parent  # the folder above the outermost package
-    modules = Modules(root)
-    own = file.relative_to(root).as_posix()
+    own, modules = _placed(path)
+    root = modules.folder
     taken: dict[str, dict[str, bool]] = {}
     parts: dict[str, str] = {}
     waiting = [(own, text)]
@@ -44,6 +42,38 @@ def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
             if len(parts) > _MOST_MODULES:
                 raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
     return (own, parts) if parts else ("", {})
+
+
+def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
+    """The modules of its packages of which no names tell what a kernel's module takes, with their whole texts.
+
+    `text` is the module's, `part` what the kernel reaches of it: a module that the part names, and what the module or
+    one that it imports from takes by `*`. Raises `SyntaxError` and `ValueError` as `siblings_of`.
+    """
+    own, modules = _placed(path)
+    root = modules.folder
+    found: dict[str, str] = {}
+    waiting = [own]
+    for importer in waiting:
+        whole = text if importer == own else read_text(root / importer, errors="replace")
+        reads = list(_taken(part if importer == own else whole, root / importer, modules))
+        every = _taken(whole, root / importer, modules) if _STAR.search(whole) else ()
+        stars = {module for module, name, _ in every if name == "*"}
+        taken = stars | {module for module, name, _ in reads if not name}
+        found |= {module: read_text(root / module, errors="replace") for module in taken - {own}}
+        waiting += sorted(({module for module, _, _ in reads} | taken).difference(waiting))
+        if len(waiting) > _MOST_MODULES:
+            raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
+    return found
+
+
+def _placed(path: Path) -> tuple[str, Modules]:
+    """A file below the folder above its outermost package, and the modules of that folder."""
+    file = path.resolve()
+    root = file.parent
+    while (root / "__init__.py").is_file() and root.parent != root:
+        root = root.parent
+    return file.relative_to(root).as_posix(), Modules(root)
 
 
 def _taken(part: str, importer: Path, modules: Modules) -> Iterator[tuple[str, str, bool]]:

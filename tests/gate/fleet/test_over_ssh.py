@@ -2,7 +2,11 @@
 
 import json
 import os
+import resource
+import sys
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +14,13 @@ import pytest
 from gate.fleet.stand_in_ssh import OtherMachine
 from gate.programs import affine, workload
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.fleet import over_ssh
+from kernel_gate.fleet.answering import Hello, Reply
 from kernel_gate.fleet.elsewhere import elsewhere
 from kernel_gate.fleet.over_ssh import Host
-from kernel_gate.fleet.travelling import ClusterError, judged
+from kernel_gate.fleet.travelling import ClusterError, gate_fingerprint, judged
 from kernel_gate.reasons import Reason
-from kernel_gate.request import GateRequest
+from kernel_gate.request import GateRequest, ProgressLine
 from kernel_gate.worker import Worker
 
 ORACLE = "import numpy as np\n\n\ndef affine(x, n):\n    return {'y': 2.0 * x.astype(np.float64) + 1.0}\n"
@@ -127,3 +133,37 @@ def test_a_name_that_no_file_of_a_workload_has_is_refused(name):
 def test_a_file_in_the_place_of_a_folder_is_refused():
     with pytest.raises(ClusterError, match="no name"):
         judged(Worker(), "{}", {"a": b"", "a/b": b""}, 5.0)
+
+
+GREETS = "print(sys.argv[1], flush=True)\n"
+FLOODS = {
+    "lines before it says who it is": "while True: sys.stdout.write('x' * 10**6 + '\\n')",
+    "a line without an end": "while True: sys.stdout.write('x' * 10**6)",
+    "what it is at, for ever": GREETS + "while True: print(sys.argv[2], flush=True)",
+    "lines without an end once it is asked": GREETS + "while True: sys.stdout.write('x' * 10**6)",
+    "nothing, and reads nothing": GREETS + "time.sleep(600)",
+    "its other stream, for ever": GREETS + "while True: sys.stderr.write('x' * 10**6)",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_machine_that_floods_or_says_nothing_is_given_up_in_time(monkeypatch, flood):
+    hello = Hello(gate=gate_fingerprint(), version="0").model_dump_json()
+    at = Reply(progress=ProgressLine(stage="check", what="x" * 10_000, share=0.5)).model_dump_json()
+    command = [sys.executable, "-c", f"import sys, time\n{FLOODS[flood]}", hello, at]
+    monkeypatch.setattr(Host, "command", lambda *_: command)
+    monkeypatch.setattr(over_ssh, "find_program", lambda _: "ssh")
+    monkeypatch.setattr(over_ssh, "_HELLO_SECONDS", 3.0)
+    monkeypatch.setattr(over_ssh, "_ANSWER_SECONDS", 1.0)
+    long = replace(affine(), source=affine().source + "//" + "x" * (4 << 20))
+    request = GateRequest.of(long, affine(), workload(), device="emulated")
+    before, began = resident(), time.monotonic()
+    with suppress(ClusterError), elsewhere("ssh://gpu-box") as pool:
+        assert pool.judge(request, timeout=1.0).code == Reason.WORKER_DIED
+    assert time.monotonic() - began < 20
+    assert resident() - before < 600 << 20
+
+
+def resident() -> int:
+    """Bytes of this process in memory, at most so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -14,10 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_gate.files.reading import read_file
 
-_OF_KERNELS = frozenset(
-    {".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".cpp", ".cc", ".cxx", ".py"}
-)
-
 
 class CallError(ValueError):
     """The call cannot be understood; the message says why."""
@@ -78,11 +74,6 @@ class ProposedEdit:
     before: bytes | None
     """None for a file that is not there."""
     text: bytes
-
-    @property
-    def may_matter(self) -> bool:
-        """Whether a file of this name can hold kernels, what they include, or how they are judged."""
-        return self.path.suffix.lower() in _OF_KERNELS or ".klineage" in self.path.parts
 
 
 def proposed(call: HookCall) -> ProposedEdit:

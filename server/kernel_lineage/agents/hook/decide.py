@@ -11,15 +11,18 @@ from kernel_gate.files.writing import write_atomically
 from kernel_lineage.agents.hook.calls import ProposedEdit
 from kernel_lineage.agents.trust import Enough, enough_in
 from kernel_lineage.cache_folder import kept_in
-from kernel_lineage.history.git import KERNEL_PATHSPECS, RepositoryError, is_as_committed, open_repository
-from kernel_lineage.history.trees import Tree, trees
-from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.learning.changed_kernels import ChangedKernel, UnreadFileError, changed_kernels
+from kernel_lineage.history.git import RepositoryError, is_as_committed, open_repository
+from kernel_lineage.history.trees import Tree, is_source, trees
+from kernel_lineage.kernels.reading import kernels_of
+from kernel_lineage.learning.changed_kernels import (
+    ChangedKernel,
+    UnreadFileError,
+    changed_kernels,
+    changes_between,
+)
 from kernel_lineage.learning.gated_edits import EditGate, fingerprint
 from kernel_lineage.workloads.saved import folder_of
 
-_PARTS = (".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc")
-"""Files that kernels include: a change of one changes kernels of other files."""
 _TOLD = "told-to-agents"
 _MOST_TOLD = 500
 _MOST_SHOWN = 6
@@ -34,7 +37,7 @@ def refusal(edit: ProposedEdit) -> str | None:
             f"{path} says how kernels are judged, so it is not an agent's to edit: draft_workload drafts a workload "
             "and takes answers; anything else a person changes."
         )
-    if edit.text == edit.before or not _may_hold_kernels(edit):
+    if edit.text == edit.before or not is_source(root, path):
         return None
     gate, enough = EditGate(root), enough_in(root)
     try:
@@ -46,22 +49,12 @@ def refusal(edit: ProposedEdit) -> str | None:
 def _refusal_of(gate: EditGate, enough: Enough, path: str, edit: ProposedEdit) -> str | None:
     with gate.changed(path, edit.text) as (changed, after):
         bad = _not_allowed(gate, changed, enough)
-        new = (
-            _names(path, edit.text) - _names(path, edit.before) - {pair.after.kernel.name for pair in changed}
-        )
-        if bad or new:
+        if bad:
             with gate.committed() as head:
-                if head is not None:
-                    since = changed_kernels(
-                        head, after, within={path, *(pair.after.path for pair, _said in bad)}
-                    )
-                    # What is again as it was committed needs no verdict.
-                    bad = [(pair, said) for pair, said in bad if not _is_restored(pair, head, since)]
-                    # A kernel that went and comes back other than it was committed is changed, by however many edits.
-                    back = [
-                        pair for pair in since if pair.after.path == path and pair.after.kernel.name in new
-                    ]
-                    bad += _not_allowed(gate, back, enough)
+                if head is not None:  # what is again as it was committed needs no verdict
+                    within = {p for pair, _said in bad for p in (pair.before.path, pair.after.path)}
+                    since = changes_between(head, after, within=within)
+                    bad = [(pair, said) for pair, said in bad if not _is_restored(pair, head, since.changed)]
         return _words(gate.root, path, edit, bad) if bad else None
 
 
@@ -75,7 +68,7 @@ def ungated(folder: Path) -> str | None:
         repository = open_repository(root)
     except RepositoryError:
         return None
-    if repository.head is None or is_as_committed(repository, KERNEL_PATHSPECS):
+    if repository.head is None or is_as_committed(repository):
         return None
     gate = EditGate(repository.top)
     told = kept_in(repository.top) / _TOLD
@@ -115,20 +108,7 @@ def _not_allowed(
 def _is_restored(pair: ChangedKernel, head: Tree, since: Iterable[ChangedKernel]) -> bool:
     path, name = pair.after.path, pair.after.kernel.name
     differs = any((other.after.path, other.after.kernel.name) == (path, name) for other in since)
-    return not differs and name in _names(path, head.read(path))
-
-
-def _names(path: str, text: bytes | None) -> set[str]:
-    language = language_of(path, text) if text is not None else None
-    return (
-        {kernel.name for kernel in read(text, language).kernels} if text is not None and language else set()
-    )
-
-
-def _may_hold_kernels(edit: ProposedEdit) -> bool:
-    name = edit.path.name
-    texts = [text for text in (edit.before, edit.text) if text is not None]
-    return name.endswith(_PARTS) or any(language_of(name, text) is not None for text in texts)
+    return not differs and name in {kernel.name for kernel in kernels_of(path, head.read(path))}
 
 
 def _words(root: Path, path: str, edit: ProposedEdit, bad: list[tuple[ChangedKernel, str]]) -> str:

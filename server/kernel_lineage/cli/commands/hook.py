@@ -65,8 +65,6 @@ def _answer(text: str) -> tuple[str, bool]:
         edit = proposed(call)
     except CallError as error:
         return f"Refused: {error}.", True
-    if not edit.may_matter:
-        return "", False
     from kernel_lineage.agents.hook.decide import refusal
 
     said = refusal(edit)

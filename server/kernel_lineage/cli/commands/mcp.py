@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def command(folder: Path, trusted: bool) -> None:
     try:
         from kernel_lineage.agents.root import Root
         from kernel_lineage.agents.server import agent_server
+        from kernel_lineage.agents.stdio import serve
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "mcp_types"):
             raise
@@ -40,4 +42,4 @@ def command(folder: Path, trusted: bool) -> None:
     if Path.home().resolve().is_relative_to(root):
         click.echo(f"{root} holds your home folder; name the project's folder: klineage mcp FOLDER", err=True)
         sys.exit(ExitCode.WRONG_USE)
-    agent_server(Root(root, trusted)).run("stdio")
+    asyncio.run(serve(agent_server(Root(root, trusted))))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import Ran, make_executable, run_contained
-from kernel_gate.build.errors import CompilerMissing
+from kernel_gate.build.errors import ENDED_FROM_OUTSIDE, CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
@@ -49,7 +49,6 @@ _COPYING = threading.Lock()
 _TRIES = 5
 """Compilations of one text, each without what did not compile in the one before."""
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
-_KILLED = re.compile(r"Killed signal terminated program|died due to signal 9|terminated with signal 9")
 """What g++, nvcc and the linker say of a part of theirs."""
 _LEAST_FREE = 1 << 20
 _PROGRAM = "program"
@@ -290,7 +289,7 @@ def _contained(command: Sequence[str], folder: Path, readable: Iterable[Path]) -
     except OSError as error:
         raise RecordingError(f"{command[0]} cannot be started: {error.strerror or error}") from error
     check_room(folder)
-    if done.status is not None and (done.status < 0 or _KILLED.search(done.output)):
+    if done.status is not None and (done.status < 0 or ENDED_FROM_OUTSIDE.search(done.output)):
         raise RecordingError(f"{Path(command[0]).name} was ended from outside; try again")
     return done
 

@@ -97,8 +97,9 @@ class Modules:
             folders = [*above, self.folder / "src"]
         for folder in folders:
             at = folder.joinpath(*parts)
-            candidates: list[Path] = [at.with_name(at.name + ".py")] if parts else []
-            candidates += [at / "__init__.py"] if parts or level else []
+            # A package comes before a module of its name, as in Python.
+            candidates = [at / "__init__.py"] if parts or level else []
+            candidates += [at.with_name(at.name + ".py")] if parts else []
             for file in candidates:
                 if file.is_file() and file.resolve().is_relative_to(self.folder):
                     return file

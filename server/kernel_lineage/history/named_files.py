@@ -1,0 +1,65 @@
+"""Which files of a repository kernels are made of: sources and headers by their suffix, and what a directive may name.
+
+An `#include` may name any file, through macros too, and `__has_include` asks for one that may not be there: each word
+of a directive that can be a file's name is taken for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePosixPath
+
+SUFFIXES = (
+    *(".cu", ".cuh", ".py", ".h", ".hpp", ".inl"),
+    *(".hh", ".hxx", ".inc", ".cpp", ".cc", ".cxx"),
+)
+LARGEST_NAMED = 4 << 20
+"""Bytes: a larger file is data that no person includes."""
+_SPLICE = re.compile(rb"\\\r?\n")
+_DIRECTIVE = re.compile(rb"(?:^|\*/)[ \t\v\f]*(?:#|%:|\?\?=)(.*)", re.MULTILINE)
+_NAME = re.compile(rb'["<]([^"<>\n]+)[">]|([\w.+/-]+)')
+
+
+def names_in(path: str, data: bytes) -> frozenset[str]:
+    """The last parts of the file names that a text's directives may mean; none of Python without CUDA C++ in it."""
+    if path.endswith(".py") and b"__global__" not in data:
+        return frozenset()
+    found = (
+        PurePosixPath((name[1] or name[2]).decode("utf-8", "replace")).name
+        for line in _DIRECTIVE.finditer(_SPLICE.sub(b"", data))
+        for name in _NAME.finditer(line[1])
+        if name[1] or b"." in name[2]
+    )
+    return frozenset(found)
+
+
+def source_files(every: Iterable[str], read: Callable[[set[str]], Mapping[str, bytes]]) -> dict[str, bytes]:
+    """The files that kernels are made of, with what `read` gives for them; what it leaves out is not followed."""
+    left = {path: PurePosixPath(path).name for path in every}
+    waiting = {path for path in left if path.lower().endswith(SUFFIXES)}
+    contents: dict[str, bytes] = {}
+    while waiting:
+        there = read(waiting)
+        contents.update(there)
+        for path in waiting:
+            del left[path]
+        names = frozenset().union(*(names_in(path, data) for path, data in there.items()))
+        waiting = {path for path, name in left.items() if name in names}
+    return contents
+
+
+def readers(names: Mapping[str, frozenset[str]], touched: Iterable[str]) -> set[str]:
+    """The files that may read a touched one, directly or not; `names` is, by file, what its directives may mean."""
+    by_name: dict[str, list[str]] = {}
+    for path, named in names.items():
+        for name in named:
+            by_name.setdefault(name, []).append(path)
+    found: dict[str, None] = dict.fromkeys(touched)
+    waiting = list(found)
+    for path in waiting:
+        for reader in by_name.get(PurePosixPath(path).name, ()):
+            if reader not in found:
+                found[reader] = None
+                waiting.append(reader)
+    return set(found)

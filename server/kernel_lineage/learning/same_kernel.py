@@ -1,0 +1,72 @@
+"""Which kernel of a new state is which one of the old, where one has left its place: by its name, its text, its launch.
+
+A gate must not lose a kernel because it was moved, renamed and rewritten at once. What shares a name is the same kernel
+whatever its text has become; after that the likest texts are; after that what is launched where another one was.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from kernel_lineage.history.likeness import RENAMED_AT_LEAST
+from kernel_lineage.history.similarity import Similarity
+from kernel_lineage.kernels.source import Kernel, Language
+
+Place = tuple[str, str]
+"""A file and a kernel's name. Kernels of one file that share a name are one: they are judged, and change, together."""
+
+
+def moved(gone: Sequence[Kernel], arrived: Sequence[Kernel]) -> Iterator[tuple[int, int]]:
+    """Pairs of what went and what came, as positions in both: of one name first, then the likest texts."""
+    texts = {str(i): kernel.text for i, kernel in enumerate([*gone, *arrived])}
+    similarity = Similarity(texts.__getitem__)
+    scored = []
+    for i, one in enumerate(gone):
+        for j, other in enumerate(arrived):
+            if one.language is other.language:
+                python = one.language is Language.TRITON
+                score = similarity.ratio(str(i), str(len(gone) + j), python)
+                if one.name == other.name or score >= RENAMED_AT_LEAST:
+                    scored.append((one.name != other.name, -score, i, j))
+    left, came = set(range(len(gone))), set(range(len(arrived)))
+    for _other_name, _score, i, j in sorted(scored):
+        if i in left and j in came:
+            left.remove(i)
+            came.remove(j)
+            yield i, j
+
+
+def replaced(
+    old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], free: Collection[Place]
+) -> Iterator[tuple[Place, Place]]:
+    """Pairs of a kernel that a host function launched, and the free one that it launches now with as many arguments.
+
+    A host function that lets go of one kernel and takes up one has replaced it; where it takes up several, nothing
+    says which of them does the work of the old one.
+    """
+    before, after = _launched(old), _launched(new)
+    pairs: dict[tuple[Place, Place], None] = {}
+    for launcher in sorted(before.keys() & after.keys()):
+        lost, won = before[launcher], after[launcher]
+        names = {old[place].name for place in lost}, {new[place].name for place in won}
+        lost = [place for place in lost if old[place].name not in names[1]]
+        won = [place for place in won if new[place].name not in names[0]]
+        if len(lost) == len(won) == 1 and won[0] in free and _alike(old[lost[0]], new[won[0]], launcher):
+            pairs[lost[0], won[0]] = None
+    yield from pairs
+
+
+def _launched(kernels: Mapping[Place, Kernel]) -> dict[str, list[Place]]:
+    """By the host function's name, what it launches."""
+    found: dict[str, dict[Place, None]] = defaultdict(dict)
+    for place, kernel in kernels.items():
+        for launch in kernel.launches:
+            if launch.launcher:
+                found[launch.launcher][place] = None
+    return {launcher: list(places) for launcher, places in found.items()}
+
+
+def _alike(one: Kernel, other: Kernel, launcher: str) -> bool:
+    counts = [{len(x.arguments) for x in k.launches if x.launcher == launcher} for k in (one, other)]
+    return one.language is other.language and not counts[0].isdisjoint(counts[1])
