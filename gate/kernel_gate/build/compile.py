@@ -29,9 +29,9 @@ from kernel_gate.sandbox.containment import REMEDY, Containment, offered
 from kernel_gate.threads import ONE_THREAD
 
 _GB, _MB = 1 << 30, 1 << 20
-_LEAST_FREE = 1 << 20
 _FROM_OUTSIDE = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP})
 """Exit statuses that no limit of ours and no fault of a compiler gives."""
+_LEAST_FREE = 1 << 20
 """A disk with less than this left is full: a result may not have fitted."""
 _ANSWER_BYTES = 64 << 20
 """The longest answer of a child: images of a large file with all its templates take a few MB."""

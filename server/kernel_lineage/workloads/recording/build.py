@@ -49,7 +49,6 @@ _COPYING = threading.Lock()
 _TRIES = 5
 """Compilations of one text, each without what did not compile in the one before."""
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
-"""What g++, nvcc and the linker say of a part of theirs."""
 _LEAST_FREE = 1 << 20
 _PROGRAM = "program"
 _NVCC = ("-c", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
