@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from kernel_gate import kept, options
-from kernel_gate.build.kept_images import KeptImages
+from kernel_gate import options
 
 settings.register_profile("alike", derandomize=True, deadline=None)
 settings.load_profile("alike")
@@ -16,15 +15,6 @@ def _keep_nothing_of_the_users(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KLINEAGE_KEEP_IN", str(tmp_path_factory.mktemp("kept")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _built_once():
-    """Verdicts of one process share what they build, as a worker's do: many tests judge the same programs."""
-    images = KeptImages()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "KeptImages", lambda: images)
         yield
 
 
