@@ -121,6 +121,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         )
     lines += [
         "",
+        "The untuned half was written before it was first run, and none of it was looked at while probing was changed:",
+        "a step that was looked at moves to the other half.",
+        "",
         "| half | step | expected | learned: holds, broken | right | runs | s |",
         "|---|---|---|---|---|---|---|",
     ]
