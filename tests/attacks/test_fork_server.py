@@ -1,6 +1,9 @@
 """Contained processes share a fork server: nothing of one reaches the next, and none outlives the gate."""
 
+import errno
 import os
+import platform
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +19,7 @@ import pytest
 from attacks.interruptions import descendants
 from gate.build.test_compile import SOFTMAX, UNIT, build_error, triton
 from kernel_gate.build.compile import compile_program
+from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.processes import forking, namespaces
 from kernel_gate.sandbox.containment import offered
 
@@ -63,7 +67,14 @@ def held(text: str = "") -> Iterator[tuple[int, list[str]]]:
     compile_program(triton(SOFTMAX), "sm_80", (UNIT,))
     before, errors = children(server()), []
     module = triton(f"{text}\nimport time; time.sleep(60)\n{SOFTMAX}")
-    thread = threading.Thread(target=lambda: errors.append(str(build_error(module))))
+
+    def compiled() -> None:
+        try:
+            compile_program(module, "sm_80", (UNIT,))
+        except (BuildError, CompilerMissing) as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=compiled)
     thread.start()
     started = within(30, lambda: children(server()) - before)
     assert isinstance(started, set)
@@ -144,7 +155,8 @@ ways = {
     "priority": lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 5),
 }
 worked = []
-for pid in [*PIDS, 1, *range(2, os.getpid())]:
+own = {os.getpid(), int(os.readlink("/proc/self"))}  # in its namespace, and where /proc was mounted
+for pid in {*PIDS, *range(1, max(own))} - own:
     for name, way in ways.items():
         try:
             way(pid)
@@ -245,3 +257,37 @@ def test_what_a_contained_program_left_asleep_ends_with_a_killed_gate(tmp_path, 
         if copy:
             os.kill(copy, signal.SIGKILL)
         gate.stdout.close()
+
+
+MULTIPLIES = """
+import os, signal, sys, time
+from kernel_gate.processes import namespaces
+namespaces.make(namespaces.PROCESSES)
+if (first := os.fork()) == 0:
+    namespaces.limit_processes(400)
+    made = 0
+    try:
+        while made < 1000:
+            if os.fork() == 0:
+                time.sleep(60)
+            made += 1
+    except OSError as error:
+        print(made, error.errno)
+    os._exit(0)
+os.waitpid(first, 0)
+"""
+
+
+LINUX = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
+
+
+@pytest.mark.skipif(
+    not has_process_namespaces() or LINUX < (6, 14), reason="each namespace has a bound from Linux 6.14 on"
+)
+def test_what_multiplies_itself_is_bounded_and_the_machine_is_not():
+    most = Path("/proc/sys/kernel/pid_max")
+    before = most.read_text()
+    done = subprocess.run([sys.executable, "-c", MULTIPLIES], capture_output=True, text=True, check=True)
+    made, why = map(int, done.stdout.split())
+    assert 0 < made < 400 and why == errno.EAGAIN
+    assert most.read_text() == before

@@ -42,6 +42,8 @@ _NAME_BYTES = 64
 _CONTROL = 0
 _OUTSIDE = 0
 """The number that a process sees for a parent outside of its namespace."""
+_MOST_PROCESSES = 2000
+"""All jobs of a server together may be so many: what multiplies itself leaves room for the user's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ def _gather() -> int:
     # The first one inside: all that lose their parent become its children, and end with it.
     end_with_parent(_OUTSIDE)
     os.closerange(0, 3)
+    namespaces.limit_processes(_MOST_PROCESSES)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     while True:
         with suppress(ChildProcessError):

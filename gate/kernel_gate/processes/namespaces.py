@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 
 MOUNTS, PROCESSES = 0x00020000, 0x20000000
 _USER = 0x10000000
 _SYSTEM_ADMINISTRATOR = 21
+_BOUND_OF_ITS_OWN = (6, 14)
+"""The first Linux in which each namespace has its own bound for the numbers of its processes."""
 
 
 def _may_make_them() -> bool:
@@ -32,3 +36,15 @@ def make(kinds: int) -> None:
         Path("/proc/self/setgroups").write_text("deny", "ascii")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1", "ascii")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1", "ascii")
+
+
+def limit_processes(most: int) -> None:
+    """Bound how many numbers the processes of this process's own namespace have; only where that is for it alone.
+
+    Older kernels have one bound for the whole machine: there nothing is written, and what multiplies itself is only
+    ended by who watches it.
+    """
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if version is not None and tuple(map(int, version.groups())) >= _BOUND_OF_ITS_OWN:
+        with suppress(OSError):  # the machine may still refuse it
+            Path("/proc/sys/kernel/pid_max").write_text(str(most), "ascii")
