@@ -272,7 +272,7 @@ if (first := os.fork()) == 0:
                 time.sleep(60)
             made += 1
     except OSError as error:
-        print(made, error.errno)
+        print(made, error.errno, flush=True)
     os._exit(0)
 os.waitpid(first, 0)
 """
