@@ -179,7 +179,7 @@ def test_a_killed_server_takes_its_processes_along_and_the_next_program_is_compi
         assert isinstance(started, set)
         os.kill(first, signal.SIGKILL)
         assert within(10, lambda: not any(Path(f"/proc/{p}").exists() for p in (pid, *started)))
-    assert "status -9" in errors[0]
+    assert "something else ended the compiler" in errors[0]
     assert compile_program(triton(SOFTMAX), "sm_80", (UNIT,))[UNIT].entry == "row_softmax"
     assert server() != first
 
