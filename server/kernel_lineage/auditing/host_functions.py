@@ -18,7 +18,7 @@ from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.launches import Given
+from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.sequence import Sequence as HostSequence
 from kernel_lineage.workloads.following.sequence import Unreadable
@@ -27,7 +27,6 @@ from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
-    KernelName,
     NotFollowed,
     Number,
     Pointer,
@@ -149,14 +148,8 @@ class _Calls(HostSequence):
     def runtime(self, _name: str, _given: list[Value]) -> bool:
         return False
 
-    def _reached(
-        self,
-        callee: KernelName,
-        grid: tuple[Value, ...],
-        block: tuple[Value, ...],
-        shared: Value,
-        arguments: tuple[Given, ...],
-    ) -> Value:
+    def _reached(self, launch: Launched) -> Value:
+        callee, arguments = launch.callee, launch.arguments
         kernel = self._source.kernel(callee.name)
         if kernel is None:
             raise NotFollowed(f"the launch of `{callee.name}`, which the extension does not define,")
@@ -167,8 +160,10 @@ class _Calls(HostSequence):
             p.name: self._passed(str(p.type), a.value)
             for p, a in zip(kernel.parameters, arguments, strict=True)
         }
-        blocks, threads = (tuple(str(int(self.python_of(v))) for v in part) for part in (grid, block))
-        spec = LaunchSpec(blocks, threads, str(int(self.python_of(shared))))
+        blocks, threads = (
+            tuple(str(int(self.python_of(v))) for v in part) for part in (launch.grid, launch.block)
+        )
+        spec = LaunchSpec(blocks, threads, str(int(self.python_of(launch.shared))))
         cut = device_slice(self._source, (callee.name,), lambda _name: None, self._label, callee.template, "")
         program = Program(
             "cuda", cut.text, callee.name, spec, template_arguments=callee.template, name=self._label

@@ -14,7 +14,7 @@ from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Parameter, SourceFile
 from kernel_lineage.workloads.following.fields import alias_of
-from kernel_lineage.workloads.following.launches import Given
+from kernel_lineage.workloads.following.launches import Given, Launched
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
 from kernel_lineage.workloads.following.sequence import Sequence, Unreadable
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
@@ -22,7 +22,6 @@ from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import HostCode, Unit, bare_type
 from kernel_lineage.workloads.following.values import (
     Buffer,
-    KernelName,
     NotFollowed,
     Number,
     Value,
@@ -132,20 +131,13 @@ class _Reading(Sequence):
             raise NotFollowed(f"`{text}`, of which {str(error).partition(': ')[2]},") from error
         return text
 
-    def _reached(
-        self,
-        callee: KernelName,
-        grid: tuple[Value, ...],
-        block: tuple[Value, ...],
-        shared: Value,
-        arguments: tuple[Given, ...],
-    ) -> Value:
+    def _reached(self, launch: Launched) -> Value:
+        callee, arguments = launch.callee, launch.arguments
         kernel = self._source.kernel(callee.name)
         if kernel is None:
             raise NotFollowed(f"the launch of `{callee.name}`, which is no kernel of this file,")
-        spec = LaunchSpec(
-            tuple(map(self._expression, grid)), tuple(map(self._expression, block)), self._expression(shared)
-        )
+        grid, block = (tuple(map(self._expression, extents)) for extents in (launch.grid, launch.block))
+        spec = LaunchSpec(grid, block, self._expression(launch.shared))
         parameters = [*kernel.parameters, *[None] * len(arguments)]
         operands = tuple(self._operand(a, p) for a, p in zip(arguments, parameters, strict=False))
         self.steps.append(LaunchStep(callee.name, spec, operands, callee.template))

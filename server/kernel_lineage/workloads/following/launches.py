@@ -42,13 +42,18 @@ class Given:
 class Launched:
     """A launch as it was reached."""
 
+    callee: KernelName
     grid: tuple[Value, ...]
     block: tuple[Value, ...]
     shared: Value
     arguments: tuple[Given, ...]
-    template: tuple[str, ...]
     frames: tuple[Frame, ...]
     """The functions on the way, the first one first."""
+
+    @property
+    def template(self) -> tuple[str, ...]:
+        """The kernel's template arguments as they are written."""
+        return self.callee.template
 
     @property
     def numbers(self) -> Iterator[Number]:
@@ -76,24 +81,18 @@ class Launches(Declarations):
         """Whether a launch of this kernel is looked for."""
         return _kernel == self.kernel
 
-    def _reached(
-        self,
-        callee: KernelName,
-        grid: tuple[Value, ...],
-        block: tuple[Value, ...],
-        shared: Value,
-        arguments: tuple[Given, ...],
-    ) -> Value:
+    def _reached(self, launch: Launched) -> Value:
         if self.passes:
             self.passes -= 1
             return plain(0)
-        raise Reached(Launched(grid, block, shared, arguments, callee.template, tuple(self.frames)))
+        raise Reached(launch)
 
     def entered(self, function: HostCode, names: Names) -> None:
         if function.name == self.kernel and self.kernel not in self.unit.kernels:
             one = (plain(1),)
             given = (Given(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters)
-            self._reached(KernelName(self.kernel), one, one, plain(0), tuple(given))
+            callee, frames = KernelName(self.kernel), tuple(self.frames)
+            self._reached(Launched(callee, one, one, plain(0), tuple(given), frames))
 
     def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
         if not self.is_wanted(callee.name):
@@ -108,7 +107,7 @@ class Launches(Declarations):
         shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
         listed = node.child_by_field_name("arguments")
         given = tuple(Given(self._given(n, names), text_of(n)) for n in arguments_of(listed))
-        return self._reached(callee, grid, block, shared, given)
+        return self._reached(Launched(callee, grid, block, shared, given, tuple(self.frames)))
 
     def _given(self, node: Node, names: Names) -> Value:
         """An argument; of one that cannot be followed what the function around the launch allocates for it."""
@@ -154,7 +153,7 @@ class Launches(Declarations):
             )
             shared = given[4] if len(given) > 4 else plain(0)
             grid, block = (self._extents(v, text_of(node)) for v in given[1:3])
-            self._reached(given[0], grid, block, shared, arguments)
+            self._reached(Launched(given[0], grid, block, shared, arguments, tuple(self.frames)))
             return True
         if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and len(given) >= 2:
             config, callee = _at(given[0]), given[1]
@@ -174,7 +173,7 @@ class Launches(Declarations):
                 self._extents(config.fields.get(f, Opaque(f"`{f}`")), f) for f in ("gridDim", "blockDim")
             )
             shared = config.fields.get("dynamicSmemBytes", plain(0))
-            self._reached(callee, grid, block, shared, arguments)
+            self._reached(Launched(callee, grid, block, shared, arguments, tuple(self.frames)))
             return True
         return False
 
