@@ -71,6 +71,17 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
 }
 
 
+def split_at_commas(text: str, opening: str = "(", closing: str = ")") -> list[str]:
+    """The parts of a list between the commas that stand in no bracket, without white space around them."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character in opening) - (character in closing)
+        if character == "," and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    return [*parts, text[start:].strip()]
+
+
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:

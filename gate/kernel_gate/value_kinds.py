@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 
+from kernel_gate.expressions import split_at_commas
+
 _VALUES = re.compile(r"(?P<kind>[a-z_]+)(?:\((?P<arguments>.*)\))?")
 MOST_LISTED = 64
 """Numbers that `listed(a, b, …)` takes."""
@@ -47,19 +49,7 @@ def values_kind(values: str) -> tuple[str, tuple[str, ...]]:
     match = _VALUES.fullmatch(values.strip())
     kind = match["kind"] if match else ""
     inner = match["arguments"] if match else None
-    arguments = _arguments(inner) if inner else ()
+    arguments = tuple(split_at_commas(inner)) if inner else ()
     if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
         raise ValueError(f"values = {values!r} is not one of {', '.join(FORMS)}")
     return kind, arguments
-
-
-def _arguments(inner: str) -> tuple[str, ...]:
-    """The parts between commas that stand in no brackets."""
-    parts, depth = [""], 0
-    for letter in inner:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return tuple(part.strip() for part in parts)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
@@ -248,14 +249,7 @@ def _extents(text: str) -> tuple[str, ...]:
     """`["ceil_div(N, 4)", 2]` and `256` as expressions: a bracketed list is split at its outer commas."""
     inner = text.strip()
     inner = inner[1:-1] if inner.startswith("[") and inner.endswith("]") else inner
-    parts, depth, start = [], 0, 0
-    for position, character in enumerate(inner):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            parts.append(inner[start:position])
-            start = position + 1
-    parts.append(inner[start:])
-    return tuple(part.strip().strip("\"'") for part in parts if part.strip())
+    return tuple(part.strip("\"'") for part in split_at_commas(inner, "([", ")]") if part)
 
 
 def _template_arguments(kernel: Kernel, path: Path) -> tuple[str, ...]:
