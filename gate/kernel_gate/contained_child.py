@@ -13,10 +13,8 @@ from typing import Any
 from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import start_contained
 from kernel_gate.files.temporary import TemporaryFolder
-from kernel_gate.processes.group import excess_of, kill_group
+from kernel_gate.processes.group import STEP_SECONDS, Watch, kill_group
 from kernel_gate.sandbox.containment import Containment
-
-_LOOK_SECONDS = 0.25
 
 
 class ChildError(Exception):
@@ -37,7 +35,7 @@ class ContainedChild:
         readable: Iterable[Path] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._called, self._limits, self._answer_bytes = called, limits, answer_bytes
+        self._called, self._answer_bytes = called, answer_bytes
         self._temporary = TemporaryFolder("child")
         self.folder = Path(self._temporary.name)
         """What it may write to."""
@@ -51,6 +49,7 @@ class ContainedChild:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
+        self._watch = Watch(self._process.pid, self.folder, limits.of_the_group)
 
     @property
     def runs(self) -> bool:
@@ -88,10 +87,10 @@ class ContainedChild:
         if stdout is None:
             raise ChildError(f"{self._called}'s process has no pipes")
         deadline = time.monotonic() + seconds
-        while not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
+        while not select.select([stdout], [], [], STEP_SECONDS)[0]:
             if time.monotonic() > deadline:
                 raise ChildError(f"{self._called} took longer than {seconds:g} s")
-            if excess := excess_of(self._process.pid, self.folder, self._limits.of_the_group):
+            if excess := self._watch.excess():
                 raise ChildError(f"{self._called} {excess}")
         line = stdout.readline(self._answer_bytes)
         if not line:

@@ -18,8 +18,8 @@ from typing import Any
 from kernel_gate.deadline import seconds_left
 from kernel_gate.processes.forked import Forked
 
-_STEP_SECONDS = 0.01
-"""Between two looks at how many threads the whole machine has: what multiplies itself is ended before it slows us."""
+STEP_SECONDS = 0.01
+"""Between two looks of a `Watch`: what multiplies itself is ended before it slows us."""
 _POLL_SECONDS = 0.05
 _SHARE = 20
 """Looking may take one part in so many of the time."""
@@ -113,6 +113,28 @@ def excess_of(group: int, folder: Path, limits: GroupLimits) -> str:
     return ""
 
 
+class Watch:
+    """Looks at what a group takes: now and then, and at once when the machine has many more threads than before."""
+
+    def __init__(self, group: int, folder: Path, limits: GroupLimits) -> None:
+        self._group, self._folder, self._limits = group, folder, limits
+        self._look_at, self._usual = time.monotonic() + _POLL_SECONDS, _running()
+
+    def excess(self) -> str:
+        """What is over a limit, in words; "" for nothing. A group with such an excess is ended."""
+        now, running = time.monotonic(), _running()
+        self._usual = min(self._usual, running)
+        if now < self._look_at and running <= self._usual + self._limits.processes:
+            return ""
+        excess = excess_of(self._group, self._folder, self._limits)
+        if excess:  # ended here: a fork server may be slow to do it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._group, signal.SIGKILL)
+        self._usual = running
+        self._look_at = now + max(_POLL_SECONDS, (_SHARE + 1) * (time.monotonic() - now))
+        return excess
+
+
 def wait_within(
     process: subprocess.Popen[Any] | Forked, folder: Path, limits: GroupLimits
 ) -> tuple[int | None, str]:
@@ -122,26 +144,16 @@ def wait_within(
     """
     seconds = seconds_left(limits.seconds)
     deadline = time.monotonic() + seconds
-    look_at, usual = time.monotonic() + _POLL_SECONDS, _running()
+    watch = Watch(process.pid, folder, limits)
     try:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 return None, f"took longer than {seconds:.3g} s"
             try:
-                return process.wait(min(_STEP_SECONDS, left)), ""
+                return process.wait(min(STEP_SECONDS, left)), ""
             except subprocess.TimeoutExpired:
-                before, running = time.monotonic(), _running()
-                usual = min(usual, running)
-                if before < look_at and running <= usual + limits.processes:
-                    continue
-                if excess := excess_of(process.pid, folder, limits):
-                    with contextlib.suppress(
-                        ProcessLookupError
-                    ):  # at once: a fork server may be slow to do it
-                        os.killpg(process.pid, signal.SIGKILL)
+                if excess := watch.excess():
                     return None, excess
-                usual = running
-                look_at = before + max(_POLL_SECONDS, (_SHARE + 1) * (time.monotonic() - before))
     finally:
         kill_group(process)
