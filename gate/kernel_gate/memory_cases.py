@@ -90,11 +90,11 @@ def restricted_arguments(workload: Workload, program: Program) -> frozenset[str]
     """
     if program.language != "cuda" or program.steps:
         return frozenset()
-    found = re.search(_PARAMETERS.format(entry=re.escape(program.entry)), code_alone(program.source))
-    if found is None:
+    head = re.search(_PARAMETERS.format(entry=re.escape(program.entry)), code_alone(program.source))
+    if head is None:
         return frozenset()
     order = program.arguments or tuple(a.name for a in workload.args)
-    parameters = found["parameters"].split(",")
+    parameters = head["parameters"].split(",")
     return frozenset(
         name
         for name, text in zip(order, parameters, strict=False)

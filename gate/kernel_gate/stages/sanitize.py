@@ -190,9 +190,9 @@ class _Judgement:
         mine: Iterable[Suspicion], theirs: Iterable[Suspicion]
     ) -> tuple[list[Suspicion], list[Suspicion]]:
         """The suspicions that the baseline does not have, and those that it has."""
-        known = {_kind(s) for s in theirs}
-        own = [s for s in mine if _kind(s) not in known]
-        return own, [s for s in mine if _kind(s) in known]
+        kinds = {_kind(s) for s in theirs}
+        own = [s for s in mine if _kind(s) not in kinds]
+        return own, [s for s in mine if _kind(s) in kinds]
 
     def _watched_again(
         self, tool: str, cases: Sequence[Case], found: Sequence[Suspicion]

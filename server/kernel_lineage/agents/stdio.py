@@ -42,7 +42,7 @@ def _refusal(error: Exception) -> JSONRPCError | None:
     if any(isinstance(one["input"], str) and not one["input"].strip() for one in errors):
         return None
     if not errors or any(one["type"] == "json_invalid" for one in errors):
-        said = ErrorData(code=PARSE_ERROR, message="this line is no JSON; a message is one line of JSON")
+        problem = ErrorData(code=PARSE_ERROR, message="this line is no JSON; a message is one line of JSON")
     else:
-        said = ErrorData(code=INVALID_REQUEST, message="this line is no message of JSON-RPC 2.0")
-    return JSONRPCError(jsonrpc="2.0", id=None, error=said)
+        problem = ErrorData(code=INVALID_REQUEST, message="this line is no message of JSON-RPC 2.0")
+    return JSONRPCError(jsonrpc="2.0", id=None, error=problem)

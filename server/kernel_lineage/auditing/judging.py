@@ -103,11 +103,11 @@ def _agreement(
         sizes |= modules.fitted()
         compared = 0
         for seed in SEEDS:
-            given, want, got, after = modules.run(seed)
+            inputs, want, got, after = modules.run(seed)
             for number, (expected, actual) in enumerate(zip(want, got, strict=True)):
                 _compare(expected, actual, f"output {number}" if len(want) > 1 else "the output", seed)
                 compared += expected.values.size
-            for number, (before, now) in enumerate(zip(given, after, strict=True)):
+            for number, (before, now) in enumerate(zip(inputs, after, strict=True)):
                 if isinstance(before, Tensor) and not _are_same(before, now):
                     raise _WrongError(f"it writes to its input {number}, which the reference leaves alone")
     return f"{compared} elements agree on {len(SEEDS)} inputs"
@@ -182,12 +182,12 @@ class _Modules:
 
     def run(self, seed: int) -> tuple[list[Any], list[Tensor], list[Tensor], list[Any]]:
         """Inputs of a seed, outputs of both, and the inputs as the candidate left them."""
-        given = self._makes_inputs.call("get_inputs", seed)
-        want, _ = self._old.forward(given)
-        got, after = self._new.forward(given)
+        inputs = self._makes_inputs.call("get_inputs", seed)
+        want, _ = self._old.forward(inputs)
+        got, after = self._new.forward(inputs)
         if len(want) != len(got):
             raise _WrongError(f"it gives {len(got)} tensors where the reference gives {len(want)}")
-        return given, want, got, after
+        return inputs, want, got, after
 
 
 def _compare(want: Tensor, got: Tensor, what: str, seed: int) -> None:

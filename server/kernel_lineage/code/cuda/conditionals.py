@@ -19,9 +19,9 @@ def chosen_branches(text: str, macros: Mapping[str, Macro]) -> str:
     """The text with every directive, and every branch that is not taken, blank; of the same length."""
 
     def macro(name: str) -> str | int | None:
-        found = macros.get(name)
-        if found is not None:
-            return found.body if found.parameters is None else 0
+        defined = macros.get(name)
+        if defined is not None:
+            return defined.body if defined.parameters is None else 0
         return _COMPILER.get(name) or None
 
     conditions = Conditions(macro, unknown=0)

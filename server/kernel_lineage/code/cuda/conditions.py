@@ -46,8 +46,8 @@ class Conditions:
 
     def holds(self, condition: str) -> bool:
         """Whether a condition is true; one that is not known is not."""
-        known = _DEFINED.sub(lambda m: str(int(self.is_defined(m[1] or m[2]))), condition)
-        return bool(self.value(known))
+        decided = _DEFINED.sub(lambda m: str(int(self.is_defined(m[1] or m[2]))), condition)
+        return bool(self.value(decided))
 
     def is_defined(self, name: str) -> bool:
         """Whether there is such a macro."""

@@ -71,7 +71,7 @@ class Setting:
         except ExpressionError:
             return False
 
-    @property
+    @cached_property
     def counts(self) -> frozenset[str]:
         """The dims that buffers have elements by; the others, such as a position to start from, may be 0."""
         shapes = (str(extent) for argument in self.workload.args for extent in argument.shape or ())
