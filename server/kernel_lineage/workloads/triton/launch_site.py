@@ -47,16 +47,14 @@ def followed_launch(
     usual = _evaluated(workload.launch.spec(), workload) if len(kernel.launches) > 1 else None
     own, first = module_of(path.resolve(), kernel.source.module), None
     modules = Modules(root, {own.path: own})
+    shapes = list(itertools.islice(workload.shapes(), _SHAPES))
+    # The gate tries sizes of its own, around those of the workload.
+    shapes += [
+        {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
+    ]
     for function, call in _calls(kernel.name, own):
         given = _given(kernel, call, workload, order)
-        shapes = list(itertools.islice(workload.shapes(), _SHAPES))
-        # The gate tries sizes of its own, around those of the workload.
-        around = [
-            {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
-        ]
-        tried = [
-            _at(kernel, own, modules, function, call, given, workload, dims) for dims in (*shapes, *around)
-        ]
+        tried = [_at(kernel, own, modules, function, call, given, workload, dims) for dims in shapes]
         found = tried[0] if tried else None
         if found is None or any(other not in (found, None) for other in tried):
             continue
