@@ -43,6 +43,7 @@ _HELLO_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
 """After a verdict's time is up, until the other machine is given up."""
 _POLL_SECONDS = 0.1
+_LAST_WORD_SECONDS = 1.0
 _OPTIONS = (
     *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15"),
     *("-o", "ForwardAgent=no", "-o", "ClearAllForwardings=yes"),
@@ -95,6 +96,7 @@ class SshPool:
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: Lines | None = None
         self._last_words: list[str] = []
+        self._hears: threading.Thread | None = None
         self._turn = threading.Lock()
 
     def __enter__(self) -> SshPool:
@@ -179,7 +181,8 @@ class SshPool:
         process = start(self._host.command(ssh), env=env, stdin=pipe, stdout=pipe, stderr=pipe)
         assert process.stdout is not None
         self._process, self._lines, self._last_words = process, Lines(process.stdout), []
-        threading.Thread(target=_keep_last, args=(process, self._last_words), daemon=True).start()
+        self._hears = threading.Thread(target=_keep_last, args=(process, self._last_words), daemon=True)
+        self._hears.start()
         try:
             self._greet()
         except BaseException:
@@ -260,7 +263,9 @@ class SshPool:
         return None
 
     def _last_word(self) -> str:
-        """What ssh said last."""
+        """What ssh said last; that may come a moment after its end."""
+        if self._hears is not None:
+            self._hears.join(_LAST_WORD_SECONDS)
         return f": {self._last_words[-1]}" if self._last_words else ""
 
 
