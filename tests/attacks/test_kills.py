@@ -22,6 +22,7 @@ from attacks.test_cache_damage import STEPS, TIMES
 from history.repositories import make_repository
 from kernel_gate.files import temporary
 from kernel_gate.files.temporary import TemporaryFolder, remove_tree, temporary_root
+from kernel_gate.files.writing import write_atomically
 from kernel_gate.processes import parent
 from kernel_gate.reasons import Reason
 from kernel_gate.standing import Standing
@@ -129,18 +130,30 @@ def test_folders_nested_thousands_deep_and_unreadable_are_removed(tmp_path: Path
     assert not top.exists() and (outside / "kept").exists()
 
 
-def test_a_write_that_was_killed_leaves_no_litter_for_ever(tmp_path: Path):
-    from kernel_gate.files.writing import write_atomically
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_a_killed_write_left_goes_with_the_next_and_what_is_being_written_stays(tmp_path: Path, killed):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", HALF_WRITES, str(tmp_path / "state.json")], stdout=subprocess.PIPE
+    )
+    with writer:
+        assert writer.stdout and writer.stdout.readline() == b"half\n"
+        (part,) = tmp_path.glob(".state.json.*.part")
+        if killed:
+            writer.kill()
+            writer.wait()
+        write_atomically(tmp_path / "state.json", b"{}")
+        stays = [] if killed else [part.name]
+        assert sorted(p.name for p in tmp_path.iterdir()) == [*stays, "state.json"]
+        writer.kill()
 
-    litter = tmp_path / ".state.json.0123abcd.part"
-    litter.write_text("half")
-    os.utime(litter, (0, 0))
-    young = tmp_path / ".state.json.4567abcd.part"
-    young.write_text("another process writes this")
-    write_atomically(tmp_path / "state.json", b"{}")
-    assert sorted(p.name for p in tmp_path.iterdir()) == [young.name, "state.json"]
 
-
+HALF_WRITES = """\
+import os, sys, time
+from pathlib import Path
+from kernel_gate.files.writing import write_atomically
+os.fsync = lambda handle: (print("half", flush=True), time.sleep(60))
+write_atomically(Path(sys.argv[1]), b"whole")
+"""
 CONTAINS = """\
 import sys
 from pathlib import Path

@@ -25,9 +25,10 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
-_FLAGS = os.O_RDONLY | sum(
+READING = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 )
+"""How a file is opened to be read: nothing waits, and no link is followed."""
 
 
 class RefusedFile(OSError):  # noqa: N818 - an `OSError` as those that the system raises
@@ -100,7 +101,7 @@ def enclosing_repository(path: Path) -> Path | None:
 
 def _open(path: Path, root: Path | None) -> int:
     real = _real(path, root)
-    handle = os.open(real, _FLAGS)
+    handle = os.open(real, READING)
     try:
         _check_kind(path, os.fstat(handle).st_mode)
         # Between the look and the opening a folder on the way can have become a link: the open file itself decides.

@@ -14,7 +14,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from kernel_gate.files.writing import only_process
+from kernel_gate.files.writing import only_process, try_lock
 
 _LOCK = ".lock"
 _DEAD = "dead-"
@@ -88,7 +88,7 @@ class _Own:
             self._handle = os.open(
                 self.folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
             )
-            _try_lock(self._handle)
+            try_lock(self._handle)
         atexit.register(self.remove)
 
     def remove(self) -> None:
@@ -142,19 +142,6 @@ def _is_abandoned(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        return _try_lock(handle)
+        return try_lock(handle)
     finally:
         os.close(handle)
-
-
-def _try_lock(handle: int) -> bool:
-    """Whether the lock is ours now. Where the system has none, nobody's folder is ever taken for abandoned."""
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -6,14 +6,13 @@ import errno
 import glob
 import os
 import shutil
-import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
-from kernel_gate.files.reading import RefusedFile, enclosing_repository
+from kernel_gate.files.reading import READING, RefusedFile, enclosing_repository
 
 _ADVICE = {
     errno.ENOSPC: "the disk is full; make room there, or name a place on another disk",
@@ -29,8 +28,7 @@ _ADVICE = {
 
 
 PART = ".part"
-"""How the name of what is not written to its end yet ends."""
-_ABANDONED_SECONDS = 3600
+"""How the name ends of what is not yet written whole. Its writer holds a lock on it, which ends with the process."""
 
 
 def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
@@ -38,24 +36,20 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
 
     A link at `path` is replaced, never written through.
     """
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stem = f".{path.name[:100]}."
-        remove_abandoned(path.parent, stem)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=stem, suffix=PART)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644 if mode is None else mode)
-        temporary.replace(path)
-    except BaseException as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = str(path), None
+        with _half_written_file(path.parent, f".{path.name[:100]}.") as (file, temporary):
+            try:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                temporary.chmod(0o644 if mode is None else mode)
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
         raise
 
 
@@ -78,15 +72,39 @@ def check_stays(path: Path) -> None:
 
 
 def remove_abandoned(folder: Path, stem: str) -> None:
-    """Remove what a killed run left half-written; what another process writes just now is younger."""
+    """Remove the files and folders that a killed run left half-written: those on which no process holds a lock."""
     for part in folder.glob(f"{glob.escape(stem)}*{PART}"):
         with suppress(OSError):
-            if time.time() - part.lstat().st_mtime <= _ABANDONED_SECONDS:
-                continue
-            if stat.S_ISDIR(part.lstat().st_mode):
-                shutil.rmtree(part)
-            else:
-                part.unlink()
+            handle = os.open(part, READING)
+            try:
+                if try_lock(handle):
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
+            finally:
+                os.close(handle)
+
+
+@contextmanager
+def half_written_folder(folder: Path, stem: str) -> Iterator[Path]:
+    """A locked folder for what is renamed to its place in `folder` once it is whole. Raises `OSError`."""
+    remove_abandoned(folder, stem)
+    with tempfile.TemporaryDirectory(prefix=stem, suffix=PART, dir=folder) as name:
+        handle = os.open(name, READING)
+        try:
+            with _alone(handle):
+                yield Path(name)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _half_written_file(folder: Path, stem: str) -> Iterator[tuple[IO[bytes], Path]]:
+    remove_abandoned(folder, stem)
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=stem, suffix=PART)
+        with os.fdopen(handle, "wb") as file, _alone(handle):
+            if os.fstat(handle).st_nlink:  # else another process took it for abandoned before it was locked
+                yield file, Path(name)
+                return
 
 
 def append_privately(path: Path, data: bytes) -> None:
@@ -123,6 +141,19 @@ def why_unwritable(error: OSError) -> str | None:
     if advice is None:
         return None
     return f"{error.filename} cannot be written: {advice}" if error.filename else advice
+
+
+def try_lock(handle: int) -> bool:
+    """Whether the lock on what is open is ours now. Where the system has no locks it never is."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

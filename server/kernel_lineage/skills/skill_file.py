@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,9 +23,8 @@ from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Language
 from kernel_gate.files.toml import toml_of
 from kernel_gate.files.writing import (
-    PART,
     check_stays,
-    remove_abandoned,
+    half_written_folder,
     write_atomically,
     write_in_repository,
 )
@@ -268,9 +266,8 @@ def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
         for path, text in contents.items():
             write_in_repository(folder / path, text.encode())
         return folder
-    remove_abandoned(library, f".{skill.id}.")
-    with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", suffix=PART, dir=library) as temporary:
-        made = Path(temporary) / skill.id
+    with half_written_folder(library, f".{skill.id}.") as temporary:
+        made = temporary / skill.id
         for path, text in contents.items():
             write_atomically(made / path, text.encode())
         made.rename(folder)
