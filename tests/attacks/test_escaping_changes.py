@@ -177,6 +177,17 @@ def test_a_kernel_that_is_copied_changed_and_then_removed_is_refused_and_can_be_
         assert [(pair.before.path, pair.after.path) for pair in pairs] == [("a.cu", "b.cu")]
 
 
+TWICE = "import triton\n\n\n@triton.jit\ndef twice(x):\n    return x * 2\n"
+IMPORTING = """\
+import triton, triton.language as tl
+from {module} import twice
+
+
+@triton.jit
+def kernel(out, x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, twice(tl.load(x + i, mask=i < n)), mask=i < n)
+"""
 UNCHANGED: dict[str, tuple[Files, Files]] = {
     "a header that nothing takes in": ({"a.cu": including("f.h"), "f.h": TWO, "g.h": ""}, {"g.h": THREE}),
     "words that no directive names": ({"a.cu": TWO + KERNEL + RUN, "notes.txt": ""}, {"notes.txt": "F 3\n"}),
@@ -238,3 +249,16 @@ def test_a_submodule_that_moves_is_not_judged_where_kernels_may_include_it(
         unread = changes_between(before, after).unread
     said = [one.path for one in unread]
     assert said == (["third"] if name == "f.h" or how == "committed" else [])
+
+
+@pytest.mark.parametrize("module", ["third.helpers", "helpers", "helpers.more", "other.helpers"])
+def test_a_submodule_that_moves_is_not_judged_where_triton_kernels_may_import_it(tmp_path: Path, module: str):
+    other = made(tmp_path / "other", {"python/helpers.py": TWICE}, {})
+    top = made(tmp_path / "repository", {"a.py": IMPORTING.format(module=module)}, {})
+    git(top, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "third")
+    git(top, "commit", "-qm", "third")
+    assert changed(top) == []
+    write(top, {"third/python/helpers.py": TWICE.replace("2", "3")})
+    with trees(open_repository(top), "HEAD") as (before, after):
+        unread = changes_between(before, after).unread
+    assert [one.path for one in unread] == ([] if module == "other.helpers" else ["third"])

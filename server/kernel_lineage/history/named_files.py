@@ -18,6 +18,7 @@ LARGEST_NAMED = 4 << 20
 """Bytes: a larger file is data that no person includes."""
 _SPLICE = re.compile(rb"\\\r?\n")
 _DIRECTIVE = re.compile(rb"(?:^|\*/)[ \t\v\f]*(?:#|%:|\?\?=)(.*)", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([\w., \t]+))", re.MULTILINE)
 _NAME = re.compile(rb'["<]([^"<>\n]+)[">]|([\w.+/-]+)')
 
 
@@ -32,6 +33,15 @@ def names_in(path: str, data: bytes) -> frozenset[str]:
         if name[1] or b"." in name[2]
     )
     return frozenset(found)
+
+
+def packages_in(path: str, data: bytes) -> frozenset[str]:
+    """The first parts of the modules that a text with Triton in it imports, without relative imports."""
+    if not path.endswith(".py") or b"triton" not in data:
+        return frozenset()
+    imported = (one[1] or part for one in _IMPORT.finditer(data) for part in (one[2] or b"").split(b","))
+    parts = (words[0].split(b".")[0] for one in imported if (words := one.split()))
+    return frozenset(part.decode("utf-8", "replace") for part in parts)
 
 
 def source_files(every: Iterable[str], read: Callable[[set[str]], Mapping[str, bytes]]) -> dict[str, bytes]:

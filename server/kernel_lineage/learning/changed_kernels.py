@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from kernel_lineage.history.named_files import names_in
+from kernel_lineage.history.named_files import names_in, packages_in
 from kernel_lineage.history.objects import MAX_BLOB_BYTES
 from kernel_lineage.history.similarity import code_lines
 from kernel_lineage.history.trees import Tree
@@ -34,9 +34,7 @@ _BLANK = re.compile(
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\"<>\n]+)[\">]", re.MULTILINE)
 _LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
 
-_MOVED = (
-    "it is a submodule at another commit, or changed, and what kernels included of it is not here any more"
-)
+_MOVED = "it is a submodule at another commit, or changed, and what kernels took from it before is not here any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +173,17 @@ def _unread(path: str, *trees: Tree) -> str:
 
 
 def _moved_submodules(before: Tree, after: Tree) -> set[str]:
-    """The submodules that are at another commit, or changed, and hold a file that a directive of a kernel may name."""
+    """The submodules that are at another commit, or changed, and hold what a kernel's directive or import may name."""
     old, new = before.submodules, after.submodules
     if old is None or new is None:
         return set()
     moved = {p for p in old.keys() | new.keys() if old.get(p) != new.get(p)}
     if not moved:
         return set()
-    names = {name for p in after.files for name in names_in(p, after.read(p) or b"")}
+    texts = {p: after.read(p) or b"" for p in after.files}
+    names = {name for p, data in texts.items() for name in names_in(p, data)}
+    packages = {name for p, data in texts.items() for name in packages_in(p, data)}
+    names |= packages | {f"{package}.py" for package in packages}
     if not names:
         return set()
     inside = {p: after.root / p for p in moved}
@@ -190,7 +191,9 @@ def _moved_submodules(before: Tree, after: Tree) -> set[str]:
     return {
         p
         for p, top in inside.items()
-        if not any(top.glob("*")) or any(f.name in names for f in top.rglob("*"))
+        if not any(top.glob("*"))
+        or packages.intersection(PurePosixPath(p).parts)
+        or any(f.name in names for f in top.rglob("*"))
     }
 
 
