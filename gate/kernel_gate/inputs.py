@@ -99,7 +99,7 @@ def _put_around(argument: Argument, values: Array, case: Case, generator: np.ran
         return
     near = np.array([v for c in constants for v in (c, np.nextafter(np.float32(c), np.float32(np.inf)),
                      np.nextafter(np.float32(c), np.float32(-np.inf)), 1.5 * c + 1, c - 1, c / 2, -c)])  # fmt: skip
-    first = int(generator.integers(3))
+    first = int(generator.integers(3)) if len(rows) >= len(_TURNS) else 0
     with np.errstate(over="ignore"):
         for number, row in enumerate(rows):
             spread = np.abs(generator.standard_normal(len(row)))
@@ -108,6 +108,8 @@ def _put_around(argument: Argument, values: Array, case: Case, generator: np.ran
                 case Variation.AROUND:
                     chosen = generator.random(len(row)) < 0.3
                     row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
+                    exact = dtype.narrow(generator.permutation(np.array(constants, float)))[: len(row)]
+                    row[generator.permutation(len(row))[: len(exact)]] = exact
                 case Variation.ABOVE:
                     row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
                 case _:

@@ -35,6 +35,9 @@ _RMS_ROUNDINGS = 1.0
 _RMS_WALK = 1.0
 _ANOTHER_ORDER = 16.0
 """Far from the 2¹³ between the roundings of float32 and those of half or TF32."""
+_ANOTHER_ORDER_OF_CONDITIONED = 4.0
+"""Where the inputs cancel, the tolerance already has what the problem makes of a rounding: a longer way to the same
+expression that loses more, such as E[x²] − E[x]², is not excused."""
 _BASELINE_FACTOR = 4.0
 """A candidate that orders its sums otherwise may be unluckier than the baseline by this much, and no more."""
 
@@ -60,11 +63,14 @@ class Allowed:
     worst: float
     rms: float
     why: str
+    conditioned: bool = False
+    """Whether what an error in the inputs does to the baseline decides."""
 
     def for_another_order(self) -> Allowed:
         """The limits for a program that is known to differ in the order of its sums alone."""
-        why = f"{self.why}; {_ANOTHER_ORDER:g} times that, for the same expression in another order"
-        return Allowed(_ANOTHER_ORDER * self.worst, _ANOTHER_ORDER * self.rms, why)
+        times = _ANOTHER_ORDER_OF_CONDITIONED if self.conditioned else _ANOTHER_ORDER
+        why = f"{self.why}; {times:g} times that, for the same expression in another order"
+        return Allowed(times * self.worst, times * self.rms, why, self.conditioned)
 
 
 def scale_of(expected: Array) -> Array:
@@ -163,11 +169,13 @@ def derive(
         factor = math.sqrt(depth) * _share_of_last_bit(workload, unit)
         worst, rms = factor * condition.worst, factor * condition.rms
         found.append(
-            Allowed(worst, rms, f"√{depth} × what an error of {unit:.1e} in the inputs does to the baseline")
+            Allowed(
+                worst, rms, f"√{depth} × what an error of {unit:.1e} in the inputs does to the baseline", True
+            )
         )
     decisive = max(found, key=lambda a: a.worst)
     why = f"{decisive.worst:.1e}: {decisive.why}"
-    return Allowed(decisive.worst, max(a.rms for a in found), why)
+    return Allowed(decisive.worst, max(a.rms for a in found), why, decisive.conditioned)
 
 
 def roundings(dtype: DType, arithmetic: float | None) -> float:

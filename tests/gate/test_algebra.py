@@ -176,6 +176,7 @@ def test_a_sum_in_another_order_may_be_further_off_than_one_launch_was() -> None
     allowed = Allowed(1e-6, 1e-7, "")
     wider = allowed.for_another_order()
     assert (wider.worst, wider.rms) == (16e-6, 16e-7)
+    assert Allowed(1e-6, 1e-7, "", conditioned=True).for_another_order().worst == 4e-6
     backwards = "float t = 0; for (int k = c - 1; k >= 0; k--) t += x[k]; y[i] = t;"
     assert verdict(SERIAL, backwards, algebra_seconds=20).reason.endswith(
         "the same expression as the baseline's"

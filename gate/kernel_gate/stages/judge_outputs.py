@@ -127,7 +127,8 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
             imprecise = less_precise(name, errors, allowed)
         if dtype.is_float and (wrong or imprecise) and not run.strict:
             wider = allowed.for_another_order()
-            near = _where_cancelled(got, want, dtype, wider.worst * _largest(run, reference.inputs))
+            rounding = derive(run.workload, argument, 1, None, None, run.arithmetic).for_another_order().worst
+            near = _where_cancelled(got, want, dtype, rounding * _largest(run, reference.inputs))
             fits = compare(name, near, want, dtype, wider) is None
             fits = fits and not less_precise(name, measure(near, want, dtype), wider)
             if fits and reordered(run, case, reference.inputs):

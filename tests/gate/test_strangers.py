@@ -1,0 +1,37 @@
+"""Wrong candidates and their honest twins as strangers write them, of both sets of `benchmarks/strangers_table.py`."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.strangers.model import Pair
+from benchmarks.strangers_table import SETS, judged
+from kernel_gate.kept import Kept
+
+PAIRS = [pair for pairs in SETS.values() for pair in pairs]
+WITHIN_ROUNDING = "a gate in halves"
+"""Its sigmoid is rounded to half before a half output: within twice the output's own rounding."""
+NOT_TOO_SMALL = "a narrow index"
+"""No shape of its workload makes an index that does not fit."""
+NOT_IN_PLACE = "online, starts at zero"
+"""Where input and output are one buffer, its twin reads a row that another thread has written; the baseline does not."""
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Kept]:
+    with Kept() as kept:
+        yield kept
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pair", PAIRS, ids=[f"{p.ground.name}: {p.name}" for p in PAIRS])
+def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, kept: Kept) -> None:
+    row = judged(pair, "emulated", kept, 0)
+    assert row.missed is (pair.name in (WITHIN_ROUNDING, NOT_TOO_SMALL)), row.wrong.reason
+    assert row.refused is (pair.name == NOT_IN_PLACE), row.honest.reason
+
+
+@pytest.mark.parametrize("name", ["E[x²] − E[x]²", "a special case for one value"])
+def test_what_values_of_a_kind_show_is_seen_with_any_seed(name: str, kept: Kept) -> None:
+    pair = next(p for p in PAIRS if p.name == name)
+    assert not judged(pair, "emulated", kept, 5).missed
