@@ -14,7 +14,7 @@ WITHIN_ROUNDING = "a gate in halves"
 NOT_TOO_SMALL = "a narrow index"
 """No shape of its workload makes an index that does not fit."""
 NOT_IN_PLACE = "online, starts at zero"
-"""Where input and output are one buffer, its twin reads a row that another thread has written; the baseline does not."""
+"""In place, its twin reads a row that another thread has written; the baseline does not."""
 
 
 @pytest.fixture(scope="module")
