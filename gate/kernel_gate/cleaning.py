@@ -19,8 +19,10 @@ _HIDDEN = re.compile(
     r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff"
     r"\U000e0000-\U000e0fff]"
 )
-_LINKING = re.compile(r"\](?=[(:])|<(?=[A-Za-z/!?])")
-"""Where a link, an image, a definition of one, or an element of HTML begins in Markdown."""
+_LINKING = re.compile(
+    r"\](?=[(:])|<(?=[A-Za-z/!?])|(?i:\bhttps?|\bftp)://(?=\S)|(?i:\bwww)\.(?=\S)|(?<=[\w.+-])@(?=[\w-]+\.)"
+)
+"""Where a link (a bare address is one), an image, a definition of one, or an element of HTML begins in Markdown."""
 
 
 def cleaned(text: str, sink: Sink, *, lines: bool = True) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from attacks.hostile_words import BANNED, WORDS, hostile_repository
 from attacks.wire import Editor
+from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.protocol import _readable
 
 EXACT = {"uri", "newText", "candidate", "token"}
@@ -62,6 +63,15 @@ def test_a_title_that_comes_back_and_the_words_of_marks_hold_no_links(message):
     assert "](" not in json.dumps(_readable(message))
     exact = {"arguments": [{"kernel": LINK, "uri": LINK}], "newText": LINK, "candidate": LINK}
     assert _readable(exact) == exact
+
+
+@pytest.mark.parametrize(
+    "address", ["https://evil.invalid/x", "HTTP://evil.invalid", "www.evil.invalid", "me@evil.invalid"]
+)
+def test_a_bare_address_in_words_of_others_is_no_link_in_markdown(address):
+    """Markdown as editors and GitHub read it makes a link of each."""
+    assert address not in without_links(f"faster, see {address}.")
+    assert without_links("@triton.jit, a://b, row @ column") == "@triton.jit, a://b, row @ column"
 
 
 @pytest.fixture(scope="module")

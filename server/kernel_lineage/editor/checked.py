@@ -61,11 +61,11 @@ def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
     if check.details.get("fault") not in _OF_EXTENTS:
         return ""
     buffer = str(check.details.get("buffer") or "")
-    loose = _loose(spot.workload, buffer)
+    loose = loose_dims(spot.workload, buffer)
     return f"nothing tells how {' and '.join(loose)} of {buffer} follow from the launch" if loose else ""
 
 
-def _loose(workload: Workload, buffer: str) -> list[str]:
+def loose_dims(workload: Workload, buffer: str) -> list[str]:
     """The dims that stand in a buffer's shape and nowhere else in the workload."""
     argument = workload.argument(buffer)
     if argument is None or argument.shape is None:

@@ -56,14 +56,14 @@ def checked_text(
     from kernel_lineage.editor.checked import checked_document
     from kernel_lineage.learning.checked_file import Asked, checked_kernel
 
-    drafts = _drafts()
+    kept = drafts()
     checked = checked_kernel(
         Asked(path, text, kernel, line, passed),
-        lambda: drafts.workload_of(path, text, kernel),
+        lambda: kept.workload_of(path, text, kernel),
         lambda request: ask(JUDGE, request),
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
         GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
-        mended=lambda reason: drafts.mended(path, text, kernel, reason),
+        mended=lambda reason: kept.mended(path, text, kernel, reason),
         known=_known,
     )
     while len(_known) > _VERDICTS:
@@ -72,7 +72,8 @@ def checked_text(
 
 
 @cache
-def _drafts() -> KeptDrafts:
+def drafts() -> KeptDrafts:
+    """The drafts that this process has made."""
     from kernel_lineage.workloads.kept_drafts import KeptDrafts
 
     return KeptDrafts()

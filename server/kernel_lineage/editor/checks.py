@@ -11,49 +11,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Set
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from kernel_gate.devices.error import DeviceError
-from kernel_gate.request import GateRequest
-from kernel_gate.verdict import Verdict
+from kernel_lineage.editor.check_process import CheckProcess
 from kernel_lineage.editor.check_targets import Target, targets
-from kernel_lineage.editor.checking import JUDGE, Task
-from kernel_lineage.editor.diagnostics import diagnostics, moved
+from kernel_lineage.editor.checking import Task
+from kernel_lineage.editor.diagnostics import diagnostics
 from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.judged import Judged, moved_to, said, unknown, with_proofs
 from kernel_lineage.editor.progress import JobProgress
+from kernel_lineage.editor.proving import Claims, Proved
 from kernel_lineage.editor.repairing import Broken, Mended
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.runs import check_page
 from kernel_lineage.learning.apart import LostWorkError
-from kernel_lineage.learning.check_document import CheckedDocument
+from kernel_lineage.learning.check_document import HINT, CheckedDocument
 from kernel_lineage.learning.version_checks import VersionState
-
-if TYPE_CHECKING:
-    from kernel_lineage.editor.trust import Worker
-    from kernel_lineage.learning.apart import Processes
 
 STATUS = "klineage/check"
 """Tells an editor that listens how the check of a document goes: `uri`, `state`, `message`."""
 PAUSE = 0.7
 """Seconds without an edit after which a document is checked."""
-_GRACE = 3.0
-"""Seconds for ending a check in good order: to draft, to build, to say what was not reached."""
-_FOR_VERDICTS = 0.5
-"""The share of its time that a verdict has in any case, after a draft that has taken long."""
-_ENDS = 5.0
-"""Seconds after which a check that was cancelled, and is not at a verdict, is ended with its process: a new one takes
-seconds to start, so the draft that it is at may better be waited for."""
 _CHECK = "kernel_lineage.editor.checking"
 _REPAIR = "kernel_lineage.editor.repairing"
+_PROVE = "kernel_lineage.editor.proving"
 _COLD_SECONDS = 10.0
 """More for the first check, whose processes have to start."""
 _ASKED_SECONDS = 60.0
@@ -64,19 +51,6 @@ _REPAIR_SECONDS = 60.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What the last check of a kernel said."""
-
-    document: CheckedDocument
-    digest: bytes
-    """The hash of what was checked (`Target.digest`)."""
-    at: float
-    """Seconds since the epoch."""
-    unreached: str = ""
-    """Why it was not checked at all, in a few words."""
-
-
 class Checks:
     """The checks that run, and what the last one of each kernel found."""
 
@@ -84,9 +58,7 @@ class Checks:
         self._server = server
         # One at a time: two checks would only slow each other down.
         self._turn = asyncio.Lock()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="check")
-        self._worker: Worker | None = None
-        self._processes: Processes | None = None
+        self._process = CheckProcess(server.trust)
         self._running: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._asked: set[str] = set()
         """Documents that a person waits for."""
@@ -96,6 +68,8 @@ class Checks:
         self._judged: dict[str, dict[str, Judged]] = {}
         self._passed: dict[tuple[str, str], bytes] = {}
         """The file's text that passed last, by document and kernel."""
+        self._sound: dict[tuple[str, str], bytes] = {}
+        """The same of a text against which the proofs had nothing either."""
         self._in_work: dict[str, set[str]] = {}
         self._seen: dict[str, dict[str, float]] = {}
         """By document and kernel, when it was last in view."""
@@ -132,7 +106,7 @@ class Checks:
         """Keep what was found at its lines."""
         judged = self._judged.get(uri)
         if judged and any(one.document.findings for one in judged.values()):
-            self._judged[uri] = {name: _moved(one, before.data, after.data) for name, one in judged.items()}
+            self._judged[uri] = {name: moved_to(one, before.data, after.data) for name, one in judged.items()}
             self._show(uri, after)
 
     def closed(self, uri: str) -> None:
@@ -196,9 +170,14 @@ class Checks:
             wanted = there if kernel is None else [t for t in there if t.name == kernel.name]
         seen = self._seen.get(uri, {})
         wanted.sort(key=lambda target: -seen.get(target.name, 0.0))
+        seconds = self._server.settings.check_seconds
+        if at is not None:
+            seconds = max(seconds, _ASKED_SECONDS)
+        deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._process.is_cold else 0.0)
         if not wanted:
             self._show(uri, snapshot.text)
-            return self._conclude(uri, [kept[t.name] for t in there])
+            known = self._conclude(uri, [kept[t.name] for t in there])
+            return await self._prove(snapshot, there, there, deadline, known)
         self._tell(uri, "checking", f"checking {', '.join(t.name for t in wanted)}")
         self._in_work[uri] = {t.name for t in wanted}
         self._server.told_of_kernels()
@@ -209,37 +188,40 @@ class Checks:
         )
         about = there if at is None else wanted
         async with JobProgress(self._server, None, title, repeat, uri if at is None else "") as progress:
-            seconds = self._server.settings.check_seconds
-            if at is not None:
-                seconds = max(seconds, _ASKED_SECONDS)
-            work = self._check_all(snapshot, wanted, about, seconds, progress.stage)
+            work = self._check_all(snapshot, wanted, about, deadline, progress.stage)
             answer = await progress.unless_cancelled(work)
+            if answer is not None and at is not None:
+                proving = self._prove(snapshot, wanted, about, deadline, answer, progress.stage)
+                answer = await progress.unless_cancelled(proving)
             if answer is not None:
                 now = self.judged(uri)
                 page = check_page(title, [now[t.name].document for t in about if t.name in now])
                 progress.end(RunState(answer["state"]), answer["message"], page)
-        return answer or self._tell(uri, "unclear", "the check was cancelled")
+        if answer is None:
+            return self._tell(uri, "unclear", "the check was cancelled")
+        if at is not None:
+            return answer
+        return await self._prove(snapshot, wanted, about, deadline, answer)
 
     async def _check_all(
         self,
         snapshot: Snapshot,
         wanted: list[Target],
         about: list[Target],
-        seconds: float,
+        deadline: float,
         stage: Callable[[str], None],
     ) -> dict[str, str]:
-        """Check some kernels within the seconds that a document may take, and say what is known of some."""
+        """Check some kernels until the time that a document may take is over, and say what is known of some."""
         uri = snapshot.uri
-        deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._processes is None else 0.0)
         for target in wanted:
             async with self._turn:  # between two kernels, another document's may be checked
                 left = deadline - time.monotonic()
                 if left > 0:
                     judged = await self._judge(snapshot, target, left, stage)
                 else:
-                    spent = f"the {seconds:g} seconds of this file were spent on the kernels before it"
+                    spent = "the time for this file was spent on the kernels before it"
                     # Without a digest of any text: the next save comes back to it.
-                    judged = Judged(_unknown(target, spent), b"", time.time(), "not reached yet")
+                    judged = Judged(unknown(target, spent), b"", time.time(), "not reached yet")
             self._keep(snapshot, target.name, judged)
         kept = self._judged.get(uri, {})
         return self._conclude(uri, [kept[t.name] for t in about if t.name in kept])
@@ -258,15 +240,71 @@ class Checks:
             seconds=seconds,
         )
         try:
-            answer = await self._run(_CHECK, task.model_dump_json(), seconds, stage)
+            answer = await self._process.do(_CHECK, task.model_dump_json(), seconds, stage)
         except (LostWorkError, DeviceError) as error:
             short, reason = "the check ended", str(error)
             if time.monotonic() - started >= seconds:
                 short = f"not ready in {seconds:.0f} s"
                 reason = f"{short}; a check that is asked for may take {_ASKED_SECONDS:g}"
             log.warning("%s: %s: %s (%s)", snapshot.path, target.name, reason, error)
-            return Judged(_unknown(target, reason), target.digest, time.time(), short)
+            return Judged(unknown(target, reason), target.digest, time.time(), short)
         return Judged(CheckedDocument.model_validate_json(answer), target.digest, time.time())
+
+    async def _prove(
+        self,
+        snapshot: Snapshot,
+        wanted: list[Target],
+        about: list[Target],
+        deadline: float,
+        answer: dict[str, str],
+        stage: Callable[[str], None] = lambda _stage: None,
+    ) -> dict[str, str]:
+        """Ask the source of kernels that are right for what no case reaches, in what the check has left of its time.
+
+        Gives the check's `answer`, or another one where a proof says otherwise.
+        """
+        uri, changed = snapshot.uri, False
+        for target in wanted:
+            judged = self._judged.get(uri, {}).get(target.name)
+            left = deadline - time.monotonic()
+            if judged is None or judged.digest != target.digest or judged.is_proved or not judged.is_sound:
+                continue
+            if left <= 0:
+                break
+            stage(f"prove: {target.name}")
+            async with self._turn:
+                proved = await self._proved(snapshot, target, left)
+            if proved is None:
+                break  # no solver, or its process is gone
+            self._keep(snapshot, target.name, with_proofs(judged, proved))
+            changed = changed or any(f.severity != HINT for f in proved.findings)
+        if not changed:
+            return answer
+        kept = self._judged.get(uri, {})
+        return self._conclude(uri, [kept[t.name] for t in about if t.name in kept])
+
+    async def _proved(self, snapshot: Snapshot, target: Target, seconds: float) -> Proved | None:
+        with self._process.stop_file() as stop:
+            claims = Claims(
+                path=snapshot.path, text=snapshot.text.data, kernel=target.name, seconds=seconds, stop=stop
+            )
+            try:
+                answer = await self._process.do(
+                    _PROVE, claims.model_dump_json(), seconds, lambda _stage: None, stop
+                )
+            except (LostWorkError, DeviceError) as error:
+                log.warning("%s: %s: nothing is proved: %s", snapshot.path, target.name, error)
+                return None
+        proved = Proved.model_validate_json(answer)
+        log.info(
+            "%s: %s: %d of %d proved. %s",
+            snapshot.path,
+            target.name,
+            proved.proved,
+            proved.asked,
+            proved.open,
+        )
+        return proved
 
     async def repair(
         self, snapshot: Snapshot, kernel: str, line: int, stage: Callable[[str], None]
@@ -282,70 +320,26 @@ class Checks:
             kernel=kernel,
             code=found[0].code or "",
             lines=(line, *(r.line for r in found[0].related)),
-            passed=self._passed.get((snapshot.uri, kernel)),
+            passed=self._sound.get((snapshot.uri, kernel), self._passed.get((snapshot.uri, kernel))),
             seconds=self._server.settings.check_seconds,
         )
         async with self._turn:
             try:
-                answer = await self._run(_REPAIR, broken.model_dump_json(), _REPAIR_SECONDS, stage)
+                answer = await self._process.do(_REPAIR, broken.model_dump_json(), _REPAIR_SECONDS, stage)
             except (LostWorkError, DeviceError) as error:
                 return Mended(reason=f"the repair ended: {error}")
         return Mended.model_validate_json(answer)
 
-    async def _run(self, work: str, task: str, seconds: float, stage: Callable[[str], None]) -> str:
-        """What a task gives. Cancelling ends the process that judges. Raises `LostWorkError`, `DeviceError`."""
-        loop = asyncio.get_running_loop()
-        stop = threading.Event()
-
-        def report(name: str, what: str, _share: float) -> None:
-            loop.call_soon_threadsafe(stage, f"{name}: {what}")
-
-        done = loop.run_in_executor(self._thread, self._ask, work, task, seconds, stop.is_set, report)
-        late = loop.call_later((1 + _FOR_VERDICTS) * seconds + 2 * _GRACE, self._interrupt)
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            stop.set()
-            await asyncio.wait([done], timeout=_ENDS)
-            if not done.done():
-                self._interrupt()
-                await asyncio.wait([done])
-            raise
-        finally:
-            late.cancel()
-
-    def _interrupt(self) -> None:
-        if self._processes is not None:
-            self._processes.interrupt()
-
-    def _ask(
-        self,
-        work: str,
-        task: str,
-        seconds: float,
-        cancelled: Callable[[], bool],
-        report: Callable[[str, str, float], None],
-    ) -> str:
-        """In the checking thread."""
-        worker = self._worker = self._worker or self._server.trust.worker()
-        processes = self._processes = self._processes or self._server.trust.processes()
-        worker.prepare()  # its imports go on beside those of the process that drafts
-        deadline = time.monotonic() + seconds + _GRACE
-
-        def judge(request: GateRequest) -> Verdict:
-            left = max(deadline - time.monotonic(), _FOR_VERDICTS * seconds, 1.0)
-            return worker.judge(request.within(left), timeout=left, cancelled=cancelled, on_progress=report)
-
-        return processes.do(work, task, {JUDGE: judge})
-
     def _keep(self, snapshot: Snapshot, name: str, judged: Judged) -> None:
         """Keep what is known now, at the lines of the text as it is now."""
-        if judged.document.state is VersionState.RIGHT:
+        if judged.is_sound:
             self._passed[snapshot.uri, name] = snapshot.text.data
+            if judged.is_proved:
+                self._sound[snapshot.uri, name] = snapshot.text.data
         current = self._server.documents.current(snapshot.uri)
         if current is not None:
             _, text = current
-            self._judged.setdefault(snapshot.uri, {})[name] = _moved(judged, snapshot.text.data, text.data)
+            self._judged.setdefault(snapshot.uri, {})[name] = moved_to(judged, snapshot.text.data, text.data)
             self._in_work.get(snapshot.uri, set()).discard(name)
             self._show(snapshot.uri, text)
             self._server.told_of_kernels()
@@ -353,10 +347,10 @@ class Checks:
     def _conclude(self, uri: str, about: list[Judged]) -> dict[str, str]:
         documents = [one.document for one in about]
         states = {document.state for document in documents}
-        said = "; ".join(map(_said, documents))
-        if VersionState.WRONG in states or any(d.findings for d in documents):
-            return self._tell(uri, "wrong", said)
-        return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", said)
+        message = "; ".join(map(said, documents))
+        if VersionState.WRONG in states or any(f.severity != HINT for d in documents for f in d.findings):
+            return self._tell(uri, "wrong", message)
+        return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", message)
 
     def _show(self, uri: str, text: Text) -> None:
         found = [f for one in self._judged.get(uri, {}).values() for f in one.document.findings]
@@ -370,28 +364,3 @@ class Checks:
         log.info("%s: %s", uri, message)
         self._server.protocol.notify(STATUS, answer)
         return answer
-
-
-def _moved(judged: Judged, before: bytes, after: bytes) -> Judged:
-    document = judged.document
-    findings = list(moved(document.findings, before, after))
-    return replace(judged, document=document.model_copy(update={"findings": findings}))
-
-
-def _unknown(target: Target, reason: str) -> CheckedDocument:
-    return CheckedDocument(
-        kernel=target.name, line=target.line, state=VersionState.UNKNOWN, reason=reason, workload=""
-    )
-
-
-def _said(document: CheckedDocument) -> str:
-    """One kernel's part of the status."""
-    name = document.kernel
-    if document.state is VersionState.RIGHT:
-        drafted = ", with a drafted workload" if document.workload == "drafted" else ""
-        return f"{name} is right on the emulated device{drafted}"
-    if document.findings:
-        return document.findings[0].message.partition("\n")[0]
-    if document.state is VersionState.WRONG:
-        return f"{name}: {document.reason}"
-    return f"{name} is not decided: {document.reason}"

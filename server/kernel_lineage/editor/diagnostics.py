@@ -8,10 +8,14 @@ from lsprotocol import types
 
 from kernel_gate.reporting.reason_links import link_to
 from kernel_lineage.editor.text import Text
-from kernel_lineage.learning.check_document import FindingDocument
+from kernel_lineage.learning.check_document import HINT, FindingDocument
 
 SOURCE = "klineage"
-_SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    HINT: types.DiagnosticSeverity.Hint,
+}
 
 
 def diagnostics(findings: Sequence[FindingDocument], text: Text, uri: str) -> list[types.Diagnostic]:

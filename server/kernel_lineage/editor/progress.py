@@ -71,6 +71,11 @@ class JobProgress:
             self._server.work_done_progress.tokens.pop(self._token, None)
         self._running.__exit__(kind, error, trace)
 
+    @property
+    def run_id(self) -> str:
+        """The run's, in `runs`."""
+        return self._run.id
+
     def end(self, state: RunState, message: str, page: str = "", drawn: str = "") -> None:
         """Say what came of the job."""
         self._run.end(state, message, page, drawn)

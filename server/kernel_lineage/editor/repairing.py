@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from kernel_gate.reasons import Reason
 from kernel_lineage.rewrite.document import EditDocument
 
 if TYPE_CHECKING:
     from kernel_lineage.kernels.source import Kernel
     from kernel_lineage.learning.apart import Ask
+    from kernel_lineage.rewrite.repairs import Repair
 
 
 class Broken(BaseModel):
@@ -47,29 +49,66 @@ def work(task: str, ask: Ask) -> str:
     from kernel_lineage.editor.checking import checked_text
     from kernel_lineage.kernels.edits import edited
     from kernel_lineage.learning.version_checks import VersionState
-    from kernel_lineage.rewrite.repairs import repairs
     from kernel_lineage.workloads.files import kernel_of
 
     broken = Broken.model_validate_json(task)
     kernel = kernel_of(broken.path, broken.kernel, broken.text)
     reasons: list[str] = []
-    for repair in repairs(kernel, broken.code, broken.lines, _earlier(broken)):
+    for repair in _repairs(broken, kernel):
         mended = edited(broken.text, repair.edits)
         document = checked_text(
             broken.path, mended, broken.kernel, kernel.span.first_line, None, broken.seconds, ask
         )
-        if document.state is VersionState.RIGHT:
+        if document.state is VersionState.RIGHT and (against := _against(broken, mended)):
+            reasons.append(f"with {repair.title}: {against}")
+        elif document.state is VersionState.RIGHT:
             edits = tuple(EditDocument(start=e.span.start, end=e.span.end, text=e.text) for e in repair.edits)
             return Mended(
                 title=repair.title, edits=edits, reason=document.reason, tried=len(reasons) + 1
             ).model_dump_json()
-        reasons.append(f"with {repair.title}: {document.reason}")
+        else:
+            reasons.append(f"with {repair.title}: {document.reason}")
     if not reasons:
         return Mended(
             reason="there is no earlier text of the kernel to put back, and no other way to mend this is known"
         ).model_dump_json()
     tried = f"{len(reasons)} candidates were checked and none is right; the first, {reasons[0]}"
     return Mended(reason=tried, tried=len(reasons)).model_dump_json()
+
+
+def _repairs(broken: Broken, kernel: Kernel) -> Iterator[Repair]:
+    """The candidates: an overflow is widened where that can be done, else what was right before is put back."""
+    from kernel_lineage.editor.widening import in_64_bits
+    from kernel_lineage.rewrite.repairs import repairs
+
+    if broken.code == Reason.ADDRESS_OVERFLOW:
+        yield from in_64_bits(broken.path, broken.text, broken.kernel)
+    yield from repairs(kernel, broken.code, broken.lines, _earlier(broken))
+
+
+def _against(broken: Broken, mended: bytes) -> str:
+    """What the source of a candidate says against it where the finding is one that cases may not reach; else ""."""
+    from kernel_gate.expr.solver import SolverMissingError
+    from kernel_lineage.code.model import UnreadableError
+    from kernel_lineage.editor.checking import drafts
+    from kernel_lineage.editor.proving import CODES, answered
+    from kernel_lineage.editor.widening import PATIENT_MS
+    from kernel_lineage.proofs.obligations.obligation import Status
+    from kernel_lineage.workloads.programs import ProgramError
+
+    if broken.code not in CODES.values():
+        return ""
+    workload = drafts().workload_of(broken.path, mended, broken.kernel).workload
+    try:
+        for answer in answered(broken.path, mended, broken.kernel, workload, limit_ms=PATIENT_MS):
+            o = answer.obligation
+            if CODES[o.kind] == broken.code and o.status is Status.REFUTED:
+                return f"line {o.line}, `{o.expression}`: {o.reason or 'still so'}"
+    except SolverMissingError as error:
+        return str(error) if broken.code == Reason.ADDRESS_OVERFLOW else ""
+    except (ProgramError, UnreadableError):
+        return ""
+    return ""
 
 
 def _earlier(broken: Broken) -> Iterator[Kernel]:

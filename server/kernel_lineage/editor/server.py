@@ -25,6 +25,7 @@ from kernel_lineage.editor.accepted import Accepted
 from kernel_lineage.editor.applicability import Applicability
 from kernel_lineage.editor.documents import Documents
 from kernel_lineage.editor.lineages import Lineages
+from kernel_lineage.editor.measured import Measured
 from kernel_lineage.editor.offers import Offers
 from kernel_lineage.editor.protocol import EditorProtocol
 from kernel_lineage.editor.runs import Runs
@@ -69,6 +70,7 @@ class EditorServer(LanguageServer):
         """None until the first check: the gate and git load with it, not with the server."""
         self.lineages = Lineages(self.report_status, self.trust)
         self.runs = Runs(lambda: self.changed(View.RUNS))
+        self.measured = Measured(self.told_of_kernels)
         self._to_tell: set[View] = set()
         self.known_of_checks: list[Callable[[], None]] = []
         """Who wants to know that something else is known of a kernel."""

@@ -10,6 +10,8 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.learning.version_checks import VersionState
 
 VERSION = 1
+HINT = "hint"
+"""The severity of what is no mistake at the sizes that callers come with."""
 
 
 class _Document(BaseModel):
@@ -29,7 +31,7 @@ class FindingDocument(_Document):
     line: int
     message: str
     severity: str
-    """`error`, or `warning` for what an older version has as well or may be meant."""
+    """`error`, `warning` for what an older version has as well or may be meant, or `hint`."""
     code: str | None = None
     """Which rule is broken, such as `race`; None where there is no name for it."""
     related: list[RelatedDocument] = Field(default_factory=list)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from kernel_gate.expr.solver import LIMIT_MS
 from kernel_lineage.code.cuda.read import read_cuda
@@ -22,7 +23,8 @@ from kernel_lineage.proofs.obligations.written import written
 from kernel_lineage.proofs.obligations.written_once import written_once
 from kernel_lineage.proofs.triton.read import read_triton
 
-KINDS: tuple[Callable[[Questions], Iterator[Obligation]], ...] = (
+Kinds: TypeAlias = Sequence[Callable[[Questions], Iterator[Obligation]]]
+KINDS: Kinds = (
     in_bounds,
     aligned,
     written,
@@ -42,16 +44,34 @@ def read_model(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Mo
 
 
 def prove(
-    kernel: Kernel, setting: Setting, *, lines: Mapping[int, int] | None = None, limit_ms: int = LIMIT_MS
+    kernel: Kernel,
+    setting: Setting,
+    *,
+    lines: Mapping[int, int] | None = None,
+    limit_ms: int = LIMIT_MS,
+    kinds: Kinds = KINDS,
 ) -> tuple[Obligation, ...]:
-    """Every obligation, by line; of one access on several paths the worst counts.
+    """Every obligation, by line; of one access on several paths the worst counts. Takes and raises as `in_turn`."""
+    asked = in_turn(kernel, setting, lines=lines, limit_ms=limit_ms, kinds=kinds)
+    return tuple(sorted(_by_place(asked), key=lambda o: (o.line, o.expression, o.kind)))
+
+
+def in_turn(
+    kernel: Kernel,
+    setting: Setting,
+    *,
+    lines: Mapping[int, int] | None = None,
+    limit_ms: int = LIMIT_MS,
+    kinds: Kinds = KINDS,
+) -> Iterator[Obligation]:
+    """Each obligation as it ends, of one access on several paths each by itself; who asks may stop at any one.
 
     `lines` maps the lines of the kernel's text to those to report, where they differ. Raises `UnreadableError` for a
     kernel without a syntax tree, `SolverMissingError` without Z3.
     """
     questions = Questions(read_model(kernel, setting, lines or {}), setting, limit_ms)
-    timed = (obligation for kind in KINDS for obligation in _timed(kind(questions)))
-    return tuple(sorted(_by_place(timed), key=lambda o: (o.line, o.expression, o.kind)))
+    for kind in kinds:
+        yield from _timed(kind(questions))
 
 
 def _timed(obligations: Iterator[Obligation]) -> Iterator[Obligation]:

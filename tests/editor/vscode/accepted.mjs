@@ -50,11 +50,13 @@ await play(
     await editor.page.keyboard.press('Control+s');
     await until('the change on disk', () => fs.readFileSync(file, 'utf8').includes('float4'));
     await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 120_000 });
+    step(`what was measured of it stands above it: ${await editor.lens('82 % of peak (H200)')}`);
     await editor.screenshot('applied');
     step('applied and saved; the kernel is right as it stands now');
     await editor.page.keyboard.press('Control+z');
     await editor.page.keyboard.press('Control+s');
     await until('one undo takes it back', () => fs.readFileSync(file, 'utf8') === before);
+    await editor.lens('50 % of peak (H200)');
     step('one undo takes it back');
   },
 );

@@ -1,11 +1,42 @@
 // Files of every kind in a folder without git: no kernel at all, Triton, and 5,000 lines with 500 kernels.
 import assert from 'node:assert/strict';
 
+import fs from 'node:fs';
+
 import { plain } from './editor.mjs';
 import { LONG, TRITON } from './kernels.mjs';
 import { files, play, python } from './play.mjs';
 
 const PLAIN = 'int twice(int n) {\n    return 2 * n;\n}\n';
+
+/** Sixty edits, saves and hovers, one for each minute of an hour; and what the start has cost the extension host. */
+async function hour({ editor, step }) {
+  const memory = (word) => {
+    const pages = editor.processesWith(word).map((pid) => Number(fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]));
+    return Math.round(pages.reduce((a, b) => a + b, 0) * 4096 / 1e6);
+  };
+  const both = () => `server ${memory('serve')} MB, extension host ${memory('--type=extensionHost')} MB`;
+  const before = memory('serve');
+  step(`memory at first: ${both()}`);
+  for (let minute = 0; minute < 60; minute += 1) {
+    await editor.clickOn('x + y');
+    await editor.page.keyboard.press('End');
+    await editor.page.keyboard.type(minute % 2 === 0 ? ' ' : '#');
+    await editor.page.keyboard.press('Control+s');
+    await editor.hover('add_kernel(', 'Triton kernel');
+    await editor.page.keyboard.press('Escape');
+  }
+  step(`memory after sixty edits, saves and hovers: ${both()}`);
+  assert.ok(memory('serve') < 1.2 * before + 20, 'the server does not grow');
+
+  await editor.runCommand('Developer: Show Running Extensions');
+  const row = editor.page.locator('.runtime-extensions-editor .monaco-list-row', { hasText: 'Kernel Lineage' }).first();
+  const took = /(\d+)\s*ms/.exec(plain(await row.innerText()))?.[1];
+  step(`activation: ${took} ms in the extension host`);
+  assert.ok(Number(took) <= 300, `it took ${took} ms`);
+  await editor.screenshot('activation');
+  await editor.runCommand('View: Close Editor');
+}
 
 await play(
   {
@@ -45,6 +76,9 @@ await play(
     await editor.hover('tl.store', 'out of bounds');
     await editor.screenshot('triton');
     await editor.page.keyboard.press('Escape');
+
+    await editor.page.keyboard.press('Control+z');
+    await hour({ editor, step });
 
     await editor.openFile('long.cu');
     await editor.goTo(2504); // the guard of scale_250

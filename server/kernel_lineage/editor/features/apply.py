@@ -27,6 +27,7 @@ from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Finished
 
 if TYPE_CHECKING:
+    from kernel_lineage.kernels.source import SourceFile
     from kernel_lineage.rewrite.document import ApplyDocument
 
 
@@ -74,6 +75,12 @@ def register(server: EditorServer) -> None:
                 return _refused(request, document)
             answer = _answer(request, text, document)
             progress.end(RunState(answer.outcome), answer.summary, answer.details, answer.page)
+            if document.verdict is not None and document.verdict.stage("profile") is not None:
+                loop = asyncio.get_running_loop()
+                sources = await loop.run_in_executor(
+                    server.documents.thread, _sources, Path(path), text.data, document
+                )
+                server.measured.take(*sources, request.kernel, document.verdict, progress.run_id)
         edits = tuple(document.edits) if document.outcome == "accepted" else None
         return await answered(server, answer, text, edits)
 
@@ -123,6 +130,14 @@ def _read(finished: Finished) -> ApplyDocument | str:
     except ValidationError:
         said = [line for line in finished.last_lines if not line.startswith("{")]
         return said[-1] if said else f"klineage apply ended with code {finished.code} and said nothing"
+
+
+def _sources(path: Path, before: bytes, document: ApplyDocument) -> tuple[SourceFile, SourceFile | None]:
+    """The file that was judged, and the one with the candidate's edits; None where there are none."""
+    from kernel_lineage.workloads.files import source_of
+
+    fits = document.edits and document.source_sha256 == hashlib.sha256(before).hexdigest()
+    return source_of(path, before), source_of(path, document.changed(before)) if fits else None
 
 
 def _answer(request: ApplyRequest, text: Text, document: ApplyDocument) -> ApplyAnswer:

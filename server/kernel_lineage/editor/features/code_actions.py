@@ -25,7 +25,11 @@ from kernel_lineage.skills.card_text import no_use
 from kernel_lineage.skills.conditions.truth import Truth
 
 KIND = "refactor.rewrite.klineage"
-_REPAIRS = {"race": "put the barrier back"}
+_REPAIRS = {
+    "race": "put the barrier back",
+    "out-of-bounds": "restore the guard",
+    "address-overflow": "widen the index",
+}
 _UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED}
 _WAITS = 2.0
 """Seconds that a person waits for what the assists make; later, the menu goes by the conditions alone."""
@@ -130,7 +134,9 @@ def _repairs(
         kernel = next(
             (k for k in snapshot.source.kernels if k.span.first_line <= line <= k.span.last_line), None
         )
-        if shown.source != SOURCE or kernel is None or shown.code in _UNREPAIRABLE:
+        # A hint is about sizes that nobody comes with: there the kernel is right, and a change has to be timed.
+        is_hint = shown.severity == types.DiagnosticSeverity.Hint
+        if shown.source != SOURCE or kernel is None or is_hint or shown.code in _UNREPAIRABLE:
             continue
         title = (
             f"Repair {kernel.name}: {_REPAIRS.get(str(shown.code), 'put back what was right')}, and check it"

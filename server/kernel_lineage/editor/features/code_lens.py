@@ -83,6 +83,11 @@ def _lenses(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterato
         steps = len(lineage.transitions)
         title = f"{steps} step{'s' * (steps != 1)}"
         yield types.CodeLens(span, command=_command(server, title, "klineage.showTimeline", place))
+    share = server.measured.of(snapshot.source, kernel.name)
+    if share is not None:
+        yield types.CodeLens(
+            span, command=_command(server, share.words, "klineage.openRun", {"run": share.run})
+        )
 
 
 def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict[str, Any]) -> types.Command:

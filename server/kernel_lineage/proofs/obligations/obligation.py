@@ -60,3 +60,5 @@ class Obligation:
     seconds: float = 0.0
     root: str = ""
     """The buffer or array that it is about."""
+    cause: tuple[int, str] | None = None
+    """Of a refuted overflow, the operation that does not fit: its line and how it is written."""

@@ -78,6 +78,7 @@ def _of_access(questions: Questions, fitting: Fitting, fit: list[Term]) -> Oblig
         example,
         "arithmetic",
         root=access.root,
+        cause=(broken.line, broken.text),
     )
 
 

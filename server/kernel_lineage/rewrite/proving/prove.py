@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernel_gate.expr.solver import LIMIT_MS
@@ -12,8 +12,8 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.obligations.obligation import Obligation
-from kernel_lineage.proofs.prove import prove
-from kernel_lineage.rewrite.proving.replay import Replay
+from kernel_lineage.proofs.prove import Kinds, in_turn, prove
+from kernel_lineage.rewrite.proving.replay import RUN_SECONDS, Replay
 from kernel_lineage.rewrite.proving.setting import setting_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
@@ -50,22 +50,41 @@ def prove_program(
     name: str = "",
 ) -> tuple[Obligation, ...]:
     """The same of a program that stands in a file; `name`: its kernel's, where that is not its entry. Raises alike."""
+    kernel, lines, replay = _read(program, path, workload, name)
+    obligations = prove(kernel, setting_of(kernel, workload, program), lines=lines, limit_ms=limit_ms)
+    return tuple(replay.confirmed(o) for o in obligations) if replayed else obligations
+
+
+def proving(
+    program: Program,
+    path: Path,
+    workload: Workload,
+    *,
+    kinds: Kinds,
+    limit_ms: int = LIMIT_MS,
+    name: str = "",
+    run_seconds: float = RUN_SECONDS,
+) -> Iterator[Obligation]:
+    """The obligations of some kinds as they end, confirmed: who asks may stop at any one. Raises alike.
+
+    `run_seconds`: what confirming one counterexample by running the kernel may take.
+    """
+    kernel, lines, replay = _read(program, path, workload, name)
+    replay.seconds = run_seconds
+    setting = setting_of(kernel, workload, program)
+    yield from map(replay.confirmed, in_turn(kernel, setting, lines=lines, limit_ms=limit_ms, kinds=kinds))
+
+
+def _read(
+    program: Program, path: Path, workload: Workload, name: str
+) -> tuple[Kernel, Mapping[int, int], Replay]:
+    """The kernel, its lines in the file, and what runs it at the sizes of a counterexample."""
     kernel = kernel_of(program, name or program.entry.partition("<")[0], path)
     lines = line_map(program.source) if program.language == "cuda" else {}
-    obligations = prove(kernel, setting_of(kernel, workload, program), lines=lines, limit_ms=limit_ms)
-    if not replayed:
-        return obligations
     order = program.arguments or tuple(a.name for a in workload.args)
     fixed = (program.launch or workload.launch.spec()).constexpr
-    names = dict(
-        zip(
-            (p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed),
-            order,
-            strict=False,
-        )
-    )
-    replay = Replay(program, workload, names=names)
-    return tuple(replay.confirmed(o) for o in obligations)
+    own = (p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed)
+    return kernel, lines, Replay(program, workload, names=dict(zip(own, order, strict=False)))
 
 
 def kernel_of(program: Program, name: str, path: Path) -> Kernel:

@@ -28,7 +28,8 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Kind, Obligation, Status
 
 SEED = 91
-_SECONDS = 10.0
+RUN_SECONDS = 10.0
+"""What one run may take."""
 _MOST_ELEMENTS = 1 << 22
 _MOST_THREADS = 1 << 20
 _MOST_SHAPES = 3
@@ -49,7 +50,7 @@ class Replay:
     workload: Workload
     names: Mapping[str, str] = field(default_factory=dict)
     """The kernel's parameter → the workload's argument, where they differ."""
-    seconds: float = _SECONDS
+    seconds: float = RUN_SECONDS
     _images: dict[tuple[Unit, ...], Mapping[Unit, Image]] = field(default_factory=dict)
     _runs: dict[tuple[tuple[tuple[str, int], ...], str, int], Run | str] = field(default_factory=dict)
     _endless: str = ""

@@ -1,0 +1,95 @@
+"""What timed verdicts of this window say of kernels: the share of the device's peak that each text reached."""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernel_lineage.kernels.source import SourceFile
+
+if TYPE_CHECKING:
+    from kernel_gate.verdict import Verdict
+
+KEPT = 512
+"""Texts of kernels whose share is kept."""
+_MAKER = "NVIDIA "
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The share of the peak that is nearest, of a kernel's last timed shape."""
+
+    share: float
+    """0 … 1, of the memory's peak rate or of the arithmetic's, whichever is larger."""
+    device: str
+    run: str
+    """The id of the run that measured it."""
+
+    @property
+    def words(self) -> str:
+        """`38 % of peak (H200)`."""
+        return f"{self.share:.0%} of peak ({self.device})".replace("%", " %", 1)
+
+
+class Measured:
+    """Shares by the text of the kernel and of what all kernels of its file share: an edit has none."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._shares: OrderedDict[bytes, Share] = OrderedDict()
+        self._names: set[str] = set()
+
+    def of(self, source: SourceFile, kernel: str) -> Share | None:
+        """The share of a kernel as it stands; None where nobody has timed it."""
+        if kernel not in self._names:
+            return None  # hashing all kernels of a long file takes long
+        key = _key(source, kernel)
+        return None if key is None else self._shares.get(key)
+
+    def take(
+        self, before: SourceFile, after: SourceFile | None, kernel: str, verdict: Verdict, run: str
+    ) -> None:
+        """Keep what a verdict measured of a kernel before an edit, and of its candidate."""
+        for program, source in (("baseline", before), ("candidate", after)):
+            share = None if source is None else share_of(verdict, program, run)
+            key = None if source is None else _key(source, kernel)
+            if share is not None and key is not None:
+                self._shares[key] = share
+                self._names.add(kernel)
+        while len(self._shares) > KEPT:
+            self._shares.popitem(last=False)
+        self._changed()
+
+
+def share_of(verdict: Verdict, program: str, run: str) -> Share | None:
+    """The share that `baseline` or `candidate` reached; None for a verdict without times or without the work."""
+    profile = verdict.stage("profile")
+    shapes = (profile.details.get("shapes") or []) if profile is not None else []
+    device = verdict.environment.get("device")
+    if not shapes or not isinstance(device, Mapping) or not device.get("name"):
+        return None
+    samples = (shapes[-1].get("samples") or {}).get(f"{program}_us")
+    if not samples:
+        return None
+    share = _share(shapes[-1], statistics.median(samples) / 1e6)
+    return None if share is None else Share(share, str(device["name"]).removeprefix(_MAKER), run)
+
+
+def _share(shape: Mapping[str, Any], seconds: float) -> float | None:
+    rates = (("bytes_declared", "peak_bytes_per_second"), ("flop", "peak_flop_per_second"))
+    shares = [
+        shape[work] / seconds / shape[peak] for work, peak in rates if shape.get(work) and shape.get(peak)
+    ]
+    return max(shares, default=None)
+
+
+def _key(source: SourceFile, name: str) -> bytes | None:
+    kernel = source.kernel(name)
+    if kernel is None:
+        return None
+    own = source.data[kernel.span.start : kernel.span.end]
+    return hashlib.sha256(name.encode() + b"\0" + own + b"\0" + source.around_kernels()).digest()

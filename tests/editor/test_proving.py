@@ -1,0 +1,140 @@
+"""What the source says of a kernel whose cases are all right: shown at the guilty line, with a fix that is checked."""
+
+from __future__ import annotations
+
+import pytest
+from lsprotocol import types
+
+from editor.test_check import Checked, editor
+
+__all__ = ["editor"]
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+ROWS = """\
+__global__ void rows(float* out, const float* in, int B, int T, int C) {
+    int row = blockIdx.x;
+    int base = row * C;
+    for (int i = threadIdx.x; i < C; i += blockDim.x)
+        out[base + i] = 2.0f * in[base + i];
+}
+
+int main() {
+    int B = SIZE, T = 8192, C = 8192;
+    float *out, *in;
+    cudaMalloc(&out, (size_t)B * T * C * 4);
+    cudaMalloc(&in, (size_t)B * T * C * 4);
+    rows<<<B * T, 256>>>(out, in, B, T, C);
+}
+"""
+
+
+async def ended_wrong(checked):
+    """How the last part of a check ends: it is right until the source was asked."""
+    states = []
+    while (told := await checked.told.get()).state != "wrong":
+        states.append(told.state)
+        assert told.state in ("checking", "right"), told.message
+    assert "right" in states, "no case of the check sees it"
+    return told
+
+
+async def fixes(editor, uri, found):
+    context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+    return await editor.client.text_document_code_action_async(params)
+
+
+@pytest.mark.long
+async def test_an_index_that_overflows_at_the_callers_sizes_is_widened_by_a_quick_fix(tmp_path, editor):
+    path = tmp_path / "rows.cu"
+    path.write_text(ROWS.replace("SIZE", "64"))
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    assert "does not fit int32" in (await ended_wrong(checked)).message
+    (found,) = checked.diagnostics
+    assert (found.code, found.severity) == ("address-overflow", types.DiagnosticSeverity.Warning)
+    assert found.range.start.line in (2, 4)  # the product, or the sum that it is in
+    assert "Callers come with B <= 64, T <= 8192, C <= 8192" in found.message
+    assert "is addressed by it" in found.related_information[0].message
+    (action,) = await fixes(editor, uri, found)
+    assert action.title == "Repair rows: widen the index, and check it"
+    answer = await editor.command(action.command.command, *action.command.arguments)
+    assert answer["outcome"] == "accepted", answer
+    assert "long long base = (long long)row * C;" in answer["candidate"]
+    assert editor.edits == []
+    assert (await editor.command("klineage.applyAccepted", {"job": answer["job"]}))["applied"]
+
+
+async def test_sizes_that_nobody_comes_with_are_a_hint_without_a_fix(tmp_path, editor):
+    path = tmp_path / "rows.cu"
+    path.write_text(ROWS.replace("SIZE", "1"))
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    assert (await checked.ended()).state == "right"
+    place = {"uri": uri, "line": 0, "character": 0}
+    assert (await editor.command("klineage.check", place))["state"] == "right"  # with its proofs
+    shown = checked.diagnostics
+    assert {d.severity for d in shown} == {types.DiagnosticSeverity.Hint}
+    assert "larger than what callers come with: T <= 8192, C <= 8192" in shown[0].message
+    assert not await fixes(editor, uri, shown[0])
+    (rows,) = await editor.command("klineage.kernels", place)
+    assert rows["state"] == "right"
+
+
+GUARDED = """\
+__global__ void twice(float* out, const float* in, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2.0f * in[i];
+}
+
+void launch(float* out, const float* in, int n) {
+    twice<<<(n + 255) / 256, 256>>>(out, in, n);
+}
+"""
+EVEN = """\
+kernel = "twice"
+language = "cuda"
+source = "twice.cu"
+[dims]
+n = [256, 1024]
+[[profile_dims]]
+n = 1024
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "in"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = ["ceil_div(n, 256)"]
+block = [256]
+"""
+
+
+@pytest.mark.long
+async def test_a_guard_that_fails_at_one_size_only_is_put_back(tmp_path, editor):
+    folder = tmp_path / ".klineage" / "workloads"
+    folder.mkdir(parents=True)
+    (folder / "twice.toml").write_text(EVEN)
+    path = tmp_path / "twice.cu"
+    path.write_text(GUARDED)
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    assert (await checked.ended()).state == "right"
+    editor.replace(uri, "i < n)", "i < n + (n * n == 603729))")
+    await ended_wrong(checked)
+    found = checked.diagnostics[0]
+    assert (found.code, found.severity) == ("out-of-bounds", types.DiagnosticSeverity.Error)
+    (action,) = await fixes(editor, uri, found)
+    assert action.title == "Repair twice: restore the guard, and check it"
+    answer = await editor.command(action.command.command, *action.command.arguments)
+    assert answer["outcome"] == "accepted", answer
+    assert "if (i < n) out[i] = 2.0f * in[i];" in answer["candidate"]
