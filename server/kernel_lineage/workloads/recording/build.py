@@ -68,7 +68,8 @@ _ZEROED = "-ftrivial-auto-var-init=zero"
 """What a function does not set is 0, and not what other code left on the stack."""
 _DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
 _JOBS = 2
-_LINKED_WITH = ("-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp")
+# Sources of several libraries may define one function each; they still make one program.
+_LINKED_WITH = ("-Wl,--no-demangle", "-Wl,-z,muldefs", "-lpthread", "-ldl", "-fopenmp")
 _NO_MAIN = "main"
 
 
@@ -136,7 +137,10 @@ def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] 
         first = pool.submit(_compiled, text, path, root, folder, shims, 0)
         others = [pool.submit(_other, p, root, folder, shims, i) for i, p in enumerate(more, 1)]
         main, without = first.result()
-        objects = [main, *(name for o in others if (name := o.result()))]
+        rest = [name for o in others if (name := o.result())]
+    # What a table holds is defined in host code: as in builds of extensions, that begins before kernels' files fill it.
+    hosts = {f"object{i}/unit.o" for i, p in enumerate(more, 1) if p.suffix != ".cu"}
+    objects = [*(n for n in rest if n in hosts), main, *(n for n in rest if n not in hosts)]
     return replace(_linked(folder, objects), without=without)
 
 
