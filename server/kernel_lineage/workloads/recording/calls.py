@@ -106,13 +106,13 @@ def recorded_calls(
     first = folder / "entries"
     first.mkdir()
     try:
-        program = built(f"{front}{text}\n{own}{ending}", place, root, first, more)
+        program = built(f"{front}{text}\n{own}{ending}", place, root, first, more, computes=False)
     except HostBuildError:
         if not own:
             raise
         second = folder / "bound"
         second.mkdir()
-        program = built(f"{front}{text}\n{ending}", place, root, second, more)
+        program = built(f"{front}{text}\n{ending}", place, root, second, more, computes=False)
     where = folder / "runs"
     where.mkdir()
     return _Search(program, where, root, place.resolve().parent, unit, numbers).everything()
