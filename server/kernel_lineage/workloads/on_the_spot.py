@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,20 +109,28 @@ def drafted_workload(
 def question(draft: Draft, written: str | Path) -> str:
     """The first thing that a draft leaves open, and the command that takes the answer."""
     command = f"klineage workload init {written}:{draft.entry or draft.kernel}"
-    asked = [(m, name) for m in draft.missing if (name := _answerable(m))]
-    first, name = asked[0] if asked else (draft.missing[0], "")
-    first = _first_try(first)
+    first, answer = first_question(draft.missing, tuple(draft.dims))
     left = len(draft.missing) - 1
     more = f" ({left} more {'is' if left == 1 else 'are'} open)" if left else ""
-    if name:
-        answer = f"{name}=0..N" if first.startswith(UNRANGED) else f"{name}=NUMBER"
-        if name in LAUNCH or first.startswith(UNSHAPED):
-            answer = f"'{name}=[{', '.join(list(draft.dims)[:2]) or 'NUMBER'}]'"
-        return f"{Path(written).name} leaves open: {first}{more}. Answer with `{command} --set {answer}`"
-    return (
-        f"{Path(written).name} leaves open: {first}{more}. Run `{command}`, fill in what is missing, and name the "
-        "file with --workload"
-    )
+    opens = f"{Path(written).name} leaves open: {_first_try(first)}{more}."
+    if answer:
+        return f"{opens} Answer with `{command} {answer}`"
+    return f"{opens} Run `{command}`, fill in what is missing, and name the file with --workload"
+
+
+def first_question(missing: Sequence[str], dims: Sequence[str] = ()) -> tuple[str, str]:
+    """The question to answer first, and the option that answers it, `--set …`; "" where none takes the answer.
+
+    Shapes and ranges come last: they are measured where all else is known. `dims` are the sizes that are known.
+    """
+    asked = [(m, name) for m in missing if (name := _answerable(m))]
+    asked.sort(key=lambda one: one[0].startswith((UNSHAPED, UNRANGED)))
+    if not asked:
+        return missing[0], ""
+    first, name = asked[0]
+    if name in LAUNCH or first.startswith(UNSHAPED):
+        return first, f"--set '{name}=[{', '.join(dims[:2]) or 'NUMBER'}]'"
+    return first, f"--set {name}=0..N" if first.startswith(UNRANGED) else f"--set {name}=NUMBER"
 
 
 def _answerable(missing: str) -> str:

@@ -16,6 +16,9 @@ struct CUDAStream {
   operator cudaStream_t() const { return nullptr; }
   int device_index() const { return 0; }
   int64_t id() const { return 0; }
+  c10::Device device() const { return {}; }
+  DeviceType device_type() const { return kCUDA; }
+  bool query() const { return true; }
   void synchronize() const {}
 };
 template <class... A> CUDAStream getCurrentCUDAStream(A...) { return {}; }
