@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from kernel_lineage.workloads.recording.likeness import (
     with_alike,
 )
 from kernel_lineage.workloads.recording.mains import Program
-from kernel_lineage.workloads.recording.mending import Failed, asked_in, mended_at_once
+from kernel_lineage.workloads.recording.mending import Asked, Failed, asked_in, mended_at_once
 from kernel_lineage.workloads.recording.runs import Ended, Run, run
 from kernel_lineage.workloads.recording.series import Series
 
@@ -155,9 +155,12 @@ class _Search:
                 continue
             left = (end - time.monotonic()) / max(1, leading - place)
             calls, said = self._accepted(entry, accepted, time.monotonic() + max(left, 2.0))
-            accepted += (call for call, _ in calls)
-            for is_large, (call, kernels) in ((is_large, one) for is_large in (False, True) for one in calls):
+            accepted += (call for call, _, _ in calls)
+            for is_large, (call, kernels, asked) in (
+                (is_large, c) for is_large in (False, True) for c in calls
+            ):
                 if all((kernel, is_large) in found for kernel in kernels):
+                    self._remember(call, shaped(call, asked))
                     continue
                 for series in self._varied(entry, call, is_large):
                     found.setdefault((series.first.kernel, is_large), series)
@@ -170,15 +173,15 @@ class _Search:
 
     def _accepted(
         self, entry: Entry, before: Sequence[Call], end: float
-    ) -> tuple[list[tuple[Call, set[str]]], str]:
-        """Calls that came back and what they launched, each kernel by one; and what the last one that failed said.
+    ) -> tuple[list[tuple[Call, set[str], Asked]], str]:
+        """Calls that came back, what they launched and asked, each kernel by one; and what the last that failed said.
 
         `before` are those of other functions: what tensors of the same names were there, they are tried as here.
         """
         starts = (as_before(entry.parameters, call) for call in reversed(before))
         waiting, tried = [*filter(None, starts), *starts_of(entry, self.numbers)], set[str]()
         elsewhere = [(p.name, "sizes", 0) for call in before for p in call.parameters if p.is_tensor]
-        good: list[tuple[Call, set[str], tuple[int, bool, int, int]]] = []
+        good: list[tuple[Call, set[str], Asked, tuple[int, bool, int, int]]] = []
         said, after, idle = "", 0, False
         for _ in range(_ROUNDS):
             batch: list[Call] = []
@@ -195,11 +198,12 @@ class _Search:
             for call, launches, answer in zip(batch, launched, answers, strict=True):
                 idle |= answer.is_done
                 if answer.is_done and launches:
-                    asked = (*asked_in(" ".join(answer.end[1:2])), *elsewhere)
+                    own = asked_in(" ".join(answer.end[1:2]))
+                    asked = (*own, *elsewhere)
                     filled = max(map(_filled, launches))
                     strange = min((strangers(call, other) for other in before), default=0)
                     order = (strange, is_too_flat(call, asked), len(unlike(call, asked)), filled)
-                    good.append((call, {one.kernel for one in launches}, order))
+                    good.append((call, {one.kernel for one in launches}, own, order))
                     more.append((0, [with_alike(call, asked), *layouts(call, asked)][:_OPTIONS]))
                     if filled:
                         more.append((0, list(larger(call))[:_OPTIONS]))
@@ -216,14 +220,18 @@ class _Search:
             lists = [options for _, options in sorted(more, key=lambda one: one[0])]
             widest = max(map(len, lists), default=0)
             waiting = [options[i] for i in range(widest) for options in lists if i < len(options)] + waiting
-        chosen: list[tuple[Call, set[str]]] = []
+        chosen: list[tuple[Call, set[str], Asked]] = []
         seen: set[str] = set()
         # Of calls that launch the same, the plainest one counts, and of these the one that leaves the most sizes free.
-        for call, kernels, _ in sorted(good, key=lambda one: (one[2], one[0].extents, -len(one[0].sizes))):
+        for call, kernels, own, _ in sorted(good, key=lambda c: (c[3], c[0].extents, -len(c[0].sizes))):
             if kernels - seen and len(chosen) < _MOST_CALLS:
-                chosen.append((call, kernels))
+                chosen.append((call, kernels, own))
                 seen |= kernels
         return chosen, "" if chosen else said or "it launches nothing"
+
+    def _remember(self, call: Call, told: Iterable[str]) -> None:
+        """Keep the extents of tensors whose shape the code tells, for other functions that have them."""
+        self.forms |= {t: form(call, t) for t in told if t not in self.forms}
 
     def _run(
         self,
@@ -272,7 +280,7 @@ class _Search:
         if not samples:
             return []
         told = shaped(call, asked_in(" ".join(answers[0].end[1:2])))
-        self.forms |= {t: form(call, t) for t in told if t not in self.forms}
+        self._remember(call, told)
         told |= {t for t in call.ranks if self.forms.get(t) == form(call, t)}
         called = {n: call.names.get(n, n) for n in (*base, _MULTIPROCESSORS)}
         if len(set(called.values())) < len(called):
