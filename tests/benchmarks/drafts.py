@@ -1,7 +1,7 @@
 """For how many kernels of some repositories a workload is drafted, and what the rest lack.
 
 python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--no-runs]
-    [--record] [--half first|second] [--rows FILE] [--write]
+    [--record] [--half first|second] [--draw 12] [--rows FILE] [--write]
 python -m tests.benchmarks drafts --from FILE … [--write]
 python -m tests.benchmarks drafts NAME=REPOSITORY: … --from FILE --sample 40 --rows FILE
 
@@ -73,11 +73,16 @@ def rows(
     language: Language | None = None,
     half: str = "",
     record: bool = False,
+    most: int = 0,
 ) -> Iterator[Row]:
-    """The kernels of one repository, or of one half of its files, in the order of the files."""
+    """The kernels of one repository, or of one half of its files, in the order of the files.
+
+    With `most`, so many of them, in the order of the hash of path and kernel.
+    """
     root, _, folders = given.partition(":")
     state = State(Path(root).resolve())
     recorder = Recorder(state.root) if record else None
+    drawn: list[tuple[str, str]] = []
     for file in _files(Path(root), folders.split(",") if folders else [""]):
         path = str(file.relative_to(root))
         if half not in ("", _half(path)):
@@ -85,19 +90,23 @@ def rows(
         written_in = language_of(path, file.read_bytes())
         wanted = written_in is not None and language in (None, written_in)
         kernels = state.source(path).kernels if wanted else ()
-        for kernel in kernels:
-            if only in kernel.name:
-                started = time.monotonic()
-                with ends_within(_DRAFT_SECONDS):
-                    draft = draft_for(state, path, kernel.name, measure=measure, recorder=recorder)
-                took = time.monotonic() - started
-                missing = draft.reasons if isinstance(draft, NoDraft) else ()
-                known = draft.draft if isinstance(draft, NoDraft) else None
-                said = known.assumed if known is not None else ()
-                why = next((s for s in said if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
-                row = Row(name, path, kernel.name, round(took, 3), missing, unrecorded=why)
-                made = draft if measure and isinstance(draft, Draft) else None
-                yield _checked(row, state, seconds, recorder, made) if check and not missing else row
+        drawn += [(path, kernel.name) for kernel in kernels if only in kernel.name]
+    for path, kernel in sorted(drawn, key=lambda one: _drawn(*one))[:most] if most else drawn:
+        started = time.monotonic()
+        with ends_within(_DRAFT_SECONDS):
+            draft = draft_for(state, path, kernel, measure=measure, recorder=recorder)
+        took = time.monotonic() - started
+        missing = draft.reasons if isinstance(draft, NoDraft) else ()
+        known = draft.draft if isinstance(draft, NoDraft) else None
+        said = known.assumed if known is not None else ()
+        why = next((s for s in said if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
+        row = Row(name, path, kernel, round(took, 3), missing, unrecorded=why)
+        made = draft if measure and isinstance(draft, Draft) else None
+        yield _checked(row, state, seconds, recorder, made) if check and not missing else row
+
+
+def _drawn(path: str, kernel: str) -> bytes:
+    return hashlib.sha256(f"{path}:{kernel}".encode()).digest()
 
 
 def _half(path: str) -> str:
@@ -135,7 +144,7 @@ def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None, 
 def sample(found: list[Row], count: int, seconds: float, states: Mapping[str, State]) -> Iterator[Row]:
     """Some of the complete drafts of these repositories, checked."""
     complete = [r for r in found if not r.missing and r.repository in states]
-    complete.sort(key=lambda r: hashlib.sha256(f"{r.path}:{r.kernel}".encode()).digest())
+    complete.sort(key=lambda r: _drawn(r.path, r.kernel))
     for row in complete[:count]:
         yield _checked(row, states[row.repository], seconds, None, None)
 
@@ -216,6 +225,7 @@ def _rows(name: str, given: str, options: argparse.Namespace) -> Iterator[Row]:
         options.language,
         options.half,
         options.record,
+        options.draw,
     )
 
 
@@ -231,6 +241,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
     parser.add_argument("--language", type=Language, choices=list(Language), help="only kernels in this one")
     parser.add_argument("--half", default="", choices=["first", "second"], help="only one half of the files")
+    parser.add_argument(
+        "--draw", type=int, default=0, help="so many kernels, drawn by the hash of their names"
+    )
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     parser.add_argument(

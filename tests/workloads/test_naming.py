@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,17 @@ def test_answers_fill_what_is_missing() -> None:
     assert answered.missing == () and answered.chosen == ()
     assert answered.arguments[0].values == "integers(0, V)"
     assert answered.dims == {"N": 64}
+    unshaped = replace(
+        draft, missing=("the shape of targets: nobody allocates it", "the launch's grid: what?")
+    )
+    answered = with_answers(unshaped, answers_of(["targets=[N, max(N, 2)]", "grid=[ceil_div(N, 64), 2]"]))
+    assert answered.missing == ()
+    assert answered.arguments[0].shape == ("N", "max(N, 2)")
+    assert answered.grid == ("ceil_div(N, 64)", "2")
+    with pytest.raises(WorkloadError, match="sizes of the draft: N"):
+        with_answers(draft, {"targets": "[N, M]"})
+    with pytest.raises(WorkloadError, match="is not an expression"):
+        with_answers(draft, {"targets": "[N, 2 +]"})
     with pytest.raises(WorkloadError, match="the names are N, targets"):
         with_answers(draft, {"other": "3"})
     with pytest.raises(WorkloadError, match="NAME=VALUE"):

@@ -97,11 +97,21 @@ def test_a_draft_is_announced_in_a_line_with_what_was_assumed() -> None:
             "Answer with `klineage workload init f.cu:k --set tokens=0..N`",
         ),
         (
-            ("the launch's grid: nothing tells n", "the value of s, `s` at the launch: nothing tells s"),
+            ("the dtype of s: nothing tells it", "the value of s, `s` at the launch: nothing tells s"),
             "(1 more is open). Answer with `klineage workload init f.cu:k --set s=NUMBER`",
         ),
         (
             ("the launch's grid: nothing tells n",),
+            "Answer with `klineage workload init f.cu:k --set 'grid=[NUMBER]'`",
+        ),
+        (
+            (
+                "the shape of x: it was made (the kernel cannot be run to see it: bounds at n = 2; bounds at n = 3)",
+            ),
+            "bounds at n = 2; 1 other tries fail too). Answer with `klineage workload init f.cu:k --set 'x=[NUMBER]'`",
+        ),
+        (
+            ("the dtype of s: nothing tells it",),
             "Run `klineage workload init f.cu:k`, fill in what is missing",
         ),
     ],

@@ -1,4 +1,4 @@
-"""What a person answers where no code tells: a size, a number, or the range of an index."""
+"""What a person answers where no code tells: a size, a number, the range of an index, extents."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from kernel_gate.expressions import ExpressionError, names
 from kernel_gate.workload import WorkloadError
-from kernel_lineage.workloads.model import UNRANGED, Draft
+from kernel_lineage.kernels.cuda_text import at_commas
+from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft
 
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
+_EXTENTS = re.compile(r"\[(.+)\]")
+LAUNCH = ("grid", "block")
 
 
 def answers_of(written: Iterable[str]) -> dict[str, str]:
@@ -27,6 +31,10 @@ def with_answers(draft: Draft, answers: Mapping[str, str]) -> Draft:
     """The draft with the answers in it, and no longer missing. Raises `WorkloadError` for a name that it has not."""
     for name, value in answers.items():
         argument = next((a for a in draft.arguments if a.name == name), None)
+        extents = _EXTENTS.fullmatch(value)
+        if extents is not None and (name in LAUNCH or (argument is not None and argument.kind != "scalar")):
+            draft = _with_extents(draft, name, value, tuple(e.strip() for e in at_commas(extents[1])))
+            continue
         bounds = _RANGE.fullmatch(value)
         if argument is not None and argument.kind != "scalar" and bounds is not None:
             new = replace(argument, values=f"integers({bounds[1].strip()}, {bounds[2].strip()})")
@@ -38,10 +46,10 @@ def with_answers(draft: Draft, answers: Mapping[str, str]) -> Draft:
         elif argument is not None and argument.kind == "scalar":
             new = replace(argument, value=value)
         else:
-            names = ", ".join(dict.fromkeys((*draft.dims, *(a.name for a in draft.arguments))))
+            known = ", ".join(dict.fromkeys((*draft.dims, *(a.name for a in draft.arguments))))
             raise WorkloadError(
-                f"--set {name}={value}: a size takes a whole number, a buffer a range such as 0..V; "
-                f"the names are {names}"
+                f"--set {name}={value}: a size takes a whole number, a buffer a range such as 0..V or extents such "
+                f"as [N, 4], the launch grid=[…] or block=[…]; the names are {known}"
             )
         arguments = tuple(new if a is argument else a for a in draft.arguments)
         missing = tuple(
@@ -54,3 +62,22 @@ def with_answers(draft: Draft, answers: Mapping[str, str]) -> Draft:
             assumed=(*draft.assumed, f"{name} is {value}, as it was answered"),
         )
     return draft
+
+
+def _with_extents(draft: Draft, name: str, value: str, extents: tuple[str, ...]) -> Draft:
+    """The draft with the extents of a buffer, of the grid or of the block. Raises `WorkloadError`."""
+    try:
+        used = {n for extent in extents for n in names(extent)}
+    except ExpressionError as error:
+        raise WorkloadError(f"--set {name}={value}: {error}") from error
+    if used - draft.dims.keys():
+        dims = ", ".join(draft.dims) or "none is known"
+        raise WorkloadError(f"--set {name}={value}: extents are numbers and sizes of the draft: {dims}")
+    said = (*draft.assumed, f"{name} is {value}, as it was answered")
+    if name in LAUNCH:
+        missing = tuple(m for m in draft.missing if not m.startswith(f"the launch's {name}:"))
+        draft = replace(draft, missing=missing, assumed=said)
+        return replace(draft, grid=extents) if name == "grid" else replace(draft, block=extents)
+    arguments = tuple(replace(a, shape=extents) if a.name == name else a for a in draft.arguments)
+    missing = tuple(m for m in draft.missing if not m.startswith(f"{UNSHAPED}{name}:"))
+    return replace(draft, arguments=arguments, missing=missing, assumed=said)

@@ -74,7 +74,7 @@ def draft_of(
         best = with_answers(likely, answers)
         with ends_within(seconds_left() * (_READ_SHARE if recorder is not None else 1.0)):
             tried.append(with_measured_shapes(best, target, path, state.root) if measure else best)
-        if not measure or not tried[-1].missing or _openness(likely)[0] or not likely.way:
+        if not measure or not tried[-1].missing or _openness(likely)[1] or not likely.way:
             break
     best = min(tried, key=_openness)
     if recorder is not None and not isinstance(target, Launcher) and (best.missing or _unusable(best)):
@@ -138,17 +138,18 @@ def with_some_output(draft: Draft, target: Target) -> Draft:
     return replace(draft, arguments=arguments, unread_roles=draft.unread_roles | free)
 
 
-def _openness(draft: Draft) -> tuple[int, int, bool, bool, int]:
+def _openness(draft: Draft) -> tuple[bool, int, int, bool, bool, int]:
     """How much is left open: first what no run of the kernel can show. A launch of one size alone says less."""
+    has_no_launch = not draft.grid
     unseen = sum(not m.startswith((UNSHAPED, UNRANGED)) for m in draft.missing)
     untold = sum(n not in draft.told for n in draft.chosen)
-    return (unseen, len(draft.missing), _unusable(draft), not draft.dims, untold)
+    return (has_no_launch, unseen, len(draft.missing), _unusable(draft), not draft.dims, untold)
 
 
-def _likelihood(draft: Draft) -> tuple[int, bool, int, bool, int]:
+def _likelihood(draft: Draft) -> tuple[bool, int, bool, int, bool, int]:
     """Where a draft stands among those that are run: a run may show shapes, and never an output that is not there."""
-    unseen, missing, unusable, is_single, untold = _openness(draft)
-    return (unseen, unusable, missing, is_single, untold)
+    has_no_launch, unseen, missing, unusable, is_single, untold = _openness(draft)
+    return (has_no_launch, unseen, unusable, missing, is_single, untold)
 
 
 def _unusable(draft: Draft) -> bool:

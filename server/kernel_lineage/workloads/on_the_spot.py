@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,10 @@ from kernel_gate.deadline import ends_within
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.workloads.answers import LAUNCH
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.files import Target, target_of
-from kernel_lineage.workloads.model import UNRANGED, Draft
+from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft
 from kernel_lineage.workloads.proof import TELLING, Device, Proof
 from kernel_lineage.workloads.recording.recorder import Recorder, recorder_for
 from kernel_lineage.workloads.saved import folder_of, workloads_in
@@ -108,23 +109,47 @@ def drafted_workload(
 def question(draft: Draft, written: str | Path) -> str:
     """The first thing that a draft leaves open, and the command that takes the answer."""
     command = f"klineage workload init {written}:{draft.entry or draft.kernel}"
-    asked = [(m, name) for m in draft.missing if (name := _answerable(m))]
-    first, name = asked[0] if asked else (draft.missing[0], "")
+    first, answer = first_question(draft.missing, tuple(draft.dims))
     left = len(draft.missing) - 1
     more = f" ({left} more {'is' if left == 1 else 'are'} open)" if left else ""
-    if name:
-        answer = f"{name}=0..N" if first.startswith(UNRANGED) else f"{name}=NUMBER"
-        return f"{Path(written).name} leaves open: {first}{more}. Answer with `{command} --set {answer}`"
-    return (
-        f"{Path(written).name} leaves open: {first}{more}. Run `{command}`, fill in what is missing, and name the "
-        "file with --workload"
-    )
+    opens = f"{Path(written).name} leaves open: {_first_try(first)}{more}."
+    if answer:
+        return f"{opens} Answer with `{command} {answer}`"
+    return f"{opens} Run `{command}`, fill in what is missing, and name the file with --workload"
+
+
+def first_question(missing: Sequence[str], dims: Sequence[str] = ()) -> tuple[str, str]:
+    """The question to answer first, and the option that answers it, `--set …`; "" where none takes the answer.
+
+    Shapes and ranges come last: they are measured where all else is known. `dims` are the sizes that are known.
+    """
+    asked = [(m, name) for m in missing if (name := _answerable(m))]
+    asked.sort(key=lambda one: one[0].startswith((UNSHAPED, UNRANGED)))
+    if not asked:
+        return missing[0], ""
+    first, name = asked[0]
+    if name in LAUNCH or first.startswith(UNSHAPED):
+        return first, f"--set '{name}=[{', '.join(dims[:2]) or 'NUMBER'}]'"
+    return first, f"--set {name}=0..N" if first.startswith(UNRANGED) else f"--set {name}=NUMBER"
 
 
 def _answerable(missing: str) -> str:
     """The name that `--set` takes an answer for; "" where it takes none."""
-    match = re.match(rf"(?:{re.escape(UNRANGED)}|the value of )(\w+)", missing)
-    return match[1] if match is not None else ""
+    match = re.match(
+        rf"(?:{re.escape(UNRANGED)}|{re.escape(UNSHAPED)}|the value of |the launch's )(\w+)", missing
+    )
+    is_asked = match is not None and (not missing.startswith("the launch's ") or match[1] in LAUNCH)
+    return match[1] if match is not None and is_asked else ""
+
+
+def _first_try(missing: str) -> str:
+    """What is missing, with the first of several tries to see it by running the kernel."""
+    first, *rest = missing.split("; ")
+    return (
+        f"{first}; {len(rest)} other tries fail too)"
+        if rest and "(the kernel cannot be run" in first
+        else missing
+    )
 
 
 def in_a_line(kernel: str, written: str | Path, spot: SpotWorkload) -> str:

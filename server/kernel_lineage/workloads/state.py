@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -36,6 +37,8 @@ class State:
     """The C++ files."""
     _launching: dict[Path, bytes] | None = None
     """C++ files in which something is launched."""
+    _includes: dict[Path, set[bytes]] | None = None
+    """C++ file → the names of the files that it includes."""
     _parsed: dict[Path, SourceFile] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -77,13 +80,20 @@ class State:
         files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
         texts = ((path, data) for path in files if any(name in (data := self._cpp()[path]) for name in names))
         found = [path for path, data in texts if called.search(_COMMENT.sub(b" ", data))]
-        here = near.resolve().parts
+        return sorted(found, key=partial(_apart, near.resolve()))
 
-        def apart(path: Path) -> int:
-            pairs = zip(here, path.parts, strict=False)
-            return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-        return sorted(found, key=apart)
+    def files_including(self, header: Path) -> list[Path]:
+        """The C++ files that include a header, themselves or through others, by the files' names; the nearest first."""
+        if self._includes is None:
+            self._includes = {
+                path: {name.rsplit(b"/", 1)[-1] for name in _INCLUDED.findall(data)}
+                for path, data in self._cpp().items()
+            }
+        names, found = {header.name.encode()}, set[Path]()
+        while more := {p for p, inner in self._includes.items() if p not in found and inner & names}:
+            found |= more
+            names = {p.name.encode() for p in more}
+        return sorted(sorted(found), key=partial(_apart, header.resolve()))
 
     def includes_one_of(self, path: Path, functions: Collection[str]) -> bool:
         """Whether a C++ file includes one that names some functions: what it calls by their names are they."""
@@ -114,6 +124,13 @@ class State:
         if self._launching is None:
             self._launching = {path: data for path, data in self._cpp().items() if b"<<<" in data}
         return self._launching
+
+
+def _apart(near: Path, path: Path) -> int:
+    """How far a file is from another in the tree: less for more folders that both lie in."""
+    return -sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(near.parts, path.parts, strict=False))
+    )
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import with_headers
 from kernel_lineage.workloads.state import State
@@ -80,3 +81,22 @@ def test_a_header_is_found_in_a_folder_beside_one_above(tmp_path: Path) -> None:
     _draft(tmp_path)
     assert "#define THREADS 64" in with_headers(tmp_path / "csrc" / "weigh.cu", tmp_path)
     assert "#define THREADS 64" not in with_headers(tmp_path / "csrc" / "weigh.cu", tmp_path / "csrc")
+
+
+def test_a_block_behind_a_macro_is_called_by_nobody():
+    bound = """
+    __global__ void scale(float* x) { x[threadIdx.x] *= 2; }
+    void run(float* x) { scale<<<1, 32>>>(x); }
+    """
+    assert unit_of(bound).outermost("scale") == {"run"}
+    offered = 'PYBIND11_MODULE(name, m) { m.def("run", &run); }'
+    assert unit_of(bound + offered).outermost("scale") == frozenset()
+
+
+def test_a_parameter_without_a_name_tells_nothing(tmp_path):
+    (tmp_path / "k.cu").write_text(
+        "__global__ void fill(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] = 1; }\n"
+        "void run(float* out, int, int n) { if (n) fill<<<(n + 31) / 32, 32>>>(out, n); }\n"
+    )
+    draft = draft_of(target_of(tmp_path / "k.cu", "fill"), tmp_path / "k.cu", State(tmp_path), measure=False)
+    assert draft.block == ("32",) and "n" in draft.dims

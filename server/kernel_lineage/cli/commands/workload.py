@@ -49,7 +49,8 @@ def command() -> None:
     "answers",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What no code tells: C=768 for a size, targets=0..V for the range of an index, alpha=0.5 for a number.",
+    help="What no code tells: C=768 for a size, targets=0..V for the range of an index, alpha=0.5 for a number, "
+    "x=[N, 4] for extents.",
 )
 @click.option("--force", is_flag=True, help="Write over a workload that is there.")
 @click.option(
@@ -208,6 +209,7 @@ def _show(done: int, total: int) -> None:
 
 def _tell(document: WorkloadDocument, as_json: bool) -> None:
     from kernel_lineage.workloads.document import proof_text
+    from kernel_lineage.workloads.on_the_spot import first_question
 
     if as_json:
         click.echo(document.model_dump_json(indent=2))
@@ -218,9 +220,12 @@ def _tell(document: WorkloadDocument, as_json: bool) -> None:
         for what in document.missing:
             click.echo(f"  not found: {what}")
         if document.missing:
+            first, answer = first_question(document.missing)
             click.echo(
-                "Answer with --set NAME=VALUE (targets=0..V, C=768, alpha=0.5) and --force, or fill these in and run "
+                f"Answer this first: {first.split(' (')[0]}: {answer} --force. Or fill these in and run "
                 f"`klineage workload check {document.workload}`."
+                if answer
+                else f"Fill these in and run `klineage workload check {document.workload}`."
             )
         elif document.proof is not None:
             click.echo(proof_text(document.proof))

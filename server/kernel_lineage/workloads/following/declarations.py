@@ -63,6 +63,8 @@ class Declarations(Calls):
     def parameter(self, parameter: HostParameter, names: Names) -> Value:
         """What a caller gives of whom nothing is known."""
         kind, name = self.type_named(parameter.type, names), parameter.name
+        if not name:
+            return Opaque("a parameter that has no name")
         optional = _OPTIONAL.fullmatch(parameter.type)
         if optional is not None:
             self.sizes.say(f"{name}, which {self.function} may do without, is taken to be there")

@@ -17,6 +17,9 @@ _FRAGMENTS = {"load_matrix_sync": 1, "store_matrix_sync": 0}
 _MOVES = re.compile(r"_*(?:(st(?:ore|cg|cs|wb|wt))|ld(?:g|cg|cs|ca|lu|cv)|load)(?![a-z])")
 """Functions whose name says that they read or write at their first argument: the intrinsics with cache hints, and what
 projects call their own (`store_aligned`, `load128cs`), which may stand in another file."""
+_ATOMIC = re.compile(r"atomic", re.IGNORECASE)
+"""CUDA's own, and what libraries call theirs, such as `gpuAtomicAdd`, whose text is not here."""
+_VALUE = frozenset({"subscript_expression", "call_expression", "field_expression"})
 
 
 def roles_of(kernel: Kernel) -> dict[str, Role]:
@@ -30,6 +33,28 @@ def roles_of(kernel: Kernel) -> dict[str, Role]:
         name: "inout" if reads and writes else "output" if writes else "input"
         for name, (reads, writes) in touched.items()
     }
+
+
+def handed_on(kernel: Kernel) -> frozenset[str]:
+    """The pointers that a kernel hands to functions whose text is not here: what those do with them is not seen."""
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return frozenset()
+    here = {unit.name for unit in syntax.units[1:]}
+    names = {p.name for p in kernel.parameters if p.pointer and not p.const}
+    found: set[str] = set()
+    for unit in syntax.units:
+        places = indexing(unit)
+        for call in (c for c in unit.calls if c.name not in here):
+            found |= {places.place(a).root for a in call.arguments if not _is_value(a)} & names
+    return frozenset(found)
+
+
+def _is_value(node: Node) -> bool:
+    """Whether an argument is an element, or what is calculated of some, and no address."""
+    if node.type == "pointer_expression":
+        return not (node.text or b"").startswith(b"&")
+    return node.type in _VALUE or any(_is_value(c) for c in node.named_children)
 
 
 def _touched(
@@ -46,7 +71,7 @@ def _touched(
     for access in places.accesses:
         touch(access.root, access.reads, access.writes)
     for call in unit.calls:
-        if call.name.startswith("atomic") and call.arguments:
+        if _ATOMIC.search(call.name) and call.arguments:
             touch(places.place(call.arguments[0]).root, reads=True, writes=True)
             continue
         if call.name in _FRAGMENTS and len(call.arguments) > _FRAGMENTS[call.name]:

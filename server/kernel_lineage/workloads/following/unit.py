@@ -143,7 +143,9 @@ class Unit:
         hosts = [f for n in leading for f in self.functions.get(n, ()) if f.of_host]
         called = {w for f in hosts for w in f.words if w != f.name}
         names = {f.name for f in hosts}
-        return frozenset() if "main" in names else frozenset(names - called)
+        # `PYBIND11_MODULE(name, m) { … }` looks like a function; no other text can call it.
+        macros = {f.name for f in hosts if _is_macro_with_body(f.node)}
+        return frozenset() if "main" in names else frozenset(names - called - macros)
 
     def entries(self, leading: frozenset[str]) -> list[HostCode]:
         """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
@@ -338,6 +340,19 @@ def host_code(node: Node) -> HostCode | None:
     head = text_of(node)[: body.start_byte - node.start_byte]
     of_host = "__global__" not in head and ("__device__" not in head or "__host__" in head)
     return HostCode(name, parameters, template, body, node, words_in(body), of_host)
+
+
+def _is_macro_with_body(node: Node) -> bool:
+    """Whether a definition is a macro with a block behind it: it has no type, and is no member of a class."""
+    is_member = any(above.type == "field_declaration_list" for above in _above(node))
+    declarator = text_of(node.child_by_field_name("declarator"))
+    return node.child_by_field_name("type") is None and not is_member and "::" not in declarator.split("(")[0]
+
+
+def _above(node: Node) -> Iterator[Node]:
+    while (above := node.parent) is not None:
+        yield above
+        node = above
 
 
 def template_names(node: Node) -> tuple[str, ...]:

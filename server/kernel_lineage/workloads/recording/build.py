@@ -53,7 +53,7 @@ _LEAST_FREE = 1 << 20
 _PROGRAM = "program"
 _NVCC = ("-c", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
          "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
-         f"-w,-fpermissive,-O1,-idirafter,{_ABSENT}")  # fmt: skip
+         f"-w,-fpermissive,-idirafter,{_ABSENT}")  # fmt: skip
 _GXX = (
     "-c",
     "-w",
@@ -66,9 +66,12 @@ _GXX = (
 )
 _ZEROED = "-ftrivial-auto-var-init=zero"
 """What a function does not set is 0, and not what other code left on the stack."""
+_COMPUTES = "-O1"
+"""For programs, which compare results with their own on the CPU; what is called for its launches is built quicker."""
 _DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
 _JOBS = 2
-_LINKED_WITH = ("-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp")
+# Sources of several libraries may define one function each; they still make one program.
+_LINKED_WITH = ("-Wl,--no-demangle", "-Wl,-z,muldefs", "-lpthread", "-ldl", "-fopenmp")
 _NO_MAIN = "main"
 
 
@@ -122,8 +125,12 @@ def readable_below(root: Path, place: Path) -> list[Path]:
     return []
 
 
-def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Built:
+def built(
+    text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = (), *, computes: bool = True
+) -> Built:
     """The program of a text that stands in the place of `path`, made in `folder`; `more` are its other sources.
+
+    `computes` says whether it does work of its own on the CPU.
 
     Nothing but what is not hidden in `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for
     code that does not compile here, `RecordingError` where nothing can be built or contained.
@@ -133,27 +140,30 @@ def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] 
     shims = folder / "headers"
     shims.mkdir()
     with ThreadPoolExecutor(_JOBS) as pool:
-        first = pool.submit(_compiled, text, path, root, folder, shims, 0)
-        others = [pool.submit(_other, p, root, folder, shims, i) for i, p in enumerate(more, 1)]
+        first = pool.submit(_compiled, text, path, root, folder, shims, 0, computes)
+        others = [pool.submit(_other, p, root, folder, shims, i, computes) for i, p in enumerate(more, 1)]
         main, without = first.result()
-        objects = [main, *(name for o in others if (name := o.result()))]
+        rest = [name for o in others if (name := o.result())]
+    # What a table holds is defined in host code: as in builds of extensions, that begins before kernels' files fill it.
+    hosts = {f"object{i}/unit.o" for i, p in enumerate(more, 1) if p.suffix != ".cu"}
+    objects = [*(n for n in rest if n in hosts), main, *(n for n in rest if n not in hosts)]
     return replace(_linked(folder, objects), without=without)
 
 
-def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
+def _other(path: Path, root: Path, folder: Path, shims: Path, number: int, computes: bool) -> str:
     """The object of another source; "" for one that does not compile: what it defines does nothing then."""
     try:
         text = read_file(path, within=root.resolve()).decode("utf-8", "replace")
     except OSError:
         return ""
     try:
-        return _compiled(text, path, root, folder, shims, number)[0]
+        return _compiled(text, path, root, folder, shims, number, computes)[0]
     except HostBuildError:
         return ""
 
 
 def _compiled(
-    text: str, path: Path, root: Path, folder: Path, shims: Path, number: int
+    text: str, path: Path, root: Path, folder: Path, shims: Path, number: int, computes: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The name of the object of one source, and why parts of it are lost. Raises `HostBuildError`, `RecordingError`."""
     cuda = number == 0 or path.suffix == ".cu"
@@ -164,7 +174,8 @@ def _compiled(
         folders, names = include_folders(text, path, root, shims)
     front = "".join(f"#include <{header}>\n" for header in headers_of_cuda(names))
     places = [RUNTIME, shims, *folders, *(() if cuda else toolkit())]
-    command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
+    quick = ("-Xcompiler", _COMPUTES) if computes else ()
+    command = [str(find_nvcc()), *_NVCC, *quick] if cuda else ["g++", *_GXX]
     command.append(f"-std={standard_of(path, root)}")
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
     readable = [*readable_below(root, path), shims, RUNTIME, *toolkit()]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 TYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
-         "bool": 11, "bfloat16": 15, "float8_e5m2": 23, "float8_e4m3fn": 24}  # fmt: skip
+         "bool": 11, "bfloat16": 15, "float8_e5m2": 23, "float8_e4m3fn": 24, "uint16": 27, "uint32": 28,
+         "uint64": 29}  # fmt: skip
 """PyTorch's numbers of element types, by the names that workloads have for them."""
 _EXTENTS = (64, 128, *(32 * n for n in range(3, 64) if n != 4))
 """No two of a call are the same, so that a value in a failed check says which extent it is."""

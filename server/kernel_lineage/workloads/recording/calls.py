@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,8 +27,8 @@ from kernel_lineage.workloads.recording.likeness import (
     with_alike,
 )
 from kernel_lineage.workloads.recording.mains import Program
-from kernel_lineage.workloads.recording.mending import Failed, asked_in, mended_at_once
-from kernel_lineage.workloads.recording.runs import Run, run
+from kernel_lineage.workloads.recording.mending import Asked, Failed, asked_in, mended_at_once
+from kernel_lineage.workloads.recording.runs import Ended, Run, run
 from kernel_lineage.workloads.recording.series import Series
 
 _SECONDS = 10.0
@@ -106,13 +106,13 @@ def recorded_calls(
     first = folder / "entries"
     first.mkdir()
     try:
-        program = built(f"{front}{text}\n{own}{ending}", place, root, first, more)
+        program = built(f"{front}{text}\n{own}{ending}", place, root, first, more, computes=False)
     except HostBuildError:
         if not own:
             raise
         second = folder / "bound"
         second.mkdir()
-        program = built(f"{front}{text}\n{ending}", place, root, second, more)
+        program = built(f"{front}{text}\n{ending}", place, root, second, more, computes=False)
     where = folder / "runs"
     where.mkdir()
     return _Search(program, where, root, place.resolve().parent, unit, numbers).everything()
@@ -155,8 +155,13 @@ class _Search:
                 continue
             left = (end - time.monotonic()) / max(1, leading - place)
             calls, said = self._accepted(entry, accepted, time.monotonic() + max(left, 2.0))
-            accepted += calls
-            for call, is_large in ((call, is_large) for is_large in (False, True) for call in calls):
+            accepted += (call for call, _, _ in calls)
+            for is_large, (call, kernels, asked) in (
+                (is_large, c) for is_large in (False, True) for c in calls
+            ):
+                if all((kernel, is_large) in found for kernel in kernels):
+                    self._remember(call, shaped(call, asked))
+                    continue
                 for series in self._varied(entry, call, is_large):
                     found.setdefault((series.first.kernel, is_large), series)
                     launched.add(series.first.name.rsplit("::", 1)[-1])
@@ -166,15 +171,17 @@ class _Search:
             tuple(found.values()), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut
         )
 
-    def _accepted(self, entry: Entry, before: Sequence[Call], end: float) -> tuple[list[Call], str]:
-        """Calls that came back and launched something, each kernel by one; and what the last one that failed said.
+    def _accepted(
+        self, entry: Entry, before: Sequence[Call], end: float
+    ) -> tuple[list[tuple[Call, set[str], Asked]], str]:
+        """Calls that came back, what they launched and asked, each kernel by one; and what the last that failed said.
 
         `before` are those of other functions: what tensors of the same names were there, they are tried as here.
         """
         starts = (as_before(entry.parameters, call) for call in reversed(before))
         waiting, tried = [*filter(None, starts), *starts_of(entry, self.numbers)], set[str]()
         elsewhere = [(p.name, "sizes", 0) for call in before for p in call.parameters if p.is_tensor]
-        good: list[tuple[Call, set[str], tuple[int, bool, int, int]]] = []
+        good: list[tuple[Call, set[str], Asked, tuple[int, bool, int, int]]] = []
         said, after, idle = "", 0, False
         for _ in range(_ROUNDS):
             batch: list[Call] = []
@@ -186,16 +193,17 @@ class _Search:
             if not batch or time.monotonic() > end or after > _ROUNDS_AFTER:
                 break
             after += bool(good) or idle
-            launched, answers = self._run(entry, [(call, {}) for call in batch])
+            ((launched, answers),) = self._run(entry, [(call, {}) for call in batch])
             more: list[tuple[int, list[Call]]] = []
             for call, launches, answer in zip(batch, launched, answers, strict=True):
                 idle |= answer.is_done
                 if answer.is_done and launches:
-                    asked = (*asked_in(" ".join(answer.end[1:2])), *elsewhere)
+                    own = asked_in(" ".join(answer.end[1:2]))
+                    asked = (*own, *elsewhere)
                     filled = max(map(_filled, launches))
                     strange = min((strangers(call, other) for other in before), default=0)
                     order = (strange, is_too_flat(call, asked), len(unlike(call, asked)), filled)
-                    good.append((call, {one.kernel for one in launches}, order))
+                    good.append((call, {one.kernel for one in launches}, own, order))
                     more.append((0, [with_alike(call, asked), *layouts(call, asked)][:_OPTIONS]))
                     if filled:
                         more.append((0, list(larger(call))[:_OPTIONS]))
@@ -212,38 +220,33 @@ class _Search:
             lists = [options for _, options in sorted(more, key=lambda one: one[0])]
             widest = max(map(len, lists), default=0)
             waiting = [options[i] for i in range(widest) for options in lists if i < len(options)] + waiting
-        chosen: list[Call] = []
+        chosen: list[tuple[Call, set[str], Asked]] = []
         seen: set[str] = set()
         # Of calls that launch the same, the plainest one counts, and of these the one that leaves the most sizes free.
-        for call, kernels, _ in sorted(good, key=lambda one: (one[2], one[0].extents, -len(one[0].sizes))):
+        for call, kernels, own, _ in sorted(good, key=lambda c: (c[3], c[0].extents, -len(c[0].sizes))):
             if kernels - seen and len(chosen) < _MOST_CALLS:
-                chosen.append(call)
+                chosen.append((call, kernels, own))
                 seen |= kernels
         return chosen, "" if chosen else said or "it launches nothing"
+
+    def _remember(self, call: Call, told: Iterable[str]) -> None:
+        """Keep the extents of tensors whose shape the code tells, for other functions that have them."""
+        self.forms |= {t: form(call, t) for t in told if t not in self.forms}
 
     def _run(
         self,
         entry: Entry,
         calls: Sequence[tuple[Call, Mapping[str, int]]],
-        sizes: Mapping[str, int] | None = None,
-    ) -> tuple[list[list[Launch]], list[_Answer]]:
-        lines = "".join(
-            f"{i}\t{entry.number}\t{call.line(changed)}\n" for i, (call, changed) in enumerate(calls)
-        )
-        (ended,) = run(
-            self.program, [Run(sizes or {}, seconds=_SECONDS, calls=lines)], self.folder, self.root, self.cwd
-        )
-        self.was_cut |= ended.was_cut
-        launches: list[list[Launch]] = [[] for _ in calls]
-        for launch in ended.launches:
-            if _PLACE.fullmatch(launch.call) and int(launch.call) < len(calls):
-                launches[int(launch.call)].append(launch)
-        answers: list[list[list[str]]] = [[] for _ in calls]
-        for line in ended.output.splitlines():
-            fields = line.split("\t")
-            if _PLACE.fullmatch(fields[0]) and int(fields[0]) < len(calls) and len(fields) > 1:
-                answers[int(fields[0])].append(fields[1:])
-        return launches, [_Answer.of(lines) for lines in answers]
+        *others: tuple[Mapping[str, int], Sequence[tuple[Call, Mapping[str, int]]]],
+    ) -> list[tuple[list[list[Launch]], list[_Answer]]]:
+        """What some calls launched and how each ended; after them `others`, which have sizes of their own."""
+        batches = [({}, calls), *others]
+        runs = [
+            Run(sizes, seconds=_SECONDS, calls="".join(_lines(entry, several))) for sizes, several in batches
+        ]
+        ended = run(self.program, runs, self.folder, self.root, self.cwd)
+        self.was_cut |= any(one.was_cut for one in ended)
+        return [_told(one, len(several)) for one, (_, several) in zip(ended, batches, strict=True)]
 
     def _varied(self, entry: Entry, call: Call, is_large: bool) -> list[Series]:
         """The launches of a call at several sizes; with `is_large`, at larger numbers than 1, if it has some."""
@@ -260,20 +263,24 @@ class _Search:
         for name, value in base.items():
             changes += [{name: 2 * value}, *({name: value + step} for step in (_ANY, *_STEPS))]
         changes.append({n: v + 32 * (i + 1) for i, (n, v) in enumerate(base.items()) if v > 1})
-        launches, answers = self._run(entry, [(call, {**start, **change}) for change in changes])
+        counts = (2 * _DEVICE, _DEVICE + 5)
+        (launches, answers), *devices = self._run(
+            entry,
+            [(call, {**start, **change}) for change in changes],
+            *(({_MULTIPROCESSORS: count}, [(call, start)]) for count in counts),
+        )
         samples: list[tuple[dict[str, int], list[Launch]]] = [
             ({**base, _MULTIPROCESSORS: _DEVICE, **change}, got)
             for change, got, answer in zip(changes, launches, answers, strict=True)
             if answer.is_done and got
         ]
-        for count in (2 * _DEVICE, _DEVICE + 5):
-            (got,), _ = self._run(entry, [(call, start)], {_MULTIPROCESSORS: count})
+        for count, ((got,), _) in zip(counts, devices, strict=True):
             if got:
                 samples.append(({**base, _MULTIPROCESSORS: count}, got))
         if not samples:
             return []
         told = shaped(call, asked_in(" ".join(answers[0].end[1:2])))
-        self.forms |= {t: form(call, t) for t in told if t not in self.forms}
+        self._remember(call, told)
         told |= {t for t in call.ranks if self.forms.get(t) == form(call, t)}
         called = {n: call.names.get(n, n) for n in (*base, _MULTIPROCESSORS)}
         if len(set(called.values())) < len(called):
@@ -297,6 +304,25 @@ class _Search:
                 )
             )
         return found
+
+
+def _lines(entry: Entry, calls: Sequence[tuple[Call, Mapping[str, int]]]) -> Iterator[str]:
+    """What a program reads for some calls of a function."""
+    yield from (f"{i}\t{entry.number}\t{call.line(changed)}\n" for i, (call, changed) in enumerate(calls))
+
+
+def _told(ended: Ended, count: int) -> tuple[list[list[Launch]], list[_Answer]]:
+    """What each of so many calls of a run launched, and how it ended."""
+    launches: list[list[Launch]] = [[] for _ in range(count)]
+    for launch in ended.launches:
+        if _PLACE.fullmatch(launch.call) and int(launch.call) < count:
+            launches[int(launch.call)].append(launch)
+    answers: list[list[list[str]]] = [[] for _ in range(count)]
+    for line in ended.output.splitlines():
+        fields = line.split("\t")
+        if _PLACE.fullmatch(fields[0]) and int(fields[0]) < count and len(fields) > 1:
+            answers[int(fields[0])].append(fields[1:])
+    return launches, [_Answer.of(lines) for lines in answers]
 
 
 def _multiples(samples: Sequence[tuple[Mapping[str, int], Launch]]) -> Iterator[str]:

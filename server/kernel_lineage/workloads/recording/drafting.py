@@ -10,7 +10,7 @@ from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
-from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.model import (
     CONSTANT,
@@ -58,10 +58,11 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     found = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
     grid, block = (_extents(getter, found) for getter in (_grid, _block))
     shared = found.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
-    roles = roles_of(rooted)
+    roles, unseen = roles_of(rooted), handed_on(rooted)
     arguments = tuple(
         replace(
-            _argument(p, d, roles.get(p.name), series, found), place=(p.argument, p.at) if p.part else None
+            _argument(p, d, None if p.name in unseen else roles.get(p.name), series, found),
+            place=(p.argument, p.at) if p.part else None,
         )
         for p, d in zip(pieces, dtypes, strict=True)
     )
@@ -102,7 +103,9 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         # A size that is a macro of the text is a number there, where the file's own launch is read.
         has_fields=bool(structures) or any(n in unit.macros for n in dims),
         structures=structures,
-        unread_roles=frozenset(p.name for p in pieces if p.part and p.pointer and not p.const),
+        unread_roles=frozenset(
+            p.name for p in pieces if p.pointer and not p.const and (p.part or p.name in unseen)
+        ),
         recorded=True,
     )
 

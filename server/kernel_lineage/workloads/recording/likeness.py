@@ -12,6 +12,10 @@ from kernel_lineage.workloads.recording.mending import Asked
 _LARGE = 1 << 16
 _LENGTHS = (3, 1, 4)
 _LONGEST_SWITCH, _MOST_MODES = 4000, 8
+_NAMED = re.compile(
+    r"\b(\w+)\s*=\s*(?:\(\w+\)\s*|static_cast<\w+>\s*\(\s*)?(\w+)\s*(?:\.|->)\s*size\s*\(\s*(-?\d)\s*\)"
+)
+"""An extent that the code gives a name."""
 _OF_EXTENTS = frozenset({"size", "sizes", "dim", "numel"})
 _BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy"})
 """What stands before or behind a tensor's name in that of one of the same shape: `dweight`, `grad_input`, `x_new`."""
@@ -134,7 +138,10 @@ def larger(call: Call) -> Iterator[Call]:
 
 
 def modes(call: Call, text: str) -> Iterator[Call]:
-    """Calls with one other number each of those that say which kernel is launched: what a text compares them with."""
+    """Calls with one other number each, or extent, of those that say which kernel is launched.
+
+    They are what a text compares them with.
+    """
     for parameter in call.parameters:
         name = parameter.name
         if parameter.kind not in ("i", "b"):
@@ -142,6 +149,24 @@ def modes(call: Call, text: str) -> Iterator[Call]:
         values = (0, 1) if parameter.kind == "b" else _compared(name, text)
         now = call.numbers.get(name, 0 if parameter.kind == "b" else 1)
         yield from (replace(call, numbers={**call.numbers, name: value}) for value in values if value != now)
+    values_now = call.values({})
+    for extent, words in _words_for(call, text).items():
+        for value in dict.fromkeys(n for word in words for n in _compared(word, text)):
+            if value > 0 and value != values_now[extent]:
+                yield replace(call, fixed={**call.fixed, extent: value})
+
+
+def _words_for(call: Call, text: str) -> dict[str, set[str]]:
+    """Extent → the names that a text gives it: `const int columns = x.size(1)`."""
+    found: dict[str, set[str]] = {}
+    for extent, name in call.names.items():
+        found.setdefault(call.root(extent), set()).add(name)
+    for name, tensor, index in _NAMED.findall(text):
+        rank = call.ranks.get(tensor, 0)
+        if -rank <= int(index) < rank:
+            found.setdefault(call.root(f"{tensor}_size_{int(index) % rank}"), set()).add(name)
+    present = call.values({})
+    return {extent: words for extent, words in found.items() if extent in present}
 
 
 def _compared(name: str, text: str) -> list[int]:

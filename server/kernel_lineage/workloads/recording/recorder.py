@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
@@ -27,7 +27,8 @@ from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of, switches_for
 
-_SOURCES = (".cu", ".cpp", ".cc")
+_HOST_SOURCES = (".cpp", ".cc")
+_SOURCES = (".cu", *_HOST_SOURCES)
 _MOST_BESIDE = 12
 _CALLERS_ABOVE, _CALLERS_BESIDE = 2, 3
 _INCLUDING = 3
@@ -93,10 +94,7 @@ class Recorder:
         text = _text(place, self.root) if data is None else cuda_in_python(data).decode("utf-8", "replace")
         kernels = [k.name for k in read(text.encode(), Language.CUDA).kernels]
         options = options_of(with_headers(place, self.root, data), kernels)
-        if options:
-            text = (
-                "".join(f"#define {name} {value}\n" for name, value in options.items()) + f"#line 1\n{text}"
-            )
+        text = _with_options(text, options)
         # One source for the usual type mostly suffices, and each costs a compilation.
         program = self._of(_source(place, text, data, state, options, 1))
         if not program.series and place.suffix not in _SOURCES:
@@ -149,6 +147,12 @@ class _Source:
         return recorded_calls(self.text, self.place, self.unit, root, folder, self.more, numbers)
 
 
+def _with_options(text: str, options: Mapping[str, str]) -> str:
+    """A text that is built with some options."""
+    defined = "".join(f"#define {name} {value}\n" for name, value in options.items())
+    return f"{defined}#line 1\n{text}" if options else text
+
+
 def _source(
     place: Path, text: str, data: bytes | None, state: State, options: Mapping[str, str], most: int
 ) -> _Source:
@@ -156,24 +160,45 @@ def _source(
     root = state.root
     if has_main(text):
         return _Source(place, text, (), None)
+    if place.suffix not in (*_SOURCES, ".py"):
+        sources = _including(place, state)[-most:]
+        if not sources:
+            raise RecordingError(f"no source includes {place.name}, so that nothing can be built")
+        first, *rest = sources
+        one = _source(first, _with_options(_text(first, root), options), None, state, options, most)
+        return replace(one, more=tuple(dict.fromkeys((*one.more, *(rest if one.unit is not None else ())))))
     place_of_main, main, more = _with_its_main(place, text, root)
     if has_main(main):
         return _Source(place_of_main, main, tuple(more), None)
     callers = _callers(text, place, state)
     unit = unit_of(active_text(with_headers(place, root, data, callers), options))
-    sources = [place] if place.suffix in (*_SOURCES, ".py") else _including(place, root)[-most:]
-    if not takes_tensors(unit.text) or not sources:
+    if not takes_tensors(unit.text):
+        # What nobody calls by its name may be called through a table that a header declares.
+        callers = tuple(dict.fromkeys((*callers, *_sharing_headers(place, root))))
+        unit = unit_of(active_text(with_headers(place, root, data, callers), options))
+    if not takes_tensors(unit.text):
         raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
-    first = text if sources[0] == place else _text(sources[0], root)
-    others = [*sources[1:], *(p for p in callers if p.suffix in _SOURCES and p not in sources)]
-    return _Source(sources[0], first, tuple(others), unit)
+    return _Source(place, text, tuple(p for p in callers if p.suffix in _SOURCES and p != place), unit)
 
 
-def _including(header: Path, root: Path) -> list[Path]:
-    """Sources beside a header that include it, such as those that name its templates' types."""
+def _sharing_headers(place: Path, root: Path) -> list[Path]:
+    """The sources of host code beside a file that include a header of the repository which it includes as well."""
     headers = Headers(root.resolve())
-    beside = sorted(p for p in header.parent.iterdir() if p.suffix in _SOURCES)[: 2 * _MOST_BESIDE]
-    return [p for p in beside if header.resolve() in {at for _, at in included(_text(p, root), p, headers)}]
+
+    def seen_from(path: Path) -> set[Path]:
+        return {at for _, at in included(_text(path, root), path, headers) if at is not None}
+
+    own = seen_from(place)
+    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _HOST_SOURCES and p != place)
+    return [p for p in beside[:_MOST_BESIDE] if own & seen_from(p)][:_CALLERS_BESIDE]
+
+
+def _including(header: Path, state: State) -> list[Path]:
+    """The nearest sources that include a header, such as those that name its templates' types."""
+    root = state.root.resolve()
+    headers = Headers(root)
+    near = [p for p in state.files_including(header) if p.suffix in _SOURCES][:_MOST_BESIDE]
+    return [p for p in near if header.resolve() in {at for _, at in included(_text(p, root), p, headers)}]
 
 
 def _callers(text: str, place: Path, state: State) -> tuple[Path, ...]:

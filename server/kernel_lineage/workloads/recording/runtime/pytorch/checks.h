@@ -178,4 +178,6 @@ inline void c10::klineage_outside(size_t size, size_t index) {
 #define STD_CUDA_KERNEL_LAUNCH_CHECK() ((void)0)
 #define C10_CUDA_ERROR_HANDLED(e) (e)
 #define C10_CUDA_IGNORE_ERROR(e) (void)(e)
+#define C10_CUDA_CHECK_WARN(e) (void)(e)
+#define C10_CUDA_CLEAR_ERROR() ((void)0)
 #define TORCH_CUDABLAS_CHECK(e) (void)(e)

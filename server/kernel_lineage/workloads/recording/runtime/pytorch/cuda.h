@@ -16,6 +16,9 @@ struct CUDAStream {
   operator cudaStream_t() const { return nullptr; }
   int device_index() const { return 0; }
   int64_t id() const { return 0; }
+  c10::Device device() const { return {}; }
+  DeviceType device_type() const { return kCUDA; }
+  bool query() const { return true; }
   void synchronize() const {}
 };
 template <class... A> CUDAStream getCurrentCUDAStream(A...) { return {}; }
@@ -64,6 +67,20 @@ template <class... A> std::string str(const A &...a) { return klineage::joined(a
 namespace at {
 namespace cuda {
 using namespace c10::cuda;
+// Sorts, scans and counts over the whole device: they launch nothing of the repository's.
+namespace cub {
+inline int get_num_bits(uint64_t n) {
+  int bits = 1;
+  while (n >>= 1) ++bits;
+  return bits;
+}
+#define KLINEAGE_CUB(name) template <class K = void, class V = void, class... A> void name(A &&...) {}
+KLINEAGE_CUB(radix_sort_pairs) KLINEAGE_CUB(radix_sort_keys) KLINEAGE_CUB(segmented_sort_pairs)
+KLINEAGE_CUB(inclusive_scan) KLINEAGE_CUB(exclusive_scan) KLINEAGE_CUB(inclusive_scan_by_key)
+KLINEAGE_CUB(exclusive_scan_by_key) KLINEAGE_CUB(inclusive_sum_truncating) KLINEAGE_CUB(exclusive_sum)
+KLINEAGE_CUB(exclusive_sum_in_common_type) KLINEAGE_CUB(inclusive_sum_by_key) KLINEAGE_CUB(unique)
+KLINEAGE_CUB(run_length_encode) KLINEAGE_CUB(reduce) KLINEAGE_CUB(reduce_by_key) KLINEAGE_CUB(mask_exclusive_sum)
+}  // namespace cub
 }
 namespace native {
 using namespace c10;
@@ -95,10 +112,6 @@ using AutoDispatchBelowADInplaceOrView = NoGradGuard;
 struct ScalarTypeToTypeMeta {};
 inline ScalarType promote_types(ScalarType a, ScalarType b) { return std::max(a, b); }
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return std::max(a, b); }
-namespace indexing {
-struct Slice { template <class... A> Slice(A &&...) {} };
-constexpr int None = 0;
-}  // namespace indexing
 }  // namespace at
 
 #if defined(__CUDACC__)

@@ -38,6 +38,16 @@ inline Tensor mm(const Tensor &a, const Tensor &b) { return a.matmul(b); }
 inline Tensor bmm(const Tensor &a, const Tensor &b) { return a.matmul(b); }
 inline Tensor cumsum(const Tensor &a, int64_t k, optional<ScalarType> t = {}) { return a.cumsum(k, t); }
 template <class... A> Tensor sparse_coo_tensor(const Tensor &, const Tensor &values, IntArrayRef s, A &&...) { return values.fresh(s, "data"); }
+template <class... A> std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor &t, A &&...) {
+  return {t.clone(), Tensor::make({t.numel()}, kLong, "data"), Tensor::make({t.numel()}, kLong, "data")};
+}
+template <class... A> auto unique_dim(const Tensor &t, A &&...a) { return unique_consecutive(t, a...); }
+template <class... A> auto _unique2(const Tensor &t, A &&...a) { return unique_consecutive(t, a...); }
+inline std::tuple<Tensor, Tensor> sort(const Tensor &t, int64_t = -1, bool = false) {
+  return {t.clone(), Tensor::make(t.got().at.sizes, kLong, "data")};
+}
+inline Tensor argsort(const Tensor &t, int64_t = -1, bool = false) { return Tensor::make(t.got().at.sizes, kLong, "data"); }
+inline Tensor nonzero(const Tensor &t) { return Tensor::make({t.numel(), int64_t(t.got().at.sizes.size())}, kLong, "data"); }
 inline Tensor stack(TensorList l, int64_t = 0) { auto s = l[0].got().at.sizes; s.insert(s.begin(), l.size()); return l[0].fresh(s, "data"); }
 inline Tensor cat(TensorList l, int64_t k = 0) {
   auto s = l[0].got().at.sizes;

@@ -2,6 +2,7 @@
 #pragma once
 #include "accessors.h"
 #include "checks.h"
+#include "indexing.h"
 
 namespace c10 {
 struct SizesAndStrides {
@@ -47,11 +48,6 @@ struct DeprecatedTypeProperties {
   bool is_cuda() const { return true; }
   operator TensorOptions() const { return TensorOptions(type); }
 };
-namespace indexing {
-struct TensorIndex {
-  template <class T> TensorIndex(const T &) {}
-};
-}  // namespace indexing
 struct Storage {
   std::shared_ptr<Stored> stored;
   void *data() const { return stored->data; }
@@ -272,6 +268,26 @@ class Tensor {
     from += from < 0 ? n : 0, to += to < 0 ? n : 0;
     return narrow(k, from, std::max<int64_t>(0, (to - from + step - 1) / step));
   }
+  // What is indexed by a list of numbers has as many rows as they are.
+  Tensor index(std::initializer_list<indexing::TensorIndex> parts) const {
+    using indexing::TensorIndex;
+    int64_t k = 0, taken = 0;
+    for (const auto &p : parts) taken += p.kind != TensorIndex::kNew && p.kind != TensorIndex::kRest;
+    Tensor now = *this;
+    for (const auto &p : parts) switch (p.kind) {
+        case TensorIndex::kNew: now = now.unsqueeze(k++); break;
+        case TensorIndex::kRest: k += int64_t(got().at.sizes.size()) - taken; break;
+        case TensorIndex::kOne: now = now.select(k, p.at < 0 ? p.at + now.size(k) : p.at); break;
+        case TensorIndex::kSlice: now = now.slice(k++, p.slice.from, p.slice.to, p.slice.step); break;
+        case TensorIndex::kMany: {
+          V sizes = now.got().at.sizes;
+          sizes[now.wrapped(k)] = p.many->numel();
+          now = now.fresh(sizes, "data");
+          ++k;
+        }
+      }
+    return now;
+  }
   std::vector<Tensor> chunk(int64_t n, int64_t k = 0) const {
     int64_t each = (got().at.sizes[wrapped(k)] + n - 1) / n;
     std::vector<Tensor> parts;
@@ -361,4 +377,5 @@ class Tensor {
   KLINEAGE_IN_PLACE(fill_diagonal_) KLINEAGE_IN_PLACE(bernoulli_)
 };
 using TensorList = ArrayRef<Tensor>;
+inline indexing::TensorIndex::TensorIndex(const Tensor &t) : kind(kMany), many(std::make_shared<Tensor>(t)) {}
 }  // namespace at

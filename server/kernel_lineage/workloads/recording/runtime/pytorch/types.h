@@ -165,7 +165,8 @@ KLINEAGE_TYPE(uint8_t, Byte) KLINEAGE_TYPE(int8_t, Char) KLINEAGE_TYPE(int16_t, 
 KLINEAGE_TYPE(int64_t, Long) KLINEAGE_TYPE(Half, Half) KLINEAGE_TYPE(float, Float) KLINEAGE_TYPE(double, Double)
 KLINEAGE_TYPE(bool, Bool) KLINEAGE_TYPE(BFloat16, BFloat16) KLINEAGE_TYPE(Float8_e4m3fn, Float8_e4m3fn)
 KLINEAGE_TYPE(Float8_e5m2, Float8_e5m2) KLINEAGE_TYPE(complex<float>, ComplexFloat)
-KLINEAGE_TYPE(complex<double>, ComplexDouble)
+KLINEAGE_TYPE(complex<double>, ComplexDouble) KLINEAGE_TYPE(uint16_t, UInt16) KLINEAGE_TYPE(uint32_t, UInt32)
+KLINEAGE_TYPE(uint64_t, UInt64)
 template <ScalarType N> using ScalarTypeToCPPTypeT = typename ScalarTypeToCPPType<N>::type;
 
 #define KLINEAGE_K(N) constexpr ScalarType k##N = ScalarType::N;

@@ -1,0 +1,153 @@
+"""Launches that several files of an extension make together, and those that a size chooses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.draft import recorded_drafts
+from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.following.roles import handed_on, roles_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.recording.build import refusal
+from kernel_lineage.workloads.recording.call import Call, Parameter
+from kernel_lineage.workloads.recording.likeness import modes
+from kernel_lineage.workloads.recording.recorder import Recorder
+from kernel_lineage.workloads.state import State
+
+needs_compilers = pytest.mark.skipif(bool(refusal()), reason=refusal() or "has nvcc and g++")
+
+TABLE = """
+#pragma once
+#include <functional>
+#include <map>
+struct Params { const float* x; float* out; int n; };
+using Launcher = std::function<void(Params&)>;
+extern std::map<int, Launcher> table;
+struct Registers { Registers(int width, Launcher f) { table.insert({width, f}); } };
+"""
+KERNEL = """
+#pragma once
+template <int WIDTH> __global__ void widen(Params p) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < p.n) p.out[i] = p.x[i] * WIDTH;
+}
+"""
+LAUNCHING = """
+#include "table.h"
+#include "kernel.cuh"
+template <int WIDTH> void launch(Params& p) { widen<WIDTH><<<(p.n + 63) / 64, 64>>>(p); }
+static Registers two(2, [](Params& p) { launch<2>(p); });
+static Registers three(3, [](Params& p) { launch<3>(p); });
+int same_name(int a) { return a; }
+"""
+BOUND = """
+#include <torch/extension.h>
+#include "table.h"
+std::map<int, Launcher> table;
+int same_name(int a) { return a + 1; }
+at::Tensor widened(at::Tensor x, int64_t width) {
+  TORCH_CHECK(x.dim() == 1, "one extent");
+  TORCH_CHECK(width == 2 || width == 3, "width");
+  auto first = x.index({torch::indexing::Slice(), torch::indexing::None});
+  auto out = torch::empty({first.size(0)}, x.options());
+  Params p{x.data_ptr<float>(), out.data_ptr<float>(), int(x.size(0))};
+  table.at(width)(p);
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("widened", &widened); }
+"""
+OTHER = """
+#include <torch/extension.h>
+#include "not_here.h"
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}
+"""
+
+
+def drafts_of(folder: Path, texts: dict[str, str], kernel: str, place: str) -> tuple[list[Draft], str]:
+    (folder / "pyproject.toml").write_text("")
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    path = folder / place
+    return recorded_drafts(kernel_of(path, kernel), path, State(folder), Recorder(folder), measure=False)
+
+
+@needs_compilers
+@pytest.mark.long
+def test_a_kernel_of_a_header_is_launched_through_a_table_of_functions(tmp_path):
+    texts = {
+        "src/table.h": TABLE,
+        "src/kernel.cuh": KERNEL,
+        "src/launch.cu": LAUNCHING,
+        "src/bound.cpp": BOUND,
+    }
+    drafts, why = drafts_of(tmp_path, {**texts, "other/bound.cpp": OTHER}, "widen", "src/kernel.cuh")
+
+    assert why == ""
+    assert {draft.template_arguments for draft in drafts} <= {("2",), ("3",)}
+    assert drafts[0].grid[0] != "1" and drafts[0].block == ("64",)
+
+
+CHOSEN = """
+#include <torch/extension.h>
+template <class T> __device__ void libraryAtomicAdd(T* at, T by);
+__global__ void any_columns(float* sums, const float* x, int rows, int columns) {
+  int r = blockIdx.x * 4 + threadIdx.y;
+  if (r < rows) for (int c = threadIdx.x; c < columns; c += 32) gpuAtomicAdd(sums + c, x[r * columns + c]);
+}
+__global__ void columns_48(float* sums, const float* x, int rows) {
+  int r = blockIdx.x * 4 + threadIdx.y;
+  if (r < rows) for (int c = threadIdx.x; c < 48; c += 32) gpuAtomicAdd(sums + c, x[r * 48 + c]);
+}
+at::Tensor summed(at::Tensor x) {
+  TORCH_CHECK(x.dim() == 2, "two extents");
+  const int rows = x.size(0);
+  const int columns = x.size(1);
+  auto sums = at::zeros({columns}, x.options());
+  dim3 block(32, 4);
+  if (columns == 48) columns_48<<<(rows + 3) / 4, block>>>(sums.data_ptr<float>(), x.data_ptr<float>(), rows);
+  else any_columns<<<(rows + 3) / 4, block>>>(sums.data_ptr<float>(), x.data_ptr<float>(), rows, columns);
+  return sums;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("summed", &summed); }
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_an_extent_that_chooses_the_kernel_is_tried_with_the_numbers_that_code_compares_it_with(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("")
+    path = tmp_path / "code.cu"
+    path.write_text(CHOSEN)
+    kernel = kernel_of(path, "columns_48")
+    (draft, *_), why = recorded_drafts(kernel, path, State(tmp_path), Recorder(tmp_path))
+
+    assert why == "" and draft.missing == ()
+    by_name = {a.name: a for a in draft.arguments}
+    assert (by_name["sums"].kind, by_name["sums"].shape) == ("inout", ("48",))
+    assert by_name["x"].shape == ("rows", "48")
+    _, proof = tried_draft(kernel, path, kinds=(), draft=draft)
+    assert proof is not None and proof.baseline == ""
+
+
+def test_modes_are_numbers_that_a_text_compares_extents_with():
+    call = Call(
+        (Parameter("x", "T"), Parameter("y", "T")), {"x": 2, "y": 1}, {}, same={"y_size_0": "x_size_1"}
+    )
+    text = "const auto wide = (int)y.size(-1); if (wide == 96) a(); else if (wide == 128) b();"
+    assert [one.fixed for one in modes(call, text)] == [{"x_size_1": 96}]
+
+
+def test_pointers_for_functions_that_are_elsewhere_are_told_apart(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "__device__ void here(float* p) { p[0] = 1; }\n"
+        "__global__ void k(float* a, float* b, float* c, float* d, const float* e) {\n"
+        "  elsewhere(a + 1); here(b); c[0] = rsqrtf(d[0]); elsewhere(e); libraryAtomicAdd(&c[2], d[1]);\n}\n"
+    )
+    kernel = kernel_of(path, "k")
+    assert handed_on(kernel) == {"a", "c"}
+    assert roles_of(kernel) == {"a": "input", "b": "output", "c": "inout", "d": "input", "e": "input"}
