@@ -18,6 +18,8 @@ from kernel_lineage.kernels.units import in_entry
 ID = "scalar_row_access"
 
 _ATOMICS_AND_PACKS = ("load128", "load128cs", "load128cg", "store128", "store128cs", "store128cg")
+_PARTS = (2, 3, 4)
+"""How many elements a thread's own part of a run may have."""
 _STRIDING = (Stride.BLOCK, Stride.WARP, Stride.GRID_THREADS)
 
 
@@ -78,6 +80,17 @@ def _run(unit: Unit, access: Access) -> str:
     return ""
 
 
+def _is_beside(unit: Unit, access: Access) -> bool:
+    """Whether neighbouring threads touch neighbouring elements, or each its own few of a run: `x[2 * i + 1]`."""
+    stride = lane_stride(access.index)
+    if stride == 1 or stride not in _PARTS or innermost_loop(unit, access) is not None:
+        return stride == 1
+    parts = {
+        text_of(a.node) for a in indexing(unit).accesses if a.root == access.root and a.index == access.index
+    }
+    return len(parts) >= int(stride)
+
+
 def _find(unit: Unit) -> Iterator[Anchor]:
     known, found = definitions_of(unit.kernel), set[tuple[str, str]]()
     scalar = {
@@ -90,7 +103,7 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         is_row_pitch(a.index.get("x", 0)) for a in indexing(unit).accesses if a.space == "global"
     )
     for access in indexing(unit).accesses:
-        if not _is_scalar(access) or access.root not in scalar or lane_stride(access.index) != 1:
+        if not _is_scalar(access) or access.root not in scalar or not _is_beside(unit, access):
             continue
         elements = _elements(unit, access)
         if elements is None or (walks_rows and elements.way == "one element per thread"):

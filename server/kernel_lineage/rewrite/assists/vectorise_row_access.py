@@ -6,6 +6,9 @@ After: each thread takes four elements with one `float4` load and one store (eig
 addresses that are not aligned, and the elements after the last whole group, take the old code. The grid shrinks as much
 along x; a grid that is not shrunk gives the same result. Rows (`for (int i = threadIdx.x; i < C; i += blockDim.x)`) are
 done likewise, loop by loop.
+
+An index may be taken apart: `x[i / half * 2 * half + i % half]` of neighbours are neighbours where `half` is a multiple
+of four, which is asked at run time; `x[2 * i]` and `x[2 * i + 1]` of four elements are two accesses.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_gate.expr.polynomials import polynomial
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -37,8 +41,9 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
-from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
-from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
+from kernel_lineage.rewrite.assists.neighbour_body import NeighbourBody, neighbour_body
+from kernel_lineage.rewrite.assists.thread_order import GLOBAL, ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -216,9 +221,6 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     before = [s for s in statements if s.end_byte <= guard.start_byte]
     if any(index.name in identifiers_in(s) for s in before):
         raise Refusal(f"`{index.name}` is used before its bound is checked")
-    body = vector_body(kernel, syntax, inner, index.name, in_order=False)
-    if body.assigned_outside:
-        raise Refusal(f"`{body.assigned_outside[0]}` is changed by the element's work")
     if index.name in identifiers_in(bound):
         raise Refusal(f"the bound `{text_of(bound)}` depends on the element")
     for test in others:
@@ -227,12 +229,21 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
             raise Refusal(
                 f"`{text_of(test)}`, beside the bound of `{index.name}`, may differ from element to element"
             )
+    return with_alternatives(
+        _element_bodies(kernel, syntax, inner, index.name),
+        lambda body: _for_elements(
+            kernel, body, _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
+        ),
+    )
+
+
+def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[Edit]) -> Candidate:
+    """The candidate with so many fewer blocks as a thread takes elements."""
     lanes = body.lanes
     grids = [
         blocks_changed(kernel, launch, lambda blocks: f"({blocks} + {lanes - 1}) / {lanes}")
         for launch in kernel.launches
     ]
-    edits = _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
     written = [e for e in grids if e is not None]
     told = (
         ""
@@ -245,6 +256,23 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
         f"Each thread takes {_NUMBERS[lanes]} elements; addresses that are not aligned and the last elements take the "
         f"old code.{told}",
     )
+
+
+def _element_bodies(
+    kernel: Kernel, syntax: CudaSyntax, inner: list[Node], index: str
+) -> list[VectorBody | NeighbourBody]:
+    """The wide forms of an element's work: by what its places mean, and as they are written."""
+    plain = attempt(lambda: vector_body(kernel, syntax, inner, index, in_order=False))
+    if isinstance(plain, VectorBody) and plain.assigned_outside:
+        raise Refusal(f"`{plain.assigned_outside[0]}` is changed by the element's work")
+    if isinstance(plain, VectorBody) and not plain.apart:
+        return [plain]
+    meant = attempt(lambda: neighbour_body(kernel, syntax, inner, index, polynomial(GLOBAL)))
+    made = [body for body in (meant, plain) if not isinstance(body, Refusal)]
+    if not made:
+        assert isinstance(plain, Refusal) and isinstance(meant, Refusal)
+        raise meant if "no elements of a plain type" in plain.reason else plain
+    return made
 
 
 def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Node]]:
@@ -300,7 +328,7 @@ def _element_edits(
     inner: list[Node],
     bound: Node,
     others: list[Node],
-    body: VectorBody,
+    body: VectorBody | NeighbourBody,
 ) -> list[Edit]:
     place = _Place.at(kernel, guard)
     taken = identifiers_in(syntax.entry.node)
