@@ -57,6 +57,11 @@ class NeighbourBody:
         """What a group is called in the code."""
         return group_word(self.lanes)
 
+    @property
+    def stored(self) -> set[str]:
+        """The buffers that wide accesses write."""
+        return {r.pointer for r in self.runs if r.writes}
+
     def aligned(self) -> str:
         """The condition under which the wide accesses are allowed, at run time."""
         sizes: dict[int, list[str]] = {}
@@ -135,11 +140,17 @@ def _wide(kind: str, pointer: str, number: int) -> str:
 
 
 def neighbour_body(
-    kernel: Kernel, syntax: CudaSyntax, statements: list[Node], index: str, element: Polynomial
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    statements: list[Node],
+    index: str,
+    element: Polynomial,
+    around: tuple[str, ...] = (),
 ) -> NeighbourBody:
     """The form of an element's statements for a group of neighbours, or why there is none.
 
-    `element` is the value of `index`, over threads and rounds. Elements have no order among each other.
+    `element` is the value of `index` over threads and rounds, and `around` are the loops that count it. Elements have
+    no order among each other.
     """
     nodes = check_statements(statements, index)
     _check_kept_inside(syntax, statements, nodes)
@@ -159,7 +170,7 @@ def neighbour_body(
     steps, runs = widest(
         lambda steps: runs_in(kernel, syntax, touches, by_place, steps),
         sorted({t.nbytes for listed in touches.values() for t in listed}),
-        lambda lanes: NeighbourSteps(lanes, arguments, model.depends, element),
+        lambda lanes: NeighbourSteps(lanes, arguments, model.depends, element, around),
     )
     needs = steps.least()
     check_order(touches, runs)

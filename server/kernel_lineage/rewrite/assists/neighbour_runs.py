@@ -103,7 +103,7 @@ def _place_of(kernel: Kernel, listed: list[Touch], steps: NeighbourSteps) -> tup
     places = []
     for touch in listed:
         whole = touch.offset is not None and parameter is not None and not touch.atomic and not touch.calls
-        if not whole or touch.loops or touch.via:
+        if not whole or touch.loops != steps.around or touch.via:
             return {}, None
         assert touch.offset is not None
         offset = polynomial(over_element(touch.offset, steps.element))

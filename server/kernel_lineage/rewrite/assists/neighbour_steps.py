@@ -56,12 +56,16 @@ class NeighbourSteps:
     depends: Mapping[str, tuple[Term, ...] | None]
     """Variable that stands for data → what its place follows from."""
     element: Polynomial
+    around: tuple[str, ...] = ()
+    """The loops that count elements."""
     needs: dict[Term, None] = field(default_factory=dict)
     """Terms over arguments that have to be multiples of `lanes`."""
 
     def trial(self) -> NeighbourSteps:
         """A copy whose needs are its own."""
-        return NeighbourSteps(self.lanes, self.arguments, self.depends, self.element, dict(self.needs))
+        return NeighbourSteps(
+            self.lanes, self.arguments, self.depends, self.element, self.around, dict(self.needs)
+        )
 
     def least(self) -> list[Term]:
         """The needs that no other one implies: a product is a multiple where a factor is one."""

@@ -93,6 +93,11 @@ class VectorBody:
         """What a group is called in the code."""
         return group_word(self.lanes)
 
+    @property
+    def stored(self) -> set[str]:
+        """The pointers that wide accesses write through."""
+        return {a.pointer for a in self.accesses if a.stored}
+
     def aligned(self) -> str:
         """The condition under which the wide accesses are allowed, at run time."""
         parts: dict[int, list[str]] = {}

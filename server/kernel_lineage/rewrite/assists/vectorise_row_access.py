@@ -18,7 +18,6 @@ from functools import partial
 
 from tree_sitter import Node
 
-from kernel_gate.expr.polynomials import polynomial
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -42,9 +41,10 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
-from kernel_lineage.rewrite.assists.neighbour_body import NeighbourBody, neighbour_body
-from kernel_lineage.rewrite.assists.thread_order import GLOBAL, ThreadOrder
-from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
+from kernel_lineage.rewrite.assists.neighbour_body import NeighbourBody
+from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+from kernel_lineage.rewrite.assists.vector_body import VectorBody
+from kernel_lineage.rewrite.assists.wide_bodies import element_bodies, loop_body
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -127,9 +127,11 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         raise Refusal(
             f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
         )
-    body = vector_body(kernel, syntax, statements_of(loop.body), loop.counter, in_order=by == "thread")
+    body = loop_body(kernel, syntax, loop, by)
     if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
         raise Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
+    if by == "thread":
+        _check_in_order(syntax, loop)
     relied_on = _relied_on(syntax, loop, body, by) if by != "thread" else None
     if relied_on is not None:
         raise Refusal(
@@ -157,13 +159,22 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
     return replace_node(loop.node, text)
 
 
-def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody, by: str) -> str | None:
+def _check_in_order(syntax: CudaSyntax, loop: Loop) -> None:
+    """Refuse a thread's own loop that touches what it writes at another place, too: a round may need the one before."""
+    accesses = [a for a in indexing(syntax.entry).accesses if _within(a.node, loop.node)]
+    for written in (a for a in accesses if a.writes):
+        for other in accesses:
+            if other.root == written.root and text_of(other.node) != text_of(written.node):
+                raise Refusal(f"`{text_of(other.node)}` may be what an earlier round wrote")
+
+
+def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody | NeighbourBody, by: str) -> str | None:
     """What the loop touches and other code too, one of them writing, so that it matters which thread takes an element.
 
     Pointers are followed to the buffers that they come from. Reading here what a block wrote before, or writes after,
     is in order where a barrier of the block lies between.
     """
-    stored = {a.pointer for a in body.accesses if a.stored}
+    stored = body.stored
     for node in descendants(syntax.entry.node):
         name = text_of(node) if node.type == "identifier" else ""
         used = node.parent.type if node.parent is not None and not _within(node, loop.node) else ""
@@ -230,7 +241,7 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
                 f"`{text_of(test)}`, beside the bound of `{index.name}`, may differ from element to element"
             )
     return with_alternatives(
-        _element_bodies(kernel, syntax, inner, index.name),
+        element_bodies(kernel, syntax, inner, index.name),
         lambda body: _for_elements(
             kernel, body, _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
         ),
@@ -256,23 +267,6 @@ def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[
         f"Each thread takes {_NUMBERS[lanes]} elements; addresses that are not aligned and the last elements take the "
         f"old code.{told}",
     )
-
-
-def _element_bodies(
-    kernel: Kernel, syntax: CudaSyntax, inner: list[Node], index: str
-) -> list[VectorBody | NeighbourBody]:
-    """The wide forms of an element's work: by what its places mean, and as they are written."""
-    plain = attempt(lambda: vector_body(kernel, syntax, inner, index, in_order=False))
-    if isinstance(plain, VectorBody) and plain.assigned_outside:
-        raise Refusal(f"`{plain.assigned_outside[0]}` is changed by the element's work")
-    if isinstance(plain, VectorBody) and not plain.apart:
-        return [plain]
-    meant = attempt(lambda: neighbour_body(kernel, syntax, inner, index, polynomial(GLOBAL)))
-    made = [body for body in (meant, plain) if not isinstance(body, Refusal)]
-    if not made:
-        assert isinstance(plain, Refusal) and isinstance(meant, Refusal)
-        raise meant if "no elements of a plain type" in plain.reason else plain
-    return made
 
 
 def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Node]]:

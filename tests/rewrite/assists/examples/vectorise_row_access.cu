@@ -300,6 +300,85 @@ __global__ void take_rows(__half* out, const long long* group, const __half* tab
 void run_take_rows(__half* out, const long long* group, const __half* table, const float* scale, int rows, int width) {
     take_rows<<<(((rows * width + 127) / 128) + 7) / 8, 128>>>(out, group, table, scale, rows, width);
 }
+// --- join_halves applies
+__global__ void join_halves(float* out, const float* re, const float* im, int n, int half) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int row = i / half, k = i % half;
+        out[row * 2 * half + k] = re[row * half + k];
+        out[row * 2 * half + half + k] = 2.0f * im[k];
+    }
+}
+void run_join_halves(float* out, const float* re, const float* im, int n, int half) {
+    join_halves<<<64, 256>>>(out, re, im, n, half);
+}
+// --- join_halves becomes
+__global__ void join_halves(float* out, const float* re, const float* im, int n, int half) {
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
+    int quads = half % 4 == 0 && (reinterpret_cast<size_t>(re) | reinterpret_cast<size_t>(out) | reinterpret_cast<size_t>(im)) % 16 == 0 ? n / 4 : 0;
+    for (int quad = blockIdx.x * blockDim.x + threadIdx.x; quad < quads; quad += gridDim.x * blockDim.x) {
+        const int i = 4 * quad;
+        int row = i / half, k = i % half;
+        alignas(16) float re_quad[4];
+        *reinterpret_cast<float4*>(re_quad) = *reinterpret_cast<const float4*>(&re[row * half + k]);
+        alignas(16) float out_quad[4];
+        alignas(16) float im_quad[4];
+        *reinterpret_cast<float4*>(im_quad) = *reinterpret_cast<const float4*>(&im[k]);
+        alignas(16) float out_quad_[4];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            out_quad[lane] = re_quad[lane];
+            out_quad_[lane] = 2.0f * im_quad[lane];
+        }
+        *reinterpret_cast<float4*>(&out[row * 2 * half + k]) = *reinterpret_cast<float4*>(out_quad);
+        *reinterpret_cast<float4*>(&out[row * 2 * half + half + k]) = *reinterpret_cast<float4*>(out_quad_);
+    }
+    for (int i = 4 * quads + blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int row = i / half, k = i % half;
+        out[row * 2 * half + k] = re[row * half + k];
+        out[row * 2 * half + half + k] = 2.0f * im[k];
+    }
+}
+void run_join_halves(float* out, const float* re, const float* im, int n, int half) {
+    join_halves<<<64, 256>>>(out, re, im, n, half);
+}
+// --- pool_windows applies
+__global__ void pool_windows(float* out, const float* x, int n, int window) {
+    int o = blockIdx.x * blockDim.x + threadIdx.x;
+    if (o < n) {
+        float best = x[o * window];
+        for (int j = 0; j < window; j++) {
+            best = fmaxf(best, x[o * window + j]);
+        }
+        out[o] = best;
+    }
+}
+void run_pool_windows(float* out, const float* x, int n, int window) {
+    pool_windows<<<(n + 127) / 128, 128>>>(out, x, n, window);
+}
+// --- pool_windows becomes
+__global__ void pool_windows(float* out, const float* x, int n, int window) {
+    int o = blockIdx.x * blockDim.x + threadIdx.x;
+    if (o < n) {
+        float best = x[o * window];
+        // Whole groups of four that wide accesses may take; the loop after them does what is left.
+        int quads = reinterpret_cast<size_t>(&x[o * window]) % 16 == 0 ? window / 4 : 0;
+        for (int quad = 0; quad < quads; quad++) {
+            alignas(16) float x_quad[4];
+            *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(&x[o * window])[quad];
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                best = fmaxf(best, x_quad[lane]);
+            }
+        }
+        for (int j = 4 * quads; j < window; j++) {
+            best = fmaxf(best, x[o * window + j]);
+        }
+        out[o] = best;
+    }
+}
+void run_pool_windows(float* out, const float* x, int n, int window) {
+    pool_windows<<<(n + 127) / 128, 128>>>(out, x, n, window);
+}
 // --- row_sum applies
 __global__ void row_sum(float* out, const float* x, int C) {
     const float* row = x + blockIdx.x * C;
@@ -625,4 +704,18 @@ __global__ void pairs(float* x, const float* w, int n, int half) {
 }
 void run(float* x, const float* w, int n, int half) {
     pairs<<<(n + 255) / 256, 256>>>(x, w, n, half);
+}
+// --- recur refuses: what an earlier round wrote
+__global__ void recur(float* x, int n, int C) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n) {
+        float* row = x + r * C;
+        float* next = x + r * C + 1;
+        for (int j = 0; j < C; j++) {
+            next[j] = 0.5f * row[j];
+        }
+    }
+}
+void run(float* x, int n, int C) {
+    recur<<<(n + 127) / 128, 128>>>(x, n, C);
 }
