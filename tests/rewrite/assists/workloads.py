@@ -71,6 +71,11 @@ WORKLOADS = {
                  "out: output float32 [L, R, C]", "a: input float32 [L, R, C]", "b: input float32 [L, C, R]",
                  "height: int32 = R", "width: int32 = C"),
     ),
+    "row_quads": (
+        workload("row_quads", "N = [1, 70]\nQ = [1, 5]", 'grid = ["ceil_div(N, 4)"]\nblock = [128]',
+                 "out: output float32 [N]", "x: input float32 [N, 4 * Q]", "rows: int32 = N", "quads: int32 = Q",
+                 align=16),
+    ),
     "multiply_complex": (
         workload("multiply_complex", "N = [1, 770, 1024]", ELEMENTS.replace("n,", "N,"), "c: output float16 [N, 2]",
                  "a: input float16 [N, 2]", "b: input float32 [N, 2]", "n: int32 = N"),
