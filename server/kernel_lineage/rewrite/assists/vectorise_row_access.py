@@ -13,6 +13,7 @@ of four, which is asked at run time; `x[2 * i]` and `x[2 * i + 1]` of four eleme
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +26,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,
@@ -59,6 +61,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     return _rewrite_rows(kernel, syntax, loops) if loops else _rewrite_elements(kernel, syntax)
 
 
+_PLACES = {"threadIdx", "blockIdx", "blockDim"}
+_OF_PLACE = [re.compile(rf"\b{what}\b(?!\s*\.\s*[yz])|\bgridDim\b") for what in ("threadIdx", "blockIdx")]
+_HIDDEN = re.compile(r"threadIdx|blockIdx|gridDim")
 _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 
 
@@ -227,6 +232,7 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     if index is None or body_node is None:
         raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
     statements = [s for s in statements_of(body_node) if s.start_byte >= index.node.end_byte]
+    _check_place_is_index(kernel, syntax, index, statements)
     found = _guarded(statements, index.name)
     guard, bound, inner, others = found
     before = [s for s in statements if s.end_byte <= guard.start_byte]
@@ -246,6 +252,18 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
             kernel, body, _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
         ),
     )
+
+
+def _check_place_is_index(kernel: Kernel, syntax: CudaSyntax, index: Variable, behind: list[Node]) -> None:
+    """Refuse a kernel that tells a thread or a block apart by more than its element, of which it will have several."""
+    text = text_of(syntax.entry.node)
+    through = identifiers_in(index.value) - _PLACES if index.value is not None else set()
+    used = {name for s in behind for name in identifiers_in(s)} & through
+    if any(len(place.findall(text)) > 1 for place in _OF_PLACE) or used:
+        raise Refusal(
+            f"{kernel.name} uses its thread or its block beside `{index.name}`, which will be another one"
+        )
+    check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
 
 
 def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[Edit]) -> Candidate:
