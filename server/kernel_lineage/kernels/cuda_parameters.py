@@ -15,6 +15,8 @@ _QUALIFIERS = re.compile(
 )
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)\Z")
 _GROUPED_NAME = re.compile(rb"\(\s*[*&]\s*([A-Za-z_]\w*)\s*\)")
+_KEYWORDS = frozenset(["bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned"])
+"""Words of C++ that end a type; `half` may be the name of a number as well."""
 _DEFAULT = re.compile(rb"(?<![=!<>])=(?!=)")
 _TYPEDEF = re.compile(rb"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;")
 
@@ -90,7 +92,8 @@ def _name_and_type(head: bytes, raw: bytes) -> tuple[str, str]:
     name = match.group(1).decode()
     before = head[: match.start(1)].strip()
     only_qualifiers = not _QUALIFIERS.sub(" ", before.decode("utf-8", "replace")).strip()
-    if not grouped and (only_qualifiers or name in DTYPES or name == "__restrict__"):
+    of_a_type = name in _KEYWORDS or name == "__restrict__" or before.endswith(b"::")
+    if not grouped and (only_qualifiers or of_a_type):
         return "", one_line(raw)  # a type without a name
     return name, one_line(raw[: match.start(1)] + raw[match.end(1) :])
 

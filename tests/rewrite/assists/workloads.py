@@ -50,6 +50,41 @@ WORKLOADS = {
         workload("scale_in_place", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
                  "x: inout float32 [N]", "factor: float32 = 0.5", "n: int32 = N"),
     ),
+    "rotate_halves": (
+        workload("rotate_halves", "R = [1, 7]\nH = [3]\nD = [6, 8, 64]",
+                 'grid = ["ceil_div(R * H * D, 256)"]\nblock = [256]',
+                 "x: inout float32 [R, H, 2 * D]", "angles: input float32 [R, D]",
+                 "rows: int32 = R", "heads: int32 = H", "half: int32 = D"),
+    ),
+    "join_halves": (
+        workload("join_halves", "R = [1, 700]\nD = [6, 64]", 'grid = ["64"]\nblock = [256]',
+                 "out: output float32 [R, 2 * D]", "re: input float32 [R, D]", "im: input float32 [D]",
+                 "n: int32 = R * D", "half: int32 = D"),
+    ),
+    "pool_windows": (
+        workload("pool_windows", "N = [1, 300]\nW = [3, 4, 10]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
+                 "out: output float32 [N]", "x: input float32 [N, W]", "n: int32 = N", "window: int32 = W"),
+    ),
+    "plus_turned_layers": (
+        workload("plus_turned_layers", "L = [2]\nR = [5, 70]\nC = [3, 65]",
+                 'grid = ["ceil_div(C, 16)", "ceil_div(R, 16)", "L"]\nblock = [16, 16]',
+                 "out: output float32 [L, R, C]", "a: input float32 [L, R, C]", "b: input float32 [L, C, R]",
+                 "height: int32 = R", "width: int32 = C"),
+    ),
+    "row_quads": (
+        workload("row_quads", "N = [1, 70]\nQ = [1, 5]", 'grid = ["ceil_div(N, 4)"]\nblock = [128]',
+                 "out: output float32 [N]", "x: input float32 [N, 4 * Q]", "rows: int32 = N", "quads: int32 = Q",
+                 align=16),
+    ),
+    "multiply_complex": (
+        workload("multiply_complex", "N = [1, 770, 1024]", ELEMENTS.replace("n,", "N,"), "c: output float16 [N, 2]",
+                 "a: input float16 [N, 2]", "b: input float32 [N, 2]", "n: int32 = N"),
+    ),
+    "take_rows": (
+        workload("take_rows", "N = [1, 33]\nC = [12, 64]", 'grid = ["ceil_div(N * C, 128)"]\nblock = [128]',
+                 "out: output float16 [N, C]", "group: input int64 [N]", "table: input float16 [5000, C]",
+                 "scale: input float32 [N]", "rows: int32 = N", "width: int32 = C"),
+    ),
     "silu": (
         workload("silu", "N = [1, 770, 4096]", ELEMENTS,
                  "x: input float16 [N]", "y: output float16 [N]", "n: int32 = N"),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
-from kernel_lineage.kernels.cuda_indexing import Access, indexing
+from kernel_lineage.kernels.cuda_forms import contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
@@ -18,6 +18,8 @@ from kernel_lineage.kernels.units import in_entry
 ID = "scalar_row_access"
 
 _ATOMICS_AND_PACKS = ("load128", "load128cs", "load128cg", "store128", "store128cs", "store128cg")
+_PARTS = (2, 3, 4)
+"""How many elements a thread's own part of a run may have."""
 _STRIDING = (Stride.BLOCK, Stride.WARP, Stride.GRID_THREADS)
 
 
@@ -40,6 +42,8 @@ def _elements(unit: Unit, access: Access) -> Elements | None:
     loop = innermost_loop(unit, access)
     if loop is not None:
         stride = stride_of(unit, loop)
+        if stride is Stride.ONE:
+            return Elements("C", text_of(loop.bound), loop.counter, "in a loop of each thread's own")
         if stride not in _STRIDING:
             return None
         name = "N" if stride is Stride.GRID_THREADS else "C"
@@ -78,6 +82,20 @@ def _run(unit: Unit, access: Access) -> str:
     return ""
 
 
+def _is_beside(unit: Unit, access: Access) -> bool:
+    """Whether threads touch neighbouring elements, or each its own part of a run: `x[2 * i + 1]`, `x[i * n + j]`."""
+    stride, loop = lane_stride(access.index), innermost_loop(unit, access)
+    if loop is not None and stride_of(unit, loop) is Stride.ONE:
+        only_reads = not any(a.writes and contains(loop.node, a.node) for a in indexing(unit).accesses)
+        return only_reads and access.index.get(loop_axis(loop)) == 1 and str(stride) == text_of(loop.bound)
+    if stride == 1 or stride not in _PARTS or loop is not None:
+        return stride == 1
+    parts = {
+        text_of(a.node) for a in indexing(unit).accesses if a.root == access.root and a.index == access.index
+    }
+    return len(parts) >= int(stride)
+
+
 def _find(unit: Unit) -> Iterator[Anchor]:
     known, found = definitions_of(unit.kernel), set[tuple[str, str]]()
     scalar = {
@@ -90,7 +108,7 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         is_row_pitch(a.index.get("x", 0)) for a in indexing(unit).accesses if a.space == "global"
     )
     for access in indexing(unit).accesses:
-        if not _is_scalar(access) or access.root not in scalar or lane_stride(access.index) != 1:
+        if not _is_scalar(access) or access.root not in scalar or not _is_beside(unit, access):
             continue
         elements = _elements(unit, access)
         if elements is None or (walks_rows and elements.way == "one element per thread"):

@@ -11,10 +11,12 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.layout import descendants, statements_of
+from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_loops import RowLoop, row_loop
+
+_CASTS = {"reinterpret_cast", "static_cast"}
 
 
 @dataclass(slots=True)
@@ -111,6 +113,7 @@ def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
         if target is None or target.type == "identifier":
             continue
         base = target.child_by_field_name("argument")
-        if target.type != "subscript_expression" or text_of(bare(base)) not in local:
+        own = target.type == "subscript_expression" and text_of(bare(base)) in local
+        if not own and not identifiers_in(target) - _CASTS <= local:
             return True
     return False

@@ -18,7 +18,8 @@ from kernel_lineage.workloads.constants import block_threads
 
 _WARP = Num(32)
 _THREAD, _BLOCK = Var("threadIdx.x"), Var("blockDim.x")
-_GLOBAL = add(mul(Var("blockIdx.x"), _BLOCK), _THREAD)
+GLOBAL = add(mul(Var("blockIdx.x"), _BLOCK), _THREAD)
+"""A thread's number in the whole one-dimensional grid."""
 _GRID = mul(Var("gridDim.x"), _BLOCK)
 _RANK = add(_THREAD, mul(_BLOCK, add(Var("threadIdx.y"), mul(Var("blockDim.y"), Var("threadIdx.z")))))
 """A thread's number in a block of any shape."""
@@ -36,7 +37,7 @@ class ThreadOrder:
 
     def is_global_thread(self, expression: Node) -> bool:
         """Whether it is the thread's number in the whole one-dimensional grid."""
-        return self._is(expression, _GLOBAL)
+        return self._is(expression, GLOBAL)
 
     def is_global_along(self, expression: Node, axis: str, extent: int) -> bool:
         """Whether it is the thread's number along an axis of the grid, in blocks of so many threads along it."""
@@ -56,7 +57,7 @@ class ThreadOrder:
             return "thread"
         if _same(first, _THREAD) and (_same(step, _BLOCK) or step == Num(self._block_size or 0)):
             return "block"
-        if _same(first, _GLOBAL) and _same(step, _GRID):
+        if _same(first, GLOBAL) and _same(step, _GRID):
             return "grid"
         if _same(first, _RANK) and _same(step, _BLOCK_THREADS):
             return "group"

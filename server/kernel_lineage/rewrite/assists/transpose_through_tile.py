@@ -12,6 +12,7 @@ The candidate's alternative is a tile of 32 x 32, which makes four times as many
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -53,6 +54,9 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 _SIDES = (64, 32)
 """Places of a tile along each axis. 64 elements of two bytes fill a line of 128 bytes."""
 _THREADS = 256
+
+
+_OF_PLACE = re.compile(r"threadIdx|blockIdx(?!\s*\.\s*z)|blockDim|gridDim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +144,11 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
             raise Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
         test = f"!({text_of(said)})" if returns else text_of(said)
         inner, end = rest if returns else statements_of(then), max(guard.end_byte, behind[-1].end_byte)
-        if before:
-            raise Refusal(f"`{text_of(before[0])}` stands before the check of the bounds; put it behind")
+        names = {v.name for v in index.values()}
+        for statement in before:
+            if not _is_of_block(statement, names):
+                raise Refusal(f"`{text_of(statement)}` stands before the check of the bounds; put it behind")
+        first = guard
     _check_fixed(syntax, index, first, end)
     *declared, store = inner
     assignment = bare(store.named_children[0]) if store.type == "expression_statement" else None
@@ -166,6 +173,13 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
             if changes:
                 raise Refusal(f"`{text_of(node)}` changes something on the way")
     return _Work(index["x"], index["y"], first, end, test, declared, store, target, value)
+
+
+def _is_of_block(statement: Node, indices: set[str]) -> bool:
+    """Whether a statement only declares what all threads of a layer of the grid share: `int batch = blockIdx.z;`."""
+    reads = any(n.type in ("subscript_expression", "call_expression") for n in descendants(statement))
+    told = indices & identifiers_in(statement) or _OF_PLACE.search(text_of(statement))
+    return statement.type == "declaration" and not reads and not told
 
 
 def _check_fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, end: int) -> None:

@@ -25,13 +25,25 @@ _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned
 _OF_DTYPE = {"float32": "float", "int32": "int", "uint32": "unsigned int"}
 _BY_BYTES = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 """A type of CUDA that moves so many bytes in one access."""
-_WIDEST = 16
+WIDEST = 16
+"""Bytes of the widest access."""
 _LEAVES = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
 TOGETHER = re.compile(
     r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b|\basm\b"
 )
 """What waits for other threads, or exchanges values with them."""
+
+
+def vector(element: str, nbytes: int, lanes: int) -> str:
+    """The type that moves so many elements of a type and its bytes in one access."""
+    size = lanes * nbytes
+    return _VECTORS.get(element, _BY_BYTES[size]) if size == WIDEST else _BY_BYTES[size]
+
+
+def group_word(lanes: int) -> str:
+    """What a group of so many elements is called in the code."""
+    return {2: "pair", 4: "quad"}.get(lanes, "group")
 
 
 @dataclass(slots=True)
@@ -55,8 +67,7 @@ class Access:
 
     def vector(self, lanes: int) -> str:
         """The type of one access to a group of elements."""
-        size = lanes * self.bytes
-        return _VECTORS.get(self.type, _BY_BYTES[size]) if size == _WIDEST else _BY_BYTES[size]
+        return vector(self.type, self.bytes, lanes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +80,23 @@ class VectorBody:
     uses_index: bool
     assigned_outside: tuple[str, ...]
     """Variables from outside that it changes."""
+    apart: bool
+    """Whether places that follow the index stay as they are, element by element."""
 
     @property
     def lanes(self) -> int:
         """How many elements make a group."""
-        return _WIDEST // max(a.bytes for a in self.accesses)
+        return WIDEST // max(a.bytes for a in self.accesses)
 
     @property
     def group(self) -> str:
         """What a group is called in the code."""
-        return {2: "pair", 4: "quad"}.get(self.lanes, "group")
+        return group_word(self.lanes)
+
+    @property
+    def stored(self) -> set[str]:
+        """The pointers that wide accesses write through."""
+        return {a.pointer for a in self.accesses if a.stored}
 
     def aligned(self) -> str:
         """The condition under which the wide accesses are allowed, at run time."""
@@ -121,26 +139,13 @@ def vector_body(
 
     `in_order`: one thread runs over all elements one after the other, so that it may carry anything along.
     """
-    if not statements:
-        raise Refusal("there is nothing to do for an element")
-    nodes = [n for s in statements for n in descendants(s)]
+    nodes = check_statements(statements, index)
     declared = {
         v.name
         for v in syntax.entry.variables
         if any(s.start_byte <= v.start < s.end_byte for s in statements)
     }
-    changed = _changed(nodes)
-    for node in nodes:
-        if node.type in _LEAVES:
-            raise Refusal(f"an element's work ends early: `{text_of(node)}`")
-        if node.type in _LOOPS:
-            raise Refusal("an element's work has a loop of its own")
-        if node.type.startswith("preproc"):
-            raise Refusal("an element's work holds a preprocessor line")
-        if node.type == "call_expression" and TOGETHER.search(text_of(node.child_by_field_name("function"))):
-            raise Refusal(f"an element's work waits for other threads: `{text_of(node)}`")
-    if index in changed:
-        raise Refusal(f"`{index}` is changed on the way")
+    changed = changed_names(nodes)
     outside = tuple(sorted(changed - declared))
     if not in_order:
         for name in outside:
@@ -148,8 +153,8 @@ def vector_body(
                 raise Refusal(
                     f"`{name}` keeps something of one element that is not a sum or a choice over all"
                 )
-    accesses = _accesses(kernel, syntax, statements, nodes, index, declared | changed)
-    body = VectorBody(tuple(accesses), tuple(statements), index, False, outside)
+    accesses, apart = _accesses(kernel, syntax, statements, nodes, index, declared | changed)
+    body = VectorBody(tuple(accesses), tuple(statements), index, False, outside, apart)
     taken = identifiers_in(syntax.entry.node)
     for access in accesses:
         access.name = fresh_name(f"{access.pointer}_{body.group}", taken)
@@ -165,7 +170,26 @@ def vector_body(
     return replace(body, uses_index=uses_index)
 
 
-def _changed(nodes: list[Node]) -> set[str]:
+def check_statements(statements: list[Node], index: str) -> list[Node]:
+    """All nodes of an element's statements. Refused where they cannot be run once for each of a group."""
+    if not statements:
+        raise Refusal("there is nothing to do for an element")
+    nodes = [n for s in statements for n in descendants(s)]
+    for node in nodes:
+        if node.type in _LEAVES:
+            raise Refusal(f"an element's work ends early: `{text_of(node)}`")
+        if node.type in _LOOPS:
+            raise Refusal("an element's work has a loop of its own")
+        if node.type.startswith("preproc"):
+            raise Refusal("an element's work holds a preprocessor line")
+        if node.type == "call_expression" and TOGETHER.search(text_of(node.child_by_field_name("function"))):
+            raise Refusal(f"an element's work waits for other threads: `{text_of(node)}`")
+    if index in changed_names(nodes):
+        raise Refusal(f"`{index}` is changed on the way")
+    return nodes
+
+
+def changed_names(nodes: list[Node]) -> set[str]:
     """Names of variables that are assigned, incremented or whose address is taken."""
     found: set[str] = set()
     for node in nodes:
@@ -190,9 +214,11 @@ def _accesses(
     nodes: list[Node],
     index: str,
     moving: set[str],
-) -> list[Access]:
+) -> tuple[list[Access], bool]:
+    """The accesses that can be wide, and whether others follow the index."""
     found: dict[tuple[str, str], Access] = {}
     scalar: set[str] = set()
+    apart = False
     same = _same_as(syntax, statements, index)
     moving = moving - same
     for node in nodes:
@@ -204,7 +230,7 @@ def _accesses(
             raise Refusal(f"`{text_of(node)}` is not an element of a named pointer")
         offset = _offset(node, same, moving)
         written = _is_written(node)
-        type_ = _element_type(kernel, syntax, pointer)
+        type_ = element_type(kernel, syntax, pointer)
         follows = bool(identifiers_in(node) & (same | moving))
         if type_ is None and any(v.name == pointer and (v.shared or v.sizes) for v in syntax.entry.variables):
             if follows or written:
@@ -219,6 +245,7 @@ def _accesses(
             raise Refusal(f"`{text_of(node)}` is written for every element")
         if offset is None or type_ is None or not follows or pointer in moving or _address_taken(node):
             scalar.add(pointer)
+            apart = apart or follows
             if written:
                 found.setdefault((pointer, "#"), Access(pointer, "#", "", 0, "", [], stored=True))
             continue
@@ -235,18 +262,18 @@ def _accesses(
         several = sum(1 for other in accesses if other.pointer == a.pointer) > 1
         if a.pointer in stored and (several or a.pointer in scalar):
             raise Refusal(f"`{a.pointer}` is written and touched at another place as well")
-        apart = _apart(statements, a)
-        if apart is not None:
-            raise Refusal(f"`{text_of(apart)}` is touched only under a condition")
+        place = _apart(statements, a)
+        if place is not None:
+            raise Refusal(f"`{text_of(place)}` is touched only under a condition")
     if not accesses:
         raise Refusal(f"no elements of a plain type are read or written at `[{index}]`")
-    return accesses
+    return accesses, apart
 
 
 def _same_as(syntax: CudaSyntax, statements: list[Node], index: str) -> set[str]:
     """The index, and what the statements declare as a copy of it: `int i = (int)element;`."""
     same = {index}
-    changed = _changed([n for s in statements for n in descendants(s)])
+    changed = changed_names([n for s in statements for n in descendants(s)])
     for variable in syntax.entry.variables:
         value = bare(variable.value)
         if value is not None and value.type == "cast_expression":
@@ -295,7 +322,7 @@ def _offset(node: Node, same: set[str], moving: set[str]) -> str | None:
     return None
 
 
-def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str, int] | None:
+def element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str, int] | None:
     """The type of a pointer's elements as code may write it, and its bytes; None for other types."""
     for variable in syntax.entry.variables:
         if variable.name == pointer:

@@ -6,10 +6,14 @@ After: each thread takes four elements with one `float4` load and one store (eig
 addresses that are not aligned, and the elements after the last whole group, take the old code. The grid shrinks as much
 along x; a grid that is not shrunk gives the same result. Rows (`for (int i = threadIdx.x; i < C; i += blockDim.x)`) are
 done likewise, loop by loop.
+
+An index may be taken apart: `x[i / half * 2 * half + i % half]` of neighbours are neighbours where `half` is a multiple
+of four, which is asked at run time; `x[2 * i]` and `x[2 * i + 1]` of four elements are two accesses.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,6 +26,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,
@@ -37,9 +42,11 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
-from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
+from kernel_lineage.rewrite.assists.neighbour_body import NeighbourBody
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
-from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
+from kernel_lineage.rewrite.assists.vector_body import VectorBody
+from kernel_lineage.rewrite.assists.wide_bodies import element_bodies, loop_body
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -54,6 +61,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     return _rewrite_rows(kernel, syntax, loops) if loops else _rewrite_elements(kernel, syntax)
 
 
+_PLACES = {"threadIdx", "blockIdx", "blockDim"}
+_OF_PLACE = [re.compile(rf"\b{what}\b(?!\s*\.\s*[yz])|\bgridDim\b") for what in ("threadIdx", "blockIdx")]
+_HIDDEN = re.compile(r"threadIdx|blockIdx|gridDim")
 _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 
 
@@ -122,9 +132,11 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         raise Refusal(
             f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
         )
-    body = vector_body(kernel, syntax, statements_of(loop.body), loop.counter, in_order=by == "thread")
+    body = loop_body(kernel, syntax, loop, by)
     if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
         raise Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
+    if by == "thread":
+        _check_in_order(syntax, loop)
     relied_on = _relied_on(syntax, loop, body, by) if by != "thread" else None
     if relied_on is not None:
         raise Refusal(
@@ -152,13 +164,22 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
     return replace_node(loop.node, text)
 
 
-def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody, by: str) -> str | None:
+def _check_in_order(syntax: CudaSyntax, loop: Loop) -> None:
+    """Refuse a thread's own loop that touches what it writes at another place, too: a round may need the one before."""
+    accesses = [a for a in indexing(syntax.entry).accesses if _within(a.node, loop.node)]
+    for written in (a for a in accesses if a.writes):
+        for other in accesses:
+            if other.root == written.root and text_of(other.node) != text_of(written.node):
+                raise Refusal(f"`{text_of(other.node)}` may be what an earlier round wrote")
+
+
+def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody | NeighbourBody, by: str) -> str | None:
     """What the loop touches and other code too, one of them writing, so that it matters which thread takes an element.
 
     Pointers are followed to the buffers that they come from. Reading here what a block wrote before, or writes after,
     is in order where a barrier of the block lies between.
     """
-    stored = {a.pointer for a in body.accesses if a.stored}
+    stored = body.stored
     for node in descendants(syntax.entry.node):
         name = text_of(node) if node.type == "identifier" else ""
         used = node.parent.type if node.parent is not None and not _within(node, loop.node) else ""
@@ -211,14 +232,12 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     if index is None or body_node is None:
         raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
     statements = [s for s in statements_of(body_node) if s.start_byte >= index.node.end_byte]
+    _check_place_is_index(kernel, syntax, index, statements)
     found = _guarded(statements, index.name)
     guard, bound, inner, others = found
     before = [s for s in statements if s.end_byte <= guard.start_byte]
     if any(index.name in identifiers_in(s) for s in before):
         raise Refusal(f"`{index.name}` is used before its bound is checked")
-    body = vector_body(kernel, syntax, inner, index.name, in_order=False)
-    if body.assigned_outside:
-        raise Refusal(f"`{body.assigned_outside[0]}` is changed by the element's work")
     if index.name in identifiers_in(bound):
         raise Refusal(f"the bound `{text_of(bound)}` depends on the element")
     for test in others:
@@ -227,12 +246,33 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
             raise Refusal(
                 f"`{text_of(test)}`, beside the bound of `{index.name}`, may differ from element to element"
             )
+    return with_alternatives(
+        element_bodies(kernel, syntax, inner, index.name),
+        lambda body: _for_elements(
+            kernel, body, _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
+        ),
+    )
+
+
+def _check_place_is_index(kernel: Kernel, syntax: CudaSyntax, index: Variable, behind: list[Node]) -> None:
+    """Refuse a kernel that tells a thread or a block apart by more than its element, of which it will have several."""
+    text = text_of(syntax.entry.node)
+    through = identifiers_in(index.value) - _PLACES if index.value is not None else set()
+    used = {name for s in behind for name in identifiers_in(s)} & through
+    if any(len(place.findall(text)) > 1 for place in _OF_PLACE) or used:
+        raise Refusal(
+            f"{kernel.name} uses its thread or its block beside `{index.name}`, which will be another one"
+        )
+    check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
+
+
+def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[Edit]) -> Candidate:
+    """The candidate with so many fewer blocks as a thread takes elements."""
     lanes = body.lanes
     grids = [
         blocks_changed(kernel, launch, lambda blocks: f"({blocks} + {lanes - 1}) / {lanes}")
         for launch in kernel.launches
     ]
-    edits = _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
     written = [e for e in grids if e is not None]
     told = (
         ""
@@ -300,7 +340,7 @@ def _element_edits(
     inner: list[Node],
     bound: Node,
     others: list[Node],
-    body: VectorBody,
+    body: VectorBody | NeighbourBody,
 ) -> list[Edit]:
     place = _Place.at(kernel, guard)
     taken = identifiers_in(syntax.entry.node)

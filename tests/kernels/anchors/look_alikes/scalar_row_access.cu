@@ -16,3 +16,8 @@ __global__ void scale(float4* out, const float4* inp, int n4) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n4) { out[i] = inp[i]; }
 }
+// ---
+__global__ void even(float* even, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { even[3 * i] = x[2 * i]; }
+}

@@ -243,6 +243,50 @@ __global__ void running_shares(float *so_far, const float *x, int rows, int colu
 void share(float *so_far, const float *x, int rows, int columns) {
     running_shares<<<((rows + 63) / 64) * 32, 64>>>(so_far, x, rows, columns);
 }
+// --- row_quads applies
+__global__ void row_quads(float* out, const float* x, int rows, int quads) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < rows) {
+        float sum = 0.0f;
+        for (int q = 0; q < quads; q++) {
+            alignas(16) float part[4];
+            *reinterpret_cast<float4*>(part) = reinterpret_cast<const float4*>(x)[r * quads + q];
+            for (int k = 0; k < 4; k++) {
+                sum += part[k];
+            }
+        }
+        out[r] = sum;
+    }
+}
+void run_row_quads(float* out, const float* x, int rows, int quads) {
+    row_quads<<<(rows + 127) / 128, 128>>>(out, x, rows, quads);
+}
+// --- row_quads becomes
+__global__ void row_quads(float* out, const float* x, int rows, int quads) {
+    int r = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (r < rows) {
+        float sum = 0.0f;
+        for (int q = 0; q < quads; q++) {
+            alignas(16) float part[4];
+            *reinterpret_cast<float4*>(part) = reinterpret_cast<const float4*>(x)[r * quads + q];
+            const float sum_before = sum;
+            sum = 0;
+            for (int k = lane; k < 4; k += 32) {
+                sum += part[k];
+            }
+            for (int offset = 16; offset > 0; offset /= 2) {
+                sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+            }
+            sum += sum_before;
+        }
+        __syncwarp();
+        if (lane == 0) { out[r] = sum; }
+    }
+}
+void run_row_quads(float* out, const float* x, int rows, int quads) {
+    row_quads<<<((rows + 127) / 128) * 32, 128>>>(out, x, rows, quads);
+}
 // --- along refuses: carried from round to round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;

@@ -128,6 +128,48 @@ __global__ void __launch_bounds__(256) plus_turned(float* sum, const float* p, c
 void launch(float* sum, const float* p, const double* q, int m, int n) {
     plus_turned<<<dim3((n + 63) / 64, (m + 63) / 64), 256>>>(sum, p, q, m, n);
 }
+// --- plus_turned_layers applies
+__global__ void plus_turned_layers(float* out, const float* a, const float* b, int height, int width) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int layer = blockIdx.z;
+    int first = layer * height * width;
+    if (row < height && col < width)
+        out[first + row * width + col] = a[first + row * width + col] + b[first + col * height + row];
+}
+void run_plus_turned_layers(float* out, const float* a, const float* b, int layers, int height, int width) {
+    dim3 grid((width + 15) / 16, (height + 15) / 16, layers);
+    plus_turned_layers<<<grid, dim3(16, 16)>>>(out, a, b, height, width);
+}
+// --- plus_turned_layers becomes
+__global__ void __launch_bounds__(256) plus_turned_layers(float* out, const float* a, const float* b, int height, int width) {
+    int layer = blockIdx.z;
+    int first = layer * height * width;
+    // A block passes 64 x 64 elements on; padding puts a column of the tile into different banks.
+    __shared__ float tile[64][65];
+    const int lane = threadIdx.x % 64, line = threadIdx.x / 64;
+    #pragma unroll
+    for (int n = 0; n < 16; n++) {
+        int row = blockIdx.y * 64 + lane;
+        int col = blockIdx.x * 64 + line + n * 4;
+        if (row < height && col < width) {
+            tile[lane][line + n * 4] = b[first + col * height + row];
+        }
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int n = 0; n < 16; n++) {
+        int col = blockIdx.x * 64 + lane;
+        int row = blockIdx.y * 64 + line + n * 4;
+        if (row < height && col < width) {
+            out[first + row * width + col] = a[first + row * width + col] + tile[line + n * 4][lane];
+        }
+    }
+}
+void run_plus_turned_layers(float* out, const float* a, const float* b, int layers, int height, int width) {
+    dim3 grid((width + 15) / 16, (height + 15) / 16, layers);
+    plus_turned_layers<<<dim3((width + 63) / 64, (height + 63) / 64, layers), 256>>>(out, a, b, height, width);
+}
 // --- swap_axes refuses: does not tell its block
 __global__ void swap_axes(const float* in, float* out, int rows, int cols) {
     int x = blockIdx.x * blockDim.x + threadIdx.x;

@@ -140,18 +140,20 @@ __global__ void gelu(float* out, const float* inp, const float* bias, int n, int
 __global__ void gelu(float* out, const float* inp, const float* bias, int n, int c)
 {
 	const int quad = threadIdx.x + blockDim.x * blockIdx.x;
-	if ((reinterpret_cast<size_t>(inp) | reinterpret_cast<size_t>(out)) % 16 == 0 && quad < n / 4) {
+	if (c % 4 == 0 && (reinterpret_cast<size_t>(inp) | reinterpret_cast<size_t>(bias) | reinterpret_cast<size_t>(out)) % 16 == 0 && quad < n / 4) {
+		const int idx = 4 * quad;
 		alignas(16) float inp_quad[4];
-		*reinterpret_cast<float4*>(inp_quad) = reinterpret_cast<const float4*>(inp)[quad];
+		*reinterpret_cast<float4*>(inp_quad) = *reinterpret_cast<const float4*>(&inp[idx]);
+		alignas(16) float bias_quad[4];
+		*reinterpret_cast<float4*>(bias_quad) = *reinterpret_cast<const float4*>(&bias[idx % c]);
 		alignas(16) float out_quad[4];
 		#pragma unroll
 		for (int lane = 0; lane < 4; lane++) {
-			int idx = 4 * quad + lane;
-			float v = inp_quad[lane] + bias[idx % c];
+			float v = inp_quad[lane] + bias_quad[lane];
 			float cube = 0.044715f * v * v * v;
 			out_quad[lane] = 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + cube)));
 		}
-		reinterpret_cast<float4*>(out)[quad] = *reinterpret_cast<float4*>(out_quad);
+		*reinterpret_cast<float4*>(&out[idx]) = *reinterpret_cast<float4*>(out_quad);
 	} else if (quad <= n / 4) {
 		for (int idx = 4 * quad; idx < n && idx - 4 * quad < 4; idx++) {
 			float v = inp[idx] + bias[idx % c];
@@ -159,6 +161,223 @@ __global__ void gelu(float* out, const float* inp, const float* bias, int n, int
 			out[idx] = 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + cube)));
 		}
 	}
+}
+// --- rotate_halves applies
+__global__ void rotate_halves(float* x, const float* angles, int rows, int heads, int half) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int total = rows * heads * half;
+    if (i < total) {
+        int k = i % half;
+        int head = (i / half) % heads, row = i / (half * heads);
+        float* p = x + (row * heads + head) * 2 * half;
+        float a = p[k], b = p[k + half], angle = angles[row * half + k];
+        p[k] = a * cosf(angle) - b * sinf(angle);
+        p[k + half] = b * cosf(angle) + a * sinf(angle);
+    }
+}
+void run_rotate_halves(float* x, const float* angles, int rows, int heads, int half) {
+    rotate_halves<<<(rows * heads * half + 255) / 256, 256>>>(x, angles, rows, heads, half);
+}
+// --- rotate_halves becomes
+__global__ void rotate_halves(float* x, const float* angles, int rows, int heads, int half) {
+    int quad = blockIdx.x * blockDim.x + threadIdx.x;
+    int total = rows * heads * half;
+    if (half % 4 == 0 && (reinterpret_cast<size_t>(x) | reinterpret_cast<size_t>(angles)) % 16 == 0 && quad < total / 4) {
+        const int i = 4 * quad;
+        int k = i % half;
+        int head = (i / half) % heads, row = i / (half * heads);
+        float* p = x + (row * heads + head) * 2 * half;
+        alignas(16) float x_quad[4];
+        *reinterpret_cast<float4*>(x_quad) = *reinterpret_cast<const float4*>(&p[k]);
+        alignas(16) float x_quad_[4];
+        *reinterpret_cast<float4*>(x_quad_) = *reinterpret_cast<const float4*>(&p[k + half]);
+        alignas(16) float angles_quad[4];
+        *reinterpret_cast<float4*>(angles_quad) = *reinterpret_cast<const float4*>(&angles[row * half + k]);
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            float a = x_quad[lane], b = x_quad_[lane], angle = angles_quad[lane];
+            x_quad[lane] = a * cosf(angle) - b * sinf(angle);
+            x_quad_[lane] = b * cosf(angle) + a * sinf(angle);
+        }
+        *reinterpret_cast<float4*>(&p[k]) = *reinterpret_cast<float4*>(x_quad);
+        *reinterpret_cast<float4*>(&p[k + half]) = *reinterpret_cast<float4*>(x_quad_);
+    } else if (quad <= total / 4) {
+        for (int i = 4 * quad; i < total && i - 4 * quad < 4; i++) {
+            int k = i % half;
+            int head = (i / half) % heads, row = i / (half * heads);
+            float* p = x + (row * heads + head) * 2 * half;
+            float a = p[k], b = p[k + half], angle = angles[row * half + k];
+            p[k] = a * cosf(angle) - b * sinf(angle);
+            p[k + half] = b * cosf(angle) + a * sinf(angle);
+        }
+    }
+}
+void run_rotate_halves(float* x, const float* angles, int rows, int heads, int half) {
+    rotate_halves<<<(((rows * heads * half + 255) / 256) + 3) / 4, 256>>>(x, angles, rows, heads, half);
+}
+// --- multiply_complex applies
+#include <cuda_fp16.h>
+__global__ void multiply_complex(__half* c, const __half* a, const float* b, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float ar = __half2float(a[2 * i]), ai = __half2float(*(a + 2 * i + 1));
+    float br = b[2 * i], bi = b[2 * i + 1];
+    c[2 * i + 1] = __float2half(ar * bi + ai * br);
+    c[2 * i] = __float2half(ar * br - ai * bi);
+}
+void run_multiply_complex(__half* c, const __half* a, const float* b, int n) {
+    multiply_complex<<<(n + 255) / 256, 256>>>(c, a, b, n);
+}
+// --- multiply_complex becomes
+#include <cuda_fp16.h>
+__global__ void multiply_complex(__half* c, const __half* a, const float* b, int n) {
+    const int quad = blockIdx.x * blockDim.x + threadIdx.x;
+    if ((reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(c)) % 8 == 0 && reinterpret_cast<size_t>(b) % 16 == 0 && quad < n / 4) {
+        const int i = 4 * quad;
+        alignas(16) __half a_quad[8];
+        *reinterpret_cast<uint2*>(a_quad) = *reinterpret_cast<const uint2*>(&a[2 * i]);
+        reinterpret_cast<uint2*>(a_quad)[1] = reinterpret_cast<const uint2*>(&a[2 * i])[1];
+        alignas(16) float b_quad[8];
+        *reinterpret_cast<float4*>(b_quad) = *reinterpret_cast<const float4*>(&b[2 * i]);
+        reinterpret_cast<float4*>(b_quad)[1] = reinterpret_cast<const float4*>(&b[2 * i])[1];
+        alignas(16) __half c_quad[8];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            float ar = __half2float(a_quad[2 * lane]), ai = __half2float(a_quad[2 * lane + 1]);
+            float br = b_quad[2 * lane], bi = b_quad[2 * lane + 1];
+            c_quad[2 * lane + 1] = __float2half(ar * bi + ai * br);
+            c_quad[2 * lane] = __float2half(ar * br - ai * bi);
+        }
+        *reinterpret_cast<uint2*>(&c[2 * i]) = *reinterpret_cast<uint2*>(c_quad);
+        reinterpret_cast<uint2*>(&c[2 * i])[1] = reinterpret_cast<uint2*>(c_quad)[1];
+    } else if (quad <= n / 4) {
+        for (int i = 4 * quad; i < n && i - 4 * quad < 4; i++) {
+            float ar = __half2float(a[2 * i]), ai = __half2float(*(a + 2 * i + 1));
+            float br = b[2 * i], bi = b[2 * i + 1];
+            c[2 * i + 1] = __float2half(ar * bi + ai * br);
+            c[2 * i] = __float2half(ar * br - ai * bi);
+        }
+    }
+}
+void run_multiply_complex(__half* c, const __half* a, const float* b, int n) {
+    multiply_complex<<<(((n + 255) / 256) + 3) / 4, 256>>>(c, a, b, n);
+}
+// --- take_rows applies
+#include <cuda_fp16.h>
+__global__ void take_rows(__half* out, const long long* group, const __half* table, const float* scale, int rows, int width) {
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < (long long)rows * width) {
+        long long row = i / width;
+        out[i] = __float2half(__half2float(table[group[row] * width + i % width]) * scale[row]);
+    }
+}
+void run_take_rows(__half* out, const long long* group, const __half* table, const float* scale, int rows, int width) {
+    take_rows<<<(rows * width + 127) / 128, 128>>>(out, group, table, scale, rows, width);
+}
+// --- take_rows becomes
+#include <cuda_fp16.h>
+__global__ void take_rows(__half* out, const long long* group, const __half* table, const float* scale, int rows, int width) {
+    long long group_ = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (width % 8 == 0 && (reinterpret_cast<size_t>(table) | reinterpret_cast<size_t>(out)) % 16 == 0 && group_ < ((long long)rows * width) / 8) {
+        const long long i = 8 * group_;
+        long long row = i / width;
+        alignas(16) __half table_group[8];
+        *reinterpret_cast<uint4*>(table_group) = *reinterpret_cast<const uint4*>(&table[group[row] * width + i % width]);
+        const float scale_value = scale[row];
+        alignas(16) __half out_group[8];
+        #pragma unroll
+        for (int lane = 0; lane < 8; lane++) {
+            out_group[lane] = __float2half(__half2float(table_group[lane]) * scale_value);
+        }
+        *reinterpret_cast<uint4*>(&out[i]) = *reinterpret_cast<uint4*>(out_group);
+    } else if (group_ <= ((long long)rows * width) / 8) {
+        for (long long i = 8 * group_; i < (long long)rows * width && i - 8 * group_ < 8; i++) {
+            long long row = i / width;
+            out[i] = __float2half(__half2float(table[group[row] * width + i % width]) * scale[row]);
+        }
+    }
+}
+void run_take_rows(__half* out, const long long* group, const __half* table, const float* scale, int rows, int width) {
+    take_rows<<<(((rows * width + 127) / 128) + 7) / 8, 128>>>(out, group, table, scale, rows, width);
+}
+// --- join_halves applies
+__global__ void join_halves(float* out, const float* re, const float* im, int n, int half) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int row = i / half, k = i % half;
+        out[row * 2 * half + k] = re[row * half + k];
+        out[row * 2 * half + half + k] = 2.0f * im[k];
+    }
+}
+void run_join_halves(float* out, const float* re, const float* im, int n, int half) {
+    join_halves<<<64, 256>>>(out, re, im, n, half);
+}
+// --- join_halves becomes
+__global__ void join_halves(float* out, const float* re, const float* im, int n, int half) {
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
+    int quads = half % 4 == 0 && (reinterpret_cast<size_t>(re) | reinterpret_cast<size_t>(out) | reinterpret_cast<size_t>(im)) % 16 == 0 ? n / 4 : 0;
+    for (int quad = blockIdx.x * blockDim.x + threadIdx.x; quad < quads; quad += gridDim.x * blockDim.x) {
+        const int i = 4 * quad;
+        int row = i / half, k = i % half;
+        alignas(16) float re_quad[4];
+        *reinterpret_cast<float4*>(re_quad) = *reinterpret_cast<const float4*>(&re[row * half + k]);
+        alignas(16) float out_quad[4];
+        alignas(16) float im_quad[4];
+        *reinterpret_cast<float4*>(im_quad) = *reinterpret_cast<const float4*>(&im[k]);
+        alignas(16) float out_quad_[4];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            out_quad[lane] = re_quad[lane];
+            out_quad_[lane] = 2.0f * im_quad[lane];
+        }
+        *reinterpret_cast<float4*>(&out[row * 2 * half + k]) = *reinterpret_cast<float4*>(out_quad);
+        *reinterpret_cast<float4*>(&out[row * 2 * half + half + k]) = *reinterpret_cast<float4*>(out_quad_);
+    }
+    for (int i = 4 * quads + blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int row = i / half, k = i % half;
+        out[row * 2 * half + k] = re[row * half + k];
+        out[row * 2 * half + half + k] = 2.0f * im[k];
+    }
+}
+void run_join_halves(float* out, const float* re, const float* im, int n, int half) {
+    join_halves<<<64, 256>>>(out, re, im, n, half);
+}
+// --- pool_windows applies
+__global__ void pool_windows(float* out, const float* x, int n, int window) {
+    int o = blockIdx.x * blockDim.x + threadIdx.x;
+    if (o < n) {
+        float best = x[o * window];
+        for (int j = 0; j < window; j++) {
+            best = fmaxf(best, x[o * window + j]);
+        }
+        out[o] = best;
+    }
+}
+void run_pool_windows(float* out, const float* x, int n, int window) {
+    pool_windows<<<(n + 127) / 128, 128>>>(out, x, n, window);
+}
+// --- pool_windows becomes
+__global__ void pool_windows(float* out, const float* x, int n, int window) {
+    int o = blockIdx.x * blockDim.x + threadIdx.x;
+    if (o < n) {
+        float best = x[o * window];
+        // Whole groups of four that wide accesses may take; the loop after them does what is left.
+        int quads = reinterpret_cast<size_t>(&x[o * window]) % 16 == 0 ? window / 4 : 0;
+        for (int quad = 0; quad < quads; quad++) {
+            alignas(16) float x_quad[4];
+            *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(&x[o * window])[quad];
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                best = fmaxf(best, x_quad[lane]);
+            }
+        }
+        for (int j = 4 * quads; j < window; j++) {
+            best = fmaxf(best, x[o * window + j]);
+        }
+        out[o] = best;
+    }
+}
+void run_pool_windows(float* out, const float* x, int n, int window) {
+    pool_windows<<<(n + 127) / 128, 128>>>(out, x, n, window);
 }
 // --- row_sum applies
 __global__ void row_sum(float* out, const float* x, int C) {
@@ -429,4 +648,105 @@ __global__ void normalise(float* out, const float* x, const float* weight, const
   for (int i = threadIdx.x; i < C; i += blockDim.x)
     out[row * C + i] = x[row * C + i] * scale[row] * weight[i];
   out[row * C + threadIdx.x] += 1.0f;
+}
+// --- pairs refuses: is read behind a store into `x`
+__global__ void pairs(float* x, const float* w, int n, int half) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int k = i / half * 2 * half + i % half;
+        x[k] = 2.0f * w[i % half];
+        x[k + half] += 1.0f;
+    }
+}
+void run(float* x, const float* w, int n, int half) {
+    pairs<<<(n + 255) / 256, 256>>>(x, w, n, half);
+}
+// --- pairs refuses: only under a condition
+__global__ void pairs(float* x, const float* w, int n, int half) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int k = i / half * 2 * half + i % half;
+        if (half > n) x[k] = w[i % half];
+    }
+}
+void run(float* x, const float* w, int n, int half) {
+    pairs<<<(n + 255) / 256, 256>>>(x, w, n, half);
+}
+// --- pairs refuses: is written and touched at another place
+__global__ void pairs(float* x, const float* w, int n, int half) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        x[i] = w[i % half] + x[i % half * 5];
+    }
+}
+void run(float* x, const float* w, int n, int half) {
+    pairs<<<(n + 255) / 256, 256>>>(x, w, n, half);
+}
+// --- pairs refuses: `half` is changed by the kernel
+__global__ void pairs(float* x, const float* w, int n, int half) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        half = half + 1;
+        x[i / half * half + i % half] = w[i % half];
+    }
+}
+void run(float* x, const float* w, int n, int half) {
+    pairs<<<(n + 255) / 256, 256>>>(x, w, n, half);
+}
+// --- pairs refuses: has several values
+__global__ void pairs(float* x, const float* w, int n, int half) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int k = i / half * 2 * half;
+        k += i % half;
+        x[k] = w[i % half];
+    }
+}
+void run(float* x, const float* w, int n, int half) {
+    pairs<<<(n + 255) / 256, 256>>>(x, w, n, half);
+}
+// --- recur refuses: what an earlier round wrote
+__global__ void recur(float* x, int n, int C) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n) {
+        float* row = x + r * C;
+        float* next = x + r * C + 1;
+        for (int j = 0; j < C; j++) {
+            next[j] = 0.5f * row[j];
+        }
+    }
+}
+void run(float* x, int n, int C) {
+    recur<<<(n + 127) / 128, 128>>>(x, n, C);
+}
+// --- by_place refuses: uses its thread or its block beside `i`
+__global__ void by_place(float* out, const float* x, const float* w, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = x[i] * w[threadIdx.x];
+    }
+}
+void run(float* out, const float* x, const float* w, int n) {
+    by_place<<<(n + 255) / 256, 256>>>(out, x, w, n);
+}
+// --- by_place refuses: uses its thread or its block beside `i`
+__global__ void by_place(float* out, const float* x, const float* w, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = x[i] * w[blockIdx.x];
+    }
+}
+void run(float* out, const float* x, const float* w, int n) {
+    by_place<<<(n + 255) / 256, 256>>>(out, x, w, n);
+}
+// --- by_place refuses: uses its thread or its block beside `i`
+__global__ void by_place(float* out, const float* x, const float* w, int n) {
+    int t = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + t;
+    if (i < n) {
+        out[i] = x[i] * w[t];
+    }
+}
+void run(float* out, const float* x, const float* w, int n) {
+    by_place<<<(n + 255) / 256, 256>>>(out, x, w, n);
 }
