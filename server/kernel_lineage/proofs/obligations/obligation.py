@@ -61,4 +61,4 @@ class Obligation:
     root: str = ""
     """The buffer or array that it is about."""
     cause: tuple[int, str] | None = None
-    """About a refuted overflow, the operation that does not fit: its line and how it is written."""
+    """The operation of a refuted overflow that does not fit: its line, and how it is written."""
