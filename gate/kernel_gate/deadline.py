@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _END: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
@@ -30,3 +35,11 @@ def ends_within(seconds: float) -> Iterator[None]:
 def seconds_left(most: float = math.inf) -> float:
     """The seconds until the nearest deadline, at most `most` and at least 0; `most` where there is no deadline."""
     return max(0.0, min(most, _END.get() - time.monotonic()))
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads whose work has the deadline of who submits it; those of the standard library have none."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a function by and by, under the deadline that holds now."""
+        return super().submit(copy_context().run, partial(fn, *args, **kwargs))

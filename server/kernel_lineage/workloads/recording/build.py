@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import Ran, make_executable, run_contained
 from kernel_gate.build.errors import ENDED_FROM_OUTSIDE, CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc
+from kernel_gate.deadline import Threads
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.full_disk import MAKE_ROOM
@@ -139,7 +139,7 @@ def built(
         raise RecordingError(why)
     shims = folder / "headers"
     shims.mkdir()
-    with ThreadPoolExecutor(_JOBS) as pool:
+    with Threads(_JOBS) as pool:
         first = pool.submit(_compiled, text, path, root, folder, shims, 0, computes)
         others = [pool.submit(_other, p, root, folder, shims, i, computes) for i, p in enumerate(more, 1)]
         main, without = first.result()
