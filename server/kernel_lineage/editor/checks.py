@@ -22,7 +22,7 @@ from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.checking import Task
 from kernel_lineage.editor.diagnostics import diagnostics
 from kernel_lineage.editor.documents import Snapshot
-from kernel_lineage.editor.judged import Judged, moved_to, said, unknown, with_proofs
+from kernel_lineage.editor.judged import Judged, in_words, moved_to, unknown, with_proofs
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.proving import Claims, Proved
 from kernel_lineage.editor.repairing import Broken, Mended
@@ -176,8 +176,8 @@ class Checks:
         deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._process.is_cold else 0.0)
         if not wanted:
             self._show(uri, snapshot.text)
-            known = self._conclude(uri, [kept[t.name] for t in there])
-            return await self._prove(snapshot, there, there, deadline, known)
+            earlier = self._conclude(uri, [kept[t.name] for t in there])
+            return await self._prove(snapshot, there, there, deadline, earlier)
         self._tell(uri, "checking", f"checking {', '.join(t.name for t in wanted)}")
         self._in_work[uri] = {t.name for t in wanted}
         self._server.told_of_kernels()
@@ -347,7 +347,7 @@ class Checks:
     def _conclude(self, uri: str, about: list[Judged]) -> dict[str, str]:
         documents = [one.document for one in about]
         states = {document.state for document in documents}
-        message = "; ".join(map(said, documents))
+        message = "; ".join(map(in_words, documents))
         if VersionState.WRONG in states or any(f.severity != HINT for d in documents for f in d.findings):
             return self._tell(uri, "wrong", message)
         return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", message)

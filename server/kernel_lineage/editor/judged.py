@@ -42,8 +42,8 @@ def with_proofs(judged: Judged, proved: Proved) -> Judged:
         reason = against[0].message.partition("\n")[0]
     elif proved.asked:
         reason += f"; {proved.proved} of {proved.asked} claims about all sizes of callers are proved"
-    found = [*document.findings, *proved.findings]
-    changed = document.model_copy(update={"findings": found, "state": state, "reason": reason})
+    findings = [*document.findings, *proved.findings]
+    changed = document.model_copy(update={"findings": findings, "state": state, "reason": reason})
     return replace(judged, document=changed, is_proved=True)
 
 
@@ -61,7 +61,7 @@ def unknown(target: Target, reason: str) -> CheckedDocument:
     )
 
 
-def said(document: CheckedDocument) -> str:
+def in_words(document: CheckedDocument) -> str:
     """One kernel's part of the status."""
     name = document.kernel
     if document.state is VersionState.RIGHT:

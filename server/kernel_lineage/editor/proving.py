@@ -164,18 +164,18 @@ def findings(claims: Claims, spot: SpotWorkload, answers: list[Answer]) -> Itera
     bounds = ", ".join(callers_bounds(spot.workload))
     for (kind, line, what), same in places.items():
         first = same[0].obligation
-        said, at_callers = _said(first, what), same[0].at_callers
+        words, at_callers = _in_words(first, what), same[0].at_callers
         if at_callers:
             shown = (
                 "the source shows it"
                 if kind is Kind.OVERFLOW
                 else "the source shows it, a run has confirmed it"
             )
-            message = f"{claims.kernel}: {said}\nNo case of the check is of these sizes: {shown}."
+            message = f"{claims.kernel}: {words}\nNo case of the check is of these sizes: {shown}."
             message += f"\nCallers come with {bounds}." if bounds else ""
             message += "\nThe workload is a draft; its sizes may not be the callers'." if drafted else ""
         else:
-            message = f"{claims.kernel}: {said}\nThose are larger than what callers come with: {bounds or 'no sizes'}."
+            message = f"{claims.kernel}: {words}\nThose are larger than what callers come with: {bounds or 'no sizes'}."
         accesses = list(dict.fromkeys((a.obligation.line, a.obligation.expression) for a in same))[:_ACCESSES]
         yield FindingDocument(
             line=line,
@@ -190,7 +190,7 @@ def findings(claims: Claims, spot: SpotWorkload, answers: list[Answer]) -> Itera
         )
 
 
-def _said(obligation: Obligation, what: str) -> str:
+def _in_words(obligation: Obligation, what: str) -> str:
     """What happens, at which sizes, in the code's words."""
     example = obligation.counterexample
     assert example is not None
@@ -200,10 +200,10 @@ def _said(obligation: Obligation, what: str) -> str:
         where = f"; block {example.block}" + (f", thread {example.thread}" if example.thread else "")
     match obligation.kind:
         case Kind.OVERFLOW:
-            said = f"{obligation.reason.partition(' from ')[0]}: {example.note}".replace(
+            words = f"{obligation.reason.partition(' from ')[0]}: {example.note}".replace(
                 f": `{what}` is ", ", it is "
             )
-            return f"{said}; {sizes}{where}"
+            return f"{words}; {sizes}{where}"
         case Kind.WRITTEN:
             return f"{what}[{example.element}] is not written; {sizes}"
         case _:

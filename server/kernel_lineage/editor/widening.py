@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernel_lineage.kernels.edits import Edit, edited
-from kernel_lineage.kernels.source import Span
+from kernel_lineage.kernels.edits import differing_lines, edited
 from kernel_lineage.proofs.obligations.obligation import Kind, Status
 from kernel_lineage.rewrite.repairs import Repair
 from kernel_lineage.rewrite.widening import NotWidenableError, widened
@@ -44,15 +42,4 @@ def in_64_bits(path: Path, text: bytes, kernel: str) -> Iterator[Repair]:
             return
         titles[f"`{operation}`"] = None
     if wide != text:
-        yield Repair(f"{', '.join(titles)} in 64 bits", tuple(_changes(text, wide)))
-
-
-def _changes(old: bytes, new: bytes) -> Iterator[Edit]:
-    """The lines that differ, as edits of the old text."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    starts = [0]
-    for line in before:
-        starts.append(starts[-1] + len(line))
-    for tag, a, b, first, last in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield Edit(Span(starts[a], starts[b], a + 1, max(b, a + 1)), b"".join(after[first:last]).decode())
+        yield Repair(f"{', '.join(titles)} in 64 bits", tuple(differing_lines(wide.decode(), text.decode())))

@@ -25,6 +25,14 @@ def contains(outer: Node, inner: Node) -> bool:
     return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
+def above(node: Node) -> Iterator[Node]:
+    """The nodes around a node, the nearest first."""
+    around = node.parent
+    while around is not None:
+        yield around
+        around = around.parent
+
+
 def inside(node: Node) -> Iterator[Node]:
     """A node and all named ones in it, in the order of the text."""
     waiting = [node]

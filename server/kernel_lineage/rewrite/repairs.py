@@ -6,13 +6,12 @@ race a barrier is put between the two accesses, or at the end of a loop around t
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.edits import Edit
+from kernel_lineage.kernels.edits import Edit, differing_lines
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
 _MOST = 8
@@ -54,26 +53,16 @@ def _all(kernel: Kernel, code: str, where: list[int], earlier: Iterable[Kernel])
 
 
 def _restored(kernel: Kernel, before: Kernel, where: list[int]) -> Iterator[Repair]:
-    new, old = kernel.text.splitlines(keepends=True), before.text.splitlines(keepends=True)
-    starts = [kernel.span.start]
-    for line in new:
-        starts.append(starts[-1] + len(line.encode()))
-    changes = [
-        (first, last, "".join(old[a:b]))
-        for tag, a, b, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        if tag != "equal"
-    ]
-    top = kernel.span.first_line
+    edits = differing_lines(before.text, kernel.text, kernel.span.start, kernel.span.first_line)
 
-    def distance(change: tuple[int, int, str]) -> int:
-        first, last, _ = change
-        return min((max(top + first - at, at - (top + max(last - 1, first)), 0) for at in where), default=0)
+    def distance(edit: Edit) -> int:
+        first, last = edit.span.first_line, edit.span.last_line
+        return min((max(first - at, at - last, 0) for at in where), default=0)
 
-    for first, last, text in sorted(changes, key=distance):
-        span = Span(starts[first], starts[last], top + first, top + max(last - 1, first))
-        shown = " ".join(text.split())[:_SHOWN]
+    for edit in sorted(edits, key=distance):
+        shown = " ".join(edit.text.split())[:_SHOWN]
         what = f"`{shown}` put back" if shown else "what was added taken out"
-        yield Repair(f"{what} at line {top + first}", (Edit(span, text),))
+        yield Repair(f"{what} at line {edit.span.first_line}", (edit,))
 
 
 def _barriers(root: Node, where: list[int]) -> Iterator[Repair]:

@@ -12,7 +12,8 @@ from tree_sitter import Node
 from kernel_lineage.code.cuda.scope import shown as shown_node
 from kernel_lineage.kernels.cuda_forms import contains, inside, operator_of, text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
-from kernel_lineage.kernels.source import Kernel, Language, Span
+from kernel_lineage.kernels.python_text import module_lines
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.triton.scope import shown as shown_ast
 
 _WIDE = "long long"
@@ -142,9 +143,8 @@ def _triton(kernel: Kernel, line: int, operation: str) -> Iterator[Edit]:
         for node in ast.walk(kernel.function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    starts = [0]
-    for each in kernel.source.data.split(b"\n"):
-        starts.append(starts[-1] + len(each) + 1)
+    assert kernel.source.module is not None
+    module = module_lines(kernel.source.data, kernel.source.module)
     for node in ast.walk(kernel.function):
         if isinstance(node, ast.BinOp) and node.lineno == line and shown_ast(node) == operation:
             operand = next((o for o in _operands(node) if _is_index(o, own)), None)
@@ -152,14 +152,8 @@ def _triton(kernel: Kernel, line: int, operation: str) -> Iterator[Edit]:
                 raise NotWidenableError(
                     f"no operand of `{operation}` (line {line}) is an index of the kernel's own"
                 )
-            assert operand.end_lineno is not None
-            assert operand.end_col_offset is not None
-            first = starts[operand.lineno - 1] + operand.col_offset
-            last = starts[operand.end_lineno - 1] + operand.end_col_offset
-            text = kernel.source.data[first:last].decode("utf-8")
-            yield Edit(
-                Span(first, last, operand.lineno, operand.end_lineno), f"{text}.to({_language(kernel)}.int64)"
-            )
+            place = module.range(operand)
+            yield Edit(module.span(*place), f"{module.read(*place)}.to({_language(kernel)}.int64)")
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:

@@ -46,10 +46,10 @@ def with_answers(draft: Draft, answers: Mapping[str, str]) -> Draft:
         elif argument is not None and argument.kind == "scalar":
             new = replace(argument, value=value)
         else:
-            known = ", ".join(dict.fromkeys((*draft.dims, *(a.name for a in draft.arguments))))
+            choices = ", ".join(dict.fromkeys((*draft.dims, *(a.name for a in draft.arguments))))
             raise WorkloadError(
                 f"--set {name}={value}: a size takes a whole number, a buffer a range such as 0..V or extents such "
-                f"as [N, 4], the launch grid=[…] or block=[…]; the names are {known}"
+                f"as [N, 4], the launch grid=[…] or block=[…]; the names are {choices}"
             )
         arguments = tuple(new if a is argument else a for a in draft.arguments)
         missing = tuple(
@@ -73,11 +73,11 @@ def _with_extents(draft: Draft, name: str, value: str, extents: tuple[str, ...])
     if used - draft.dims.keys():
         dims = ", ".join(draft.dims) or "none is known"
         raise WorkloadError(f"--set {name}={value}: extents are numbers and sizes of the draft: {dims}")
-    said = (*draft.assumed, f"{name} is {value}, as it was answered")
+    assumed = (*draft.assumed, f"{name} is {value}, as it was answered")
     if name in LAUNCH:
         missing = tuple(m for m in draft.missing if not m.startswith(f"the launch's {name}:"))
-        draft = replace(draft, missing=missing, assumed=said)
+        draft = replace(draft, missing=missing, assumed=assumed)
         return replace(draft, grid=extents) if name == "grid" else replace(draft, block=extents)
     arguments = tuple(replace(a, shape=extents) if a.name == name else a for a in draft.arguments)
     missing = tuple(m for m in draft.missing if not m.startswith(f"{UNSHAPED}{name}:"))
-    return replace(draft, arguments=arguments, missing=missing, assumed=said)
+    return replace(draft, arguments=arguments, missing=missing, assumed=assumed)

@@ -128,9 +128,9 @@ def _of_family(
     steps: NeighbourSteps,
 ) -> list[Run] | None:
     """Runs of places that differ by numbers only; None where some of them make up none."""
-    told = element_type(kernel, syntax, root)
-    assert told is not None
-    if any(t.nbytes != told[1] for _, _, _, touches in listed for t in touches):
+    element = element_type(kernel, syntax, root)
+    assert element is not None
+    if any(t.nbytes != element[1] for _, _, _, touches in listed for t in touches):
         return None
     by_constant: dict[int, list[tuple[Node, list[Touch]]]] = {}
     for constant, _, node, touches in listed:
@@ -149,7 +149,7 @@ def _of_family(
         places = [[n for n, _ in by_constant[c]] for c in part]
         touched = [t for c in part for _, ts in by_constant[c] for t in ts]
         reads, writes = any(t.reads for t in touched), any(t.writes for t in touched)
-        runs.append(Run(root, step, *told, places, reads, writes))
+        runs.append(Run(root, step, *element, places, reads, writes))
     return runs
 
 

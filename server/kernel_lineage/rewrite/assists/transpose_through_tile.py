@@ -178,8 +178,8 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
 def _is_of_block(statement: Node, indices: set[str]) -> bool:
     """Whether a statement only declares what all threads of a layer of the grid share: `int batch = blockIdx.z;`."""
     reads = any(n.type in ("subscript_expression", "call_expression") for n in descendants(statement))
-    told = indices & identifiers_in(statement) or _OF_PLACE.search(text_of(statement))
-    return statement.type == "declaration" and not reads and not told
+    names_place = indices & identifiers_in(statement) or _OF_PLACE.search(text_of(statement))
+    return statement.type == "declaration" and not reads and not names_place
 
 
 def _check_fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, end: int) -> None:

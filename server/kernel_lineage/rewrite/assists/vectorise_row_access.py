@@ -20,7 +20,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, contains, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -57,7 +57,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     loops = [
         x for x in syntax.entry.loops if x.node.type == "for_statement" and _touches(x.node, anchor.span)
     ]
-    loops = [x for x in loops if not any(y is not x and _within(y.node, x.node) for y in loops)]
+    loops = [x for x in loops if not any(y is not x and contains(x.node, y.node) for y in loops)]
     return _rewrite_rows(kernel, syntax, loops) if loops else _rewrite_elements(kernel, syntax)
 
 
@@ -69,10 +69,6 @@ _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 
 def _touches(node: Node, span: Span) -> bool:
     return node.start_byte < span.end and span.start < node.end_byte
-
-
-def _within(inner: Node, outer: Node) -> bool:
-    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Cand
         raise refusal or Refusal(f"{kernel.name} has no loop over elements here")
     passes = {_pass(loop) for loop in loops}
     for loop in syntax.entry.loops:
-        apart = not any(_within(loop.node, other.node) or _within(other.node, loop.node) for other in loops)
+        apart = not any(contains(other.node, loop.node) or contains(loop.node, other.node) for other in loops)
         if apart and _pass(loop) in passes:
             edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
             if isinstance(edit, Edit):
@@ -166,7 +162,7 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
 
 def _check_in_order(syntax: CudaSyntax, loop: Loop) -> None:
     """Refuse a thread's own loop that touches what it writes at another place, too: a round may need the one before."""
-    accesses = [a for a in indexing(syntax.entry).accesses if _within(a.node, loop.node)]
+    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.node, a.node)]
     for written in (a for a in accesses if a.writes):
         for other in accesses:
             if other.root == written.root and text_of(other.node) != text_of(written.node):
@@ -182,15 +178,15 @@ def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody | NeighbourBody,
     stored = body.stored
     for node in descendants(syntax.entry.node):
         name = text_of(node) if node.type == "identifier" else ""
-        used = node.parent.type if node.parent is not None and not _within(node, loop.node) else ""
+        used = node.parent.type if node.parent is not None and not contains(loop.node, node) else ""
         if name in stored and used in ("subscript_expression", "pointer_expression", "argument_list"):
             return name
     accesses = [a for a in indexing(syntax.entry).accesses if a.space in ("global", "unknown")]
-    here = [a for a in accesses if _within(a.node, loop.node)]
+    here = [a for a in accesses if contains(loop.node, a.node)]
     written = {a.root for a in here if a.writes}
     read = {a.root for a in here if a.reads}
     for access in accesses:
-        if _within(access.node, loop.node):
+        if contains(loop.node, access.node):
             continue
         if access.root in written:
             return access.root
@@ -203,7 +199,7 @@ def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody | NeighbourBody,
 def _barrier_between(syntax: CudaSyntax, one: Node, other: Node) -> bool:
     """Whether all threads of the block wait for each other between two places that no loop repeats."""
     first, last = sorted((one, other), key=lambda n: n.start_byte)
-    outer = [x for x in syntax.entry.loops_around(first) if _within(last, x.node)]
+    outer = [x for x in syntax.entry.loops_around(first) if contains(x.node, last)]
     body = syntax.entry.node.child_by_field_name("body")
     return not outer and any(
         first.end_byte <= call.node.start_byte and call.node.end_byte <= last.start_byte

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.kernels.cuda_text import Macro
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
@@ -261,15 +261,15 @@ def _keep_struct(node: Node, unit: Unit) -> None:
 
 
 def _class_code(node: Node, body: Node) -> ClassCode:
-    above = node.parent
-    if above is None or above.type != "template_declaration":
+    around = node.parent
+    if around is None or around.type != "template_declaration":
         return ClassCode((), (), body)
-    listed = above.child_by_field_name("parameters")
+    listed = around.child_by_field_name("parameters")
     parameters = listed.named_children if listed is not None else []
     defaults = tuple(
         p.child_by_field_name("default_value") or p.child_by_field_name("default_type") for p in parameters
     )
-    return ClassCode(template_names(above), defaults, body)
+    return ClassCode(template_names(around), defaults, body)
 
 
 def _keep_enumerators(node: Node, unit: Unit) -> None:
@@ -333,10 +333,10 @@ def host_code(node: Node) -> HostCode | None:
     name = text_of(declarator.child_by_field_name("declarator")).rsplit("::", 1)[-1].split("<")[0].strip()
     listed = declarator.child_by_field_name("parameters")
     parameters = tuple(filter(None, map(host_parameter, listed.named_children))) if listed is not None else ()
-    above = node.parent
+    around = node.parent
     template: tuple[str, ...] = ()
-    if above is not None and above.type == "template_declaration":
-        template = template_names(above)
+    if around is not None and around.type == "template_declaration":
+        template = template_names(around)
     head = text_of(node)[: body.start_byte - node.start_byte]
     of_host = "__global__" not in head and ("__device__" not in head or "__host__" in head)
     return HostCode(name, parameters, template, body, node, words_in(body), of_host)
@@ -344,15 +344,9 @@ def host_code(node: Node) -> HostCode | None:
 
 def _is_macro_with_body(node: Node) -> bool:
     """Whether a definition is a macro with a block behind it: it has no type, and is no member of a class."""
-    is_member = any(above.type == "field_declaration_list" for above in _above(node))
+    is_member = any(around.type == "field_declaration_list" for around in above(node))
     declarator = text_of(node.child_by_field_name("declarator"))
     return node.child_by_field_name("type") is None and not is_member and "::" not in declarator.split("(")[0]
-
-
-def _above(node: Node) -> Iterator[Node]:
-    while (above := node.parent) is not None:
-        yield above
-        node = above
 
 
 def template_names(node: Node) -> tuple[str, ...]:

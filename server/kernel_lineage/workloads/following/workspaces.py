@@ -6,10 +6,11 @@ How a workspace is laid out is a kernel's own choice, so two right states may le
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import takewhile
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.workloads.following.calls import Frame
 from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer
 
@@ -84,19 +85,16 @@ def _are_alternatives(one: Node, other: Node, body: Node) -> bool:
 
 
 def _cases(node: Node, body: Node) -> list[Node]:
-    return [above for above in _above(node, body) if above.type == "case_statement"]
+    return [around for around in _up_to(node, body) if around.type == "case_statement"]
 
 
 def _call_around(node: Node, body: Node) -> Node | None:
     """The innermost call that a name is an argument of."""
-    return next((above for above in _above(node, body) if above.type == "call_expression"), None)
+    return next((around for around in _up_to(node, body) if around.type == "call_expression"), None)
 
 
-def _above(node: Node, body: Node) -> Iterator[Node]:
-    above = node.parent
-    while above is not None and above.id != body.id:
-        yield above
-        above = above.parent
+def _up_to(node: Node, body: Node) -> Iterator[Node]:
+    return takewhile(lambda around: around.id != body.id, above(node))
 
 
 def _callee(call: Node) -> str:
