@@ -51,6 +51,10 @@ class Variation(StrEnum):
     """The variations are drawn from `ONE_INPUT`."""
     LOWEST = "indices at their lowest"
     HIGHEST = "indices at their highest"
+    DYADIC = "halves and powers of two"
+    """The varied input holds halves up to the largest values of narrow types, every other one powers of two: so what
+    is divided or scaled before it is rounded lies half-way, and rows whose largest value is the scale do as well.
+    """
 
 
 OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
@@ -309,11 +313,11 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
                 Case(named[-1], seed + 2300 + i, v) for i, v in enumerate(variations) if v in AT_LARGEST
             ]
         cases += [
-            Case(typical, seed + 2500 + i, scalars=((name, value),))
-            for i, (name, value) in enumerate(
+            Case(typical, seed + 2500 + i, variation, scalars=((name, value),))
+            for i, (name, value, variation) in enumerate(
                 (
-                    *((n, v) for n in _constant_scalars(workload)[:_MOST_SCALARS] for v in (0, 1, -1)),
-                    *_other_integers(workload),
+                    *((n, v, w) for n in _constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
+                    *((n, v, Variation.DECLARED) for n, v in _other_integers(workload)),
                 )
             )
         ]
@@ -324,6 +328,13 @@ _MIXED = 3
 """Draws of a variation for each input."""
 _MOST_SCALARS = 3
 """Float scalars that are varied, and integers."""
+_OF_SCALARS = (
+    (0, Variation.DECLARED),
+    (1, Variation.DECLARED),
+    (-1, Variation.DECLARED),
+    (1, Variation.DYADIC),
+)
+"""Values that a float scalar takes, each with those of the inputs."""
 _WIDE = 1 << 32
 
 
@@ -361,6 +372,8 @@ def _variations(workload: Workload) -> Iterator[Variation]:
             continue
         if variation is Variation.MIXED:
             yield from (variation,) * (_MIXED if sum(a.has_free_values for a in inputs) > 1 else 0)
+        elif variation is Variation.DYADIC:
+            yield from (variation,) * bool(scaled)
         elif limited if variation in OF_INDICES else scaled > free if variation in OF_ALL else free:
             yield variation
 

@@ -16,7 +16,7 @@ from kernel_gate.cases import OF_ALL, OF_INDICES, ONE_INPUT, Case, Variation
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
 from kernel_gate.placed_integers import offsets, permutation
-from kernel_gate.value_variations import constant_rows, masked, one_hot, vary
+from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, vary
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -76,9 +76,27 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         if case.variation is Variation.MIXED:
             variation = ONE_INPUT[int(generator.integers(len(ONE_INPUT)))]
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+        if case.variation is Variation.DYADIC:
+            arrays[argument.name] = _dyadic(
+                argument, arrays[argument.name], argument.name == varied, generator
+            )
         if case.around and not argument.has_structure and arrays[argument.name].size:
             _put_around(argument, arrays[argument.name], case, generator)
     return arrays
+
+
+def _dyadic(argument: Argument, values: Array, varied: bool, generator: np.random.Generator) -> Array:
+    """Float values as `Variation.DYADIC` says, inside what the workload declares."""
+    dtype = DTYPES[argument.dtype]
+    if not dtype.is_float or argument.values_spec[0] not in ("normal", "positive", "uniform"):
+        return values
+    if varied:
+        return dtype.narrow(halves(values.shape, generator))
+    wide = dtype.wide(values)
+    powers = powers_of_two(wide)
+    promised = argument.values_spec[0] == "uniform"
+    outside = promised & ((powers < wide.min(initial=np.inf)) | (powers > wide.max(initial=-np.inf)))
+    return dtype.narrow(np.where(outside, wide, powers))
 
 
 _TURNS = (Variation.AROUND, Variation.ABOVE, Variation.BELOW)

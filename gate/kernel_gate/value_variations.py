@@ -60,6 +60,36 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
     return values
 
 
+_NARROW = (7, 127, 448)
+"""The largest values of integers of 4 and 8 bits and of floats of 8 bits: what scales are made for."""
+
+
+def halves(shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    """Multiples of a half up to the largest value of a narrow type; a quarter is at that value. Each row has one type,
+    the rows in turn; a single row has them all, one after the other.
+
+    None is half of the largest: `x / (largest / 127)` is half-way there, whatever rounding has made of the scale.
+    """
+    values = np.zeros(shape)
+    rows = values.reshape(-1, shape[-1] if shape else 1)
+    first = int(generator.integers(len(_NARROW)))
+    parts = np.array_split(rows[0], len(_NARROW)) if len(rows) == 1 else list(rows)
+    for number, part in enumerate(parts, first):
+        largest = _NARROW[number % len(_NARROW)]
+        part[:] = generator.integers(-2 * largest, 2 * largest, len(part), endpoint=True) / 2
+        part[np.abs(part) == largest / 2] += 0.5
+        at_largest = generator.random(len(part)) < 1 / 4
+        part[at_largest] = generator.choice((-largest, largest), int(at_largest.sum()))
+    return values
+
+
+def powers_of_two(values: Array) -> Array:
+    """The nearest powers of two, with the sign of each value; zeros and what is not finite stay."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        powers = np.sign(values) * np.exp2(np.rint(np.log2(np.abs(values))))
+    return np.where(np.isfinite(powers) & (values != 0), powers, values)
+
+
 def one_hot(shape: tuple[int, ...], generator: np.random.Generator, peak: float) -> Array:
     """Zeros with one peak in each row (last axis)."""
     values = np.zeros(shape)

@@ -83,6 +83,18 @@ def test_several_inputs_are_scaled_together_and_positive_ones_stay_positive():
     assert tiny["w"].min() > 0 and tiny["w"].max() < 1e-9 and np.abs(tiny["x"]).max() < 1e-9
 
 
+def test_what_a_varied_input_is_scaled_by_are_powers_of_two_that_the_workload_allows():
+    scales = '[[args]]\nname = "{}"\nkind = "input"\ndtype = "float32"\nshape = ["C"]\nvalues = "{}"\n'
+    both = scales.format("w", "positive") + scales.format("u", "uniform(0.02, 0.1)")
+    declared = workload(**{'[[args]]\nname = "x"': f'{both}[[args]]\nname = "x"'})
+    case = next(c for c in plan(declared, 91) if c.variation is Variation.DYADIC)
+    inputs = make_inputs(declared, case)
+    assert (np.frexp(inputs["w"])[0] == 0.5).all() and (inputs["w"] > 0).all()
+    assert (np.frexp(inputs["u"])[0] == 0.5).mean() > 0.5
+    assert 0.02 <= inputs["u"].min() and inputs["u"].max() <= 0.1
+    assert (inputs["x"] * 2 % 1 == 0).all()
+
+
 def test_several_inputs_are_varied_each_in_its_own_way():
     another = 'name = "w"\nkind = "input"\ndtype = "float32"\nshape = ["N", "C"]\n'
     both = workload(**{'[[args]]\nname = "x"': f'[[args]]\n{another}[[args]]\nname = "x"'})
@@ -175,7 +187,8 @@ def test_a_constant_scalar_is_taken_at_zero_one_and_minus_one():
         '[[args]]\nname = "a"\nkind = "scalar"\ndtype = "float32"\nvalue = "1e-5"\n',
     )
     cases = [c for c in plan(scaled, 91) if c.scalars]
-    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1)]
+    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1, 1)]
+    assert cases[3].variation is Variation.DYADIC
     again = the_case(scaled, parse_dims("N=3,C=32,a=-1"), cases[2].seed, "as declared", "")
     assert (again.scalars, again.applied(scaled).scalars(DIMS)["a"]) == ((("a", -1),), -1)
     assert repeat_options(cases[2]).startswith("--case N=3,C=32,a=-1 ")
@@ -210,6 +223,7 @@ def test_variations_change_what_they_say(variation):
         Variation.NEGATIVE: lambda: x.max() < 0,
         Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
         Variation.TIES: lambda: len(set(x.flat)) < 0.7 * x.size and (x * 16 % 1 == 0.5).any(),
+        Variation.DYADIC: lambda: (x * 2 % 1 == 0).all() and {7, 127, 448} & set(np.abs(x).max(axis=-1)),
         Variation.SIGNED_ZEROS: lambda: not x.any() and 0 < np.signbit(x).mean() < 1,
         Variation.FIRST_PEAK: lambda: (x[:, 0] > x[:, 1:].max() + 88).all() and (x[:, -1] < -88).all(),
         Variation.LAST_PEAK: lambda: (x[:, -1] > x[:, :-1].max() + 88).all() and (x[:, 0] < -88).all(),

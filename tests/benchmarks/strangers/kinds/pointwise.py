@@ -63,6 +63,18 @@ QUANT = Ground(
         ("q", "output", "int8", "N,C"), ("scale", "output", "float32", "N"), ("x", "input", "float32", "N,C"),
         ("C", "scalar", "int32", "C")], "N", 64, {"N": 64, "C": 2048}),
 )  # fmt: skip
+SCALED = Ground(
+    "scaled",
+    """__global__ void scaled(signed char *q, const float *x, const float *s, float z, int C, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) q[i] = (signed char)fminf(fmaxf(rintf(x[i] / s[i % C] + z), -128.0f), 127.0f);
+}
+""",
+    workload_of("scaled", {"N": [1, 5], "C": [40, 128]}, [
+        ("q", "output", "int8", "N,C"), ("x", "input", "float32", "N,C"), ("s", "input", "float32", "C", "uniform(0.01, 2.0)"),
+        ("z", "scalar", "float32", "3.0"), ("C", "scalar", "int32", "C"), ("n", "scalar", "int32", "N * C")],
+        "ceil_div(N * C, 128)", 128, {"N": 512, "C": 1024}),
+)  # fmt: skip
 NIBBLES = Ground(
     "nibbles",
     """__global__ void nibbles(float *y, const signed char *packed, const float *scale, int n) {
@@ -132,6 +144,9 @@ PAIRS = (
     Pair("a row of zeros divides by zero", "values", QUANT, (("part[0] > 0.0f ? part[0] / 127.0f : 1.0f", "part[0] / 127.0f"),), (("part[0] > 0.0f ? part[0] / 127.0f : 1.0f", "part[0] == 0.0f ? 1.0f : part[0] / 127.0f"),)),
     Pair("signs are lost in the largest value", "values", QUANT, (("fmaxf(most, fabsf(row[c]))", "fmaxf(most, row[c])"),), (("fmaxf(most, fabsf(row[c]))", "fmaxf(fabsf(row[c]), most)"),), True),
     Pair("the largest of the first thousand", "cheat", QUANT, (("for (int c = t; c < C; c += 64) most", "for (int c = t; c < min(C, 1024); c += 64) most"),), (("for (int c = t; c < C; c += 64) most", "for (int c = t; c < min(C, 1 << 30); c += 64) most"),)),
+    Pair("halves of a scaled row go up", "values", QUANT, (("rintf(row[c] / s)", "floorf(row[c] / s + 0.5f)"),), (("rintf(row[c] / s)", "(float)__float2int_rn(row[c] / s)"),)),
+    Pair("halves of a quotient go up", "values", SCALED, (("rintf(x[i] / s[i % C] + z)", "floorf(x[i] / s[i % C] + z + 0.5f)"),), (("x[i] / s[i % C] + z", "x[i] * (1.0f / s[i % C]) + z"),)),
+    Pair("halves of a quotient go from zero", "values", SCALED, (("rintf(", "roundf("),), (("rintf(", "nearbyintf("),), True),
     Pair("a signed byte is shifted", "values", NIBBLES, (("packed[i / 2] & 255", "packed[i / 2]"),), (("packed[i / 2] & 255", "(unsigned char)packed[i / 2]"),), True),
     Pair("groups counted in bytes", "tail", NIBBLES, (("scale[i / 64]", "scale[i / 2 / 32 + (i > 40000)]"),), (("scale[i / 64]", "scale[i / 2 / 32]"),)),
     Pair("the small number under the root", "values", ADAM, (("(sqrtf(b / c2) + 1e-8f)", "sqrtf(b / c2 + 1e-8f)"),), (("a / c1 / (sqrtf(b / c2) + 1e-8f)", "(a / c1) / (1e-8f + sqrtf(b / c2))"),)),
