@@ -94,7 +94,52 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
             lambda x, w: f.conv1d(x, w, padding="same"),
             lambda d: (r(1, 1, d["n"]), r(1, 1, d["K"])),
         ),
+        "instance_norm": (
+            lambda x, w, b: f.instance_norm(x, weight=w, bias=b),
+            lambda d: (r(d["B"], d["C"], d["H"], d["W"]), r(d["C"]), r(d["C"])),
+        ),
+        "group_norm": (
+            lambda x, w, b: f.group_norm(x, 4, w, b),
+            lambda d: (r(d["N"], d["C"], d["P"]), r(d["C"]), r(d["C"])),
+        ),
+        "keys_transposed": (
+            lambda k: k.permute(0, 2, 3, 1).contiguous(),
+            lambda d: (r(d["B"], d["T"], d["H"], d["D"], dtype=half),),
+        ),
+        "causal_conv1d": (
+            lambda x, w, b: f.silu(f.conv1d(x, w, b, padding=3, groups=x.shape[1])[..., : x.shape[2]]),
+            lambda d: (r(d["B"], d["C"], d["T"]), r(d["C"], 1, 4), r(d["C"])),
+        ),
+        "pairwise_distances": (torch.cdist, lambda d: (r(d["N"], d["K"]), r(d["M"], d["K"]))),
+        "log_softmax_channels": (lambda x: f.log_softmax(x, 1), lambda d: (r(d["B"], d["C"], d["P"]),)),
+        "triton_cosine_rows": (
+            f.cosine_similarity,
+            lambda d: (r(d["M"], d["N"]), r(d["M"], d["N"])),
+        ),
+        "triton_dequantise_add": (
+            lambda q, s, x: (q.float() * s[:, None] + x.float()).clamp(-6, 6).to(half),
+            lambda d: (
+                torch.randint(-128, 128, (d["R"], d["C"]), device="cuda", dtype=torch.int8),
+                r(d["R"]),
+                r(d["R"], d["C"], dtype=half),
+            ),
+        ),
+        "triton_feature_means": (lambda x: x.mean(0), lambda d: (r(d["R"], d["F"]),)),
+        "triton_geglu_rows": (
+            lambda x: _gated(*x.float().chunk(2, 1)).to(half),
+            lambda d: (r(d["R"], 2 * d["D"], dtype=half),),
+        ),
+        "triton_leaky_scalar": (lambda x: f.leaky_relu(x, 0.01), lambda d: (r(d["n"]),)),
+        "triton_matmul_elements": (
+            torch.matmul,
+            lambda d: (r(d["M"], d["K"], dtype=half), r(d["K"], d["N"], dtype=half)),
+        ),
     }
+
+
+def _gated(a: Any, b: Any) -> Any:
+    """Of two halves, the first gated by the second, with the sigmoid form of gelu."""
+    return a * b * (1.702 * b).sigmoid()
 
 
 def times(kernel: str, dims: Mapping[str, int]) -> dict[str, Any]:

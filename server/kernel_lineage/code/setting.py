@@ -23,7 +23,6 @@ class BufferSetting:
     elements: Term
     align: int
     """Bytes that its address is a multiple of."""
-    writable: bool
     is_output: bool = False
     """Whether every element is to be written."""
     values: tuple[Term, Term] | None = None

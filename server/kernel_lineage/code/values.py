@@ -11,8 +11,6 @@ from tree_sitter import Node
 from kernel_gate.expr.terms import Num, Term, Var, at_most, choice, less
 from kernel_lineage.code.model import Model
 
-_POINTER = 8
-
 
 @dataclass(frozen=True, slots=True)
 class IntType:

@@ -22,7 +22,6 @@ class MacroHead:
     declaration: Declaration
     parameters: tuple[Parameter, ...]
     template_parameters: tuple[TemplateParameter, ...]
-    expansion: str
 
 
 def macro_heads(
@@ -54,5 +53,4 @@ def _expanded(text: Text, head: Declaration, macro: Macro, aliases: Mapping[str,
         replace(head, name=inner.name, name_at=name_at, parameters=(head.parameters[0], head.parameters[0])),
         tuple(replace(p, span=place) for p in parameters(read, inner.parameters, aliases)),
         template_parameters(read, inner.start, inner.head_end),
-        expansion,
     )

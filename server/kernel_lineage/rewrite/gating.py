@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.worker import run_in_child
@@ -21,8 +20,6 @@ from kernel_lineage.workloads.saved import FoundWorkload
 def judge_in_child(
     device: Literal["auto", "cuda", "emulated"],
     report: Callable[[str, str], None],
-    cancelled: Callable[[], bool] = lambda: False,
-    options: GateOptions | None = None,
     run: Callable[..., Verdict] = run_in_child,
 ) -> Judge:
     """A judge that builds both programs from the file's text and runs the gate on a device, by `run`.
@@ -45,9 +42,8 @@ def judge_in_child(
 
         def gated() -> Verdict:
             return run(
-                GateRequest.of(before, after, workload, device=device, options=options),
+                GateRequest.of(before, after, workload, device=device),
                 on_progress=lambda stage, what, _share: report(stage, what),
-                cancelled=cancelled,
             )
 
         return judged_with_proofs(gated, before, after, path, workload)

@@ -176,6 +176,58 @@ def test_a_skill_is_proposed_only_where_its_assist_makes_a_candidate() -> None:
     )
 
 
+SCALED = """\
+__global__ void scaled(float* out, const float* x, const float* gain, int rows, int width, int kinds) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int i = 0; i < width; i++) { sum += x[row * width + i]; }
+    for (int i = 0; i < width; i++) { out[row * width + i] = x[row * width + i] / sum * gain[row % kinds]; }
+}
+
+void launch(float* out, const float* x, const float* gain, int rows, int width, int kinds) {
+    scaled<<<(rows + 127) / 128, 128>>>(out, x, gain, rows, width, kinds);
+}
+"""
+LAUNCHED = (
+    "launch.block.x = 128, launch.block.y = 1, launch.block.z = 1, toolchain.cuda = (13, 0), width = 99"
+)
+APART = ", noalias(out, x) = True, noalias(out, gain) = True, noalias(x, gain) = True"
+
+
+def scaled(facts: str, **changed: str) -> tuple[dict[str, str], dict[str, str]]:
+    text = SCALED
+    for before, after in changed.items():
+        text = text.replace(before, after)
+    kernel = read(text.encode(), Language.CUDA).kernel("scaled")
+    assert kernel is not None
+    found = proposals(kernel, SKILLS, stated_facts(facts, "stated"))
+    return {p.skill: p.text.decode() for p in found.made}, {r.skill: r.reason for r in found.refused}
+
+
+def test_what_waits_for_pointers_to_be_apart_is_proposed_with_that_promise() -> None:
+    made, refused = scaled(LAUNCHED + APART)
+    for skill in ("warp-per-row", "block-per-row"):
+        assert (
+            "float* __restrict__ out, const float* __restrict__ x, const float* __restrict__ gain"
+            in made[skill]
+        )
+        assert "__shfl_xor_sync" in made[skill]
+        assert skill not in refused
+
+
+def test_where_nothing_says_that_pointers_are_apart_it_stays_refused() -> None:
+    made, refused = scaled(LAUNCHED)
+    assert "warp-per-row" not in made
+    assert "both may lie in one buffer" in refused["warp-per-row"]
+
+
+def test_no_promise_helps_where_the_buffer_that_is_written_is_read_itself() -> None:
+    made, refused = scaled(LAUNCHED + APART, **{"gain[row % kinds]": "out[row % kinds]"})
+    assert "warp-per-row" not in made
+    assert "`out[row % kinds]` is read while other lanes write" in refused["warp-per-row"]
+
+
 PRODUCT = b"""\
 #include <cuda_fp16.h>
 

@@ -27,7 +27,6 @@ from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.wave import Wave
 
 _ROWS = 8
-_LANE = np.arange(WARP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,6 @@ def seen_in(
     return Site(mechanism, unit.span(node), detail, root, parameters(**values))
 
 
-def seen_on(mechanism: str, kernel: Kernel, detail: str, root: str = "", **values: object) -> Site:
+def seen_on(mechanism: str, kernel: Kernel, detail: str, **values: object) -> Site:
     """A site at the kernel's name: for what its attributes or launch say."""
-    return Site(mechanism, kernel.name_span, detail, root, parameters(**values))
+    return Site(mechanism, kernel.name_span, detail, "", parameters(**values))

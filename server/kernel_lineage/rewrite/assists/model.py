@@ -30,6 +30,10 @@ class Refusal(Exception):  # noqa: N818
         return str(self.args[0])
 
 
+class MayOverlap(Refusal):
+    """The refusal of a rewrite that is right where `__restrict__` promises that pointers do not overlap."""
+
+
 def attempt(make: Callable[[], _T]) -> _T | Refusal:
     """What is made, or the refusal instead: for rewrites that go on at another place."""
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
@@ -15,8 +14,6 @@ from kernel_lineage.rewrite.assists.product_outputs import outputs_of, with_body
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
 from kernel_lineage.rewrite.assists.products import Product, product_of
 from kernel_lineage.rewrite.candidate import Edit
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)

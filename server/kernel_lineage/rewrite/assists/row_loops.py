@@ -29,7 +29,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.running_sums import RunningSum, running_sum
 from kernel_lineage.rewrite.assists.written import dense, header_of
@@ -303,11 +303,21 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
             continue
         same = len(places) == 1 and len(access.indices) == 1 and dense(access.indices[0]) in places
         same = same or all(_at_one_offset(syntax, access.node, w.node) for w in written)
-        if not same and _ROW_AXES & set(access.index):
-            raise Refusal(
-                f"`{text_of(access.node)}` is read while other lanes write `{text_of(written[0].node)}`, "
-                "and both may lie in one buffer; read it before the loop"
+        if same or not _ROW_AXES & set(access.index):
+            continue
+        other = next((w for w in written if not _promised_apart(syntax, access.root, w.root)), None)
+        if other is not None:
+            kind = Refusal if access.root == other.root else MayOverlap
+            raise kind(
+                f"`{text_of(access.node)}` is read while other lanes write `{text_of(other.node)}`, "
+                "and both may lie in one buffer; read it before the loop, or promise by __restrict__ that they do not"
             )
+
+
+def _promised_apart(syntax: CudaSyntax, one: str, other: str) -> bool:
+    """Whether `__restrict__` says of two arguments that nothing that is written lies in both."""
+    parameters = [p for p in map(syntax.kernel.parameter, {one, other}) if p is not None]
+    return len(parameters) == 2 and any(p.restrict for p in parameters)
 
 
 def _moves_by_one(index: Node | None, counter: str, changed: set[str]) -> bool:

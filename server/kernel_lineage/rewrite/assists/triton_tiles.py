@@ -135,7 +135,7 @@ def _open_setting(kernel: Kernel) -> Setting:
     """Nothing but what the text says: sizes, scalars and the grid stay symbols."""
     constants = {p.name: Var(p.name) for p in kernel.parameters if p.constexpr}
     buffers = {
-        p.name: BufferSetting(p.name, "float32", _ITEM, Var(f"elements of {p.name}"), _ITEM, True)
+        p.name: BufferSetting(p.name, "float32", _ITEM, Var(f"elements of {p.name}"), _ITEM)
         for p in kernel.parameters
         if p.pointer
     }

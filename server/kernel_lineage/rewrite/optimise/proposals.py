@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import carried_over
@@ -29,6 +30,8 @@ _FIRST = (
     "precision",
 )
 """Directions in the order in which they are tried: who does what first, for it decides what can be done afterwards."""
+_PROMISE = "restrict_read_only"
+"""The mechanism that says of pointers that they do not overlap."""
 _SEVERAL = 3
 """A skill that was judged so often and never won comes last."""
 
@@ -78,6 +81,8 @@ class NotProposed:
     skill: str
     standing: Standing
     reason: str
+    overlap: bool = False
+    """Nothing but the missing promise that pointers do not overlap stands against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,30 @@ class Proposals:
 
 
 def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposals:
-    """The candidates that assists make of a kernel. Nothing is built and nothing is run."""
-    return carried(kernel, applicable(kernel, skills, facts))
+    """The candidates that assists make of a kernel. Nothing is built and nothing is run.
+
+    Where pointers can be promised not to overlap, what waits for just that is made together with the promise.
+    """
+    skills = tuple(skills)
+    plain = carried(kernel, applicable(kernel, skills, facts))
+    waiting = [s for s in skills if any(r.overlap and r.skill == s.id for r in plain.refused)]
+    promise = next((p for p in plain.made if p.place.skill.mechanism == _PROMISE), None)
+    promised = read(promise.text, kernel.language).kernel(kernel.name) if promise and waiting else None
+    if promise is None or promised is None:
+        return plain
+    also = carried(promised, applicable(promised, waiting, facts)).made
+    both = [replace(p, candidate=_joined(promise.candidate, p.candidate)) for p in also]
+    waited = {p.skill for p in both}
+    return Proposals(
+        tuple(sorted((*plain.made, *both), key=_order)),
+        tuple(r for r in plain.refused if r.skill not in waited),
+    )
+
+
+def _joined(first: Candidate, then: Candidate) -> Candidate:
+    """A candidate made of another one's text; its edits are of that text."""
+    told = f"{first.explanation} {then.explanation}"
+    return replace(then, explanation=told, launch={**first.launch, **then.launch}, alternatives=())
 
 
 def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
@@ -116,7 +143,8 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
         if isinstance(candidate, Refusal):
             waits = place.verdict is Truth.UNKNOWN and candidate.reason == place.reason
             standing = Standing.NEEDS_FACT if waits else Standing.DOES_NOT_APPLY
-            refused.setdefault(skill, NotProposed(skill, standing, candidate.reason))
+            overlap = isinstance(candidate, MayOverlap)
+            refused.setdefault(skill, NotProposed(skill, standing, candidate.reason, overlap))
             continue
         for choice in (candidate, *candidate.alternatives):
             proposal = Proposal(place, choice, choice.apply(data))

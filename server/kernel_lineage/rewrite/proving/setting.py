@@ -97,7 +97,6 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
         DTYPES[argument.dtype].itemsize,
         elements,
         argument.align or _ALLOCATORS_ALIGN,
-        argument.kind != "input",
         argument.kind == "output",
         values,
     )

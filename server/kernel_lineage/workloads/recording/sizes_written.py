@@ -28,7 +28,6 @@ _CONSTANT = (
     "unary_expression",
     "cast_expression",
 )
-_OPERATORS = frozenset({"+", "-", "*", "/", "<<", "%"})
 _FLOAT = re.compile(r"(?:float|double|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
 _HEADER = 'extern "C" long klineage_size(const char *, long);\n#line 1\n'
 _DEFINE = re.compile(

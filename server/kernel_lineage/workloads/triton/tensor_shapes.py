@@ -16,7 +16,6 @@ from kernel_lineage.workloads.triton.values import (
     text_of,
 )
 
-Shape = tuple[int | Size, ...]
 _RANK = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 6, "bfloat16": 6,
          "float32": 7, "float64": 8}  # fmt: skip
 
