@@ -91,7 +91,7 @@ def test_what_a_varied_input_is_scaled_by_are_powers_of_two_that_the_workload_al
     inputs = make_inputs(declared, case)
     assert (np.frexp(inputs["w"])[0] == 0.5).all() and (inputs["w"] > 0).all()
     assert (np.frexp(inputs["u"])[0] == 0.5).mean() > 0.5
-    assert 0.02 <= inputs["u"].min() and inputs["u"].max() <= 0.1
+    assert inputs["u"].min() >= 0.02 and inputs["u"].max() <= 0.1
     assert (inputs["x"] * 2 % 1 == 0).all()
 
 
