@@ -144,7 +144,7 @@ PAIRS = (
     Pair("a row of zeros divides by zero", "values", QUANT, (("part[0] > 0.0f ? part[0] / 127.0f : 1.0f", "part[0] / 127.0f"),), (("part[0] > 0.0f ? part[0] / 127.0f : 1.0f", "part[0] == 0.0f ? 1.0f : part[0] / 127.0f"),)),
     Pair("signs are lost in the largest value", "values", QUANT, (("fmaxf(most, fabsf(row[c]))", "fmaxf(most, row[c])"),), (("fmaxf(most, fabsf(row[c]))", "fmaxf(fabsf(row[c]), most)"),), True),
     Pair("the largest of the first thousand", "cheat", QUANT, (("for (int c = t; c < C; c += 64) most", "for (int c = t; c < min(C, 1024); c += 64) most"),), (("for (int c = t; c < C; c += 64) most", "for (int c = t; c < min(C, 1 << 30); c += 64) most"),)),
-    Pair("halves of a scaled row go up", "values", QUANT, (("rintf(row[c] / s)", "floorf(row[c] / s + 0.5f)"),), (("rintf(row[c] / s)", "(float)__float2int_rn(row[c] / s)"),)),
+    Pair("halves of a scaled row go up", "values", QUANT, (("rintf(row[c] / s)", "floorf(row[c] / s + 0.5f)"),), (("rintf(row[c] / s)", "nearbyintf(row[c] / s)"),)),
     Pair("halves of a quotient go up", "values", SCALED, (("rintf(x[i] / s[i % C] + z)", "floorf(x[i] / s[i % C] + z + 0.5f)"),), (("x[i] / s[i % C] + z", "x[i] * (1.0f / s[i % C]) + z"),)),
     Pair("halves of a quotient go from zero", "values", SCALED, (("rintf(", "roundf("),), (("rintf(", "nearbyintf("),), True),
     Pair("a signed byte is shifted", "values", NIBBLES, (("packed[i / 2] & 255", "packed[i / 2]"),), (("packed[i / 2] & 255", "(unsigned char)packed[i / 2]"),), True),
