@@ -11,6 +11,7 @@ from kernel_lineage.workloads.draft import recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.recording import build
 from kernel_lineage.workloads.recording.build import refusal
 from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.likeness import modes
@@ -151,3 +152,36 @@ def test_pointers_for_functions_that_are_elsewhere_are_told_apart(tmp_path):
     kernel = kernel_of(path, "k")
     assert handed_on(kernel) == {"a", "c"}
     assert roles_of(kernel) == {"a": "input", "b": "output", "c": "inout", "d": "input", "e": "input"}
+
+
+@needs_compilers
+def test_the_other_sources_are_not_built_for_a_main_that_does_not_compile(tmp_path, monkeypatch):
+    texts = {
+        "twice.cu": """
+__global__ void twice(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] *= 2.0f; }
+void launch_twice(float* y, int n) { twice<<<1, 64>>>(y, n); }
+""",
+        "main.cu": """
+void launch_twice(float* y, int n);
+int main() {
+  float* y;
+  cudaMalloc(&y, 4 * absent_count());
+  launch_twice(y, 64);
+}
+""",
+        **{f"other_{i}.cu": f"int other_{i}() {{ return {i}; }}\n" for i in range(8)},
+    }
+    begun: list[str] = []
+    compiled = build._compiled
+
+    def counted(text, path, *rest):
+        begun.append(path.name)
+        return compiled(text, path, *rest)
+
+    monkeypatch.setattr(build, "_compiled", counted)
+    drafts, why = drafts_of(tmp_path, texts, "twice", "twice.cu")
+
+    assert not drafts
+    assert "absent_count" in why
+    assert begun.count("main.cu") >= 1
+    assert len(begun) < 6

@@ -32,7 +32,7 @@ from kernel_lineage.workloads.recording.includes import (
     toolkit,
     without_kernels,
 )
-from kernel_lineage.workloads.recording.salvage import without_errors
+from kernel_lineage.workloads.recording.salvage import LOST_MAIN, without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
 _ABSENT = RUNTIME / "absent"
@@ -142,7 +142,11 @@ def built(
     with Threads(_JOBS) as pool:
         first = pool.submit(_compiled, text, path, root, folder, shims, 0, computes)
         others = [pool.submit(_other, p, root, folder, shims, i, computes) for i, p in enumerate(more, 1)]
-        main, without = first.result()
+        try:
+            main, without = first.result()
+        except RecordingError:
+            pool.shutdown(wait=False, cancel_futures=True)  # no program comes of the others alone
+            raise
         rest = [name for o in others if (name := o.result())]
     # What a table holds is defined in host code: as in builds of extensions, that begins before kernels' files fill it.
     hosts = {f"object{i}/unit.o" for i, p in enumerate(more, 1) if p.suffix != ".cu"}
@@ -196,7 +200,7 @@ def _compiled(
             # What needs a header that nobody has is lost then, and nothing else.
             if not put(shims, header[1] or header[2], "#pragma once\n"):
                 break
-        elif (rest := _salvaged(left, path, shims, done.output)) is not None:
+        elif (rest := _salvaged(left, path, shims, done.output)) is not None and not LOST_MAIN.search(rest):
             left = rest
         else:
             break

@@ -13,6 +13,8 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 
 LOST = "klineage_lost"
+LOST_MAIN = re.compile(rf"\bmain\s*\([^()]*\)\s*\{{ {LOST}\(")
+"""A program without its `main`, which launches nothing."""
 _FRONT = 16
 """Lines that are put before a text."""
 _REGISTERS = re.compile(r"(?:TORCH_LIBRARY|PYBIND11_MODULE)\w*\s*\(")
