@@ -1,7 +1,7 @@
 """For how many kernels of some repositories a workload is drafted, and what the rest lack.
 
 python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--no-runs]
-    [--record] [--half first|second] [--draw 12] [--rows FILE] [--write]
+    [--record] [--half first|second] [--draw 12 [--skip 12]] [--rows FILE] [--write]
 python -m tests.benchmarks drafts --from FILE … [--write]
 python -m tests.benchmarks drafts NAME=REPOSITORY: … --from FILE --sample 40 --rows FILE
 
@@ -74,10 +74,11 @@ def rows(
     half: str = "",
     record: bool = False,
     most: int = 0,
+    skip: int = 0,
 ) -> Iterator[Row]:
     """The kernels of one repository, or of one half of its files, in the order of the files.
 
-    With `most`, so many of them, in the order of the hash of path and kernel.
+    With `most`, so many of them after the first `skip`, in the order of the hash of path and kernel.
     """
     root, _, folders = given.partition(":")
     state = State(Path(root).resolve())
@@ -91,7 +92,7 @@ def rows(
         wanted = written_in is not None and language in (None, written_in)
         kernels = state.source(path).kernels if wanted else ()
         drawn += [(path, kernel.name) for kernel in kernels if only in kernel.name]
-    for path, kernel in sorted(drawn, key=lambda one: _drawn(*one))[:most] if most else drawn:
+    for path, kernel in sorted(drawn, key=lambda one: _drawn(*one))[skip : skip + most] if most else drawn:
         started = time.monotonic()
         with ends_within(_DRAFT_SECONDS):
             draft = draft_for(state, path, kernel, measure=measure, recorder=recorder)
@@ -226,6 +227,7 @@ def _rows(name: str, given: str, options: argparse.Namespace) -> Iterator[Row]:
         options.half,
         options.record,
         options.draw,
+        options.skip,
     )
 
 
@@ -244,6 +246,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--draw", type=int, default=0, help="so many kernels, drawn by the hash of their names"
     )
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first so many of a draw")
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     parser.add_argument(
