@@ -138,7 +138,7 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
 
 
 def _gated(a: Any, b: Any) -> Any:
-    """Of two halves, the first gated by the second, with the sigmoid form of gelu."""
+    """The first half gated by the second, with the sigmoid form of gelu."""
     return a * b * (1.702 * b).sigmoid()
 
 

@@ -1,10 +1,12 @@
 """What a verdict without a GPU takes, from the command's start to its end, for short kernels.
 
     python -m tests.benchmarks verdict_speed [--write]
+    python -m tests.benchmarks verdict_speed --gpu
 
 Each kernel of the strangers' pairs that is written in CUDA C++ is judged once against its honest twin, in a process of
 its own and without the cache. Processor time (of the command and of all it starts) says what two idle cores would need
 at most; the clock says what this machine needed beside its other work, whose load is in the table.
+With `--gpu` each honest twin is judged on the GPU, watched by the emulated device, in one process that stays warm.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+
+from kernel_gate.gate import judge
+from kernel_gate.kept import Kept
+from kernel_gate.options import GateOptions
 
 from .strangers_table import SETS
 
@@ -46,11 +52,31 @@ def _judged(folder: Path, name: str) -> tuple[str, float, float, int]:
     return name, taken, processors, status
 
 
+def _warm() -> None:
+    """Print the seconds of the honest twins' verdicts on the GPU, in the order in which they were judged."""
+    rows = []
+    with Kept() as kept:
+        for name, chosen in PAIRS.items():
+            ground, started = chosen.ground, time.monotonic()
+            verdict = judge(ground.program(), ground.program(chosen.text("honest")), ground.workload,
+                            device="cuda", options=GateOptions(need="not_slower"), kept=kept)  # fmt: skip
+            parts = verdict.environment.get("seconds_of", {})
+            rows.append((time.monotonic() - started, name, verdict.outcome, parts))
+            print(f"{name}: {rows[-1][0]:.2f} s, {verdict.outcome}, {parts}", flush=True)  # noqa: T201
+    after = sorted(seconds for seconds, *_ in rows[1:])
+    half, most = after[len(after) // 2], after[int(0.95 * (len(after) - 1))]
+    print(f"after the first: p50 {half:.2f} s, p95 {most:.2f} s")  # noqa: T201
+
+
 def main(arguments: list[str]) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="verdict_speed", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the page")
+    parser.add_argument("--gpu", action="store_true", help="verdicts of a warm process on the GPU instead")
     asked = parser.parse_args(arguments)
+    if asked.gpu:
+        _warm()
+        return
     with tempfile.TemporaryDirectory() as folder:
         rows = [_judged(Path(folder), name) for name in PAIRS]
     lines = ["| kernel | clock, s | processors, s | exit status |", "|---|---|---|---|"]
