@@ -71,6 +71,8 @@ def halves(shape: tuple[int, ...], generator: np.random.Generator) -> Array:
     None is half of the largest: `x / (largest / 127)` is half-way there, whatever rounding has made of the scale.
     """
     values = np.zeros(shape)
+    if not values.size:
+        return values
     rows = values.reshape(-1, shape[-1] if shape else 1)
     first = int(generator.integers(len(_NARROW)))
     parts = np.array_split(rows[0], len(_NARROW)) if len(rows) == 1 else list(rows)

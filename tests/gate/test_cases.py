@@ -95,6 +95,11 @@ def test_what_a_varied_input_is_scaled_by_are_powers_of_two_that_the_workload_al
     assert (inputs["x"] * 2 % 1 == 0).all()
 
 
+def test_an_input_without_elements_can_be_varied():
+    assert make_inputs(workload(), Case({"N": 0, "C": 32}, 91, Variation.DYADIC))["x"].shape == (0, 32)
+    assert make_inputs(workload(), Case({"N": 3, "C": 0}, 91, Variation.DYADIC))["x"].shape == (3, 0)
+
+
 def test_several_inputs_are_varied_each_in_its_own_way():
     another = 'name = "w"\nkind = "input"\ndtype = "float32"\nshape = ["N", "C"]\n'
     both = workload(**{'[[args]]\nname = "x"': f'[[args]]\n{another}[[args]]\nname = "x"'})
