@@ -83,6 +83,20 @@ def recorded(folder: Path, text: str, kernel: str):
     return recorded_drafts(kernel_of(path, kernel), path, state, Recorder(folder), measure=False)
 
 
+@needs_compilers
+def test_a_program_may_use_what_cuda_13_no_longer_has(tmp_path):
+    older = """  struct cudaDeviceProp prop;
+  cudaGetDeviceProperties(&prop, 0);
+  printf("%d kHz, memory %d kHz\\n", prop.clockRate, prop.memoryClockRate);
+  cudaMemPrefetchAsync(out, 4, 0, NULL);
+  cudaThreadSynchronize();
+}
+"""
+    (draft,), why = recorded(tmp_path, PROGRAM.rstrip()[:-1] + older, "brighten")
+    assert why == ""
+    assert draft.recorded
+
+
 def test_what_is_kept_is_of_the_numbers_that_python_gives(tmp_path, monkeypatch):
     code, keys = EXTENSION.replace("at::Tensor bias,", "at::Tensor bias, double eps,"), []
 

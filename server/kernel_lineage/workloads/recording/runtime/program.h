@@ -1,6 +1,7 @@
 // Before the text of a program: it does not leave at its first mismatch, which it has because no kernel runs.
 #pragma once
 #include "recorder.h"
+#include "removed.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
