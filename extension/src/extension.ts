@@ -79,10 +79,10 @@ function registerViews(context: vscode.ExtensionContext, server: Server): void {
   registerHistory(context, server, views.lineage, chosen);
 }
 
-/** Any CUDA C++ file, a Python file that speaks of Triton, and a workload: for others no server is started. */
+/** Any CUDA C++ file, a Python file with Triton or with CUDA C++ in its strings, and a workload: for others no server is started. */
 function mayHoldKernels(document: vscode.TextDocument): boolean {
   return (
     vscode.languages.match(SELECTOR, document) > 0 &&
-    (document.languageId !== 'python' || document.getText().includes('triton'))
+    (document.languageId !== 'python' || /triton|__global__/.test(document.getText()))
   );
 }

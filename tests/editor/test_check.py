@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from editor.session import session
 from editor.test_apply import WORKLOAD
+from editor.test_documents import INLINE
 from kernel_lineage.editor.checks import PAUSE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -346,3 +347,17 @@ async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_
     ended = [await checked.ended(), await checked.ended()]
     assert [told.uri for told in ended] == [second, first]
     assert {told.state for told in ended} == {"right"}
+
+
+async def test_what_is_wrong_in_cuda_in_a_python_string_is_shown_at_its_line(tmp_path, editor):
+    path = tmp_path / "module.py"
+    path.write_text(INLINE)
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    assert (await checked.ended()).state == "right"
+    editor.replace(uri, "at < size", "at <= size")
+    while (await checked.ended()).state != "wrong":
+        pass
+    found = checked.diagnostics[0]
+    assert found.range.start.line == editor.position(uri, "at <= size").line
+    assert found.code == "out-of-bounds"

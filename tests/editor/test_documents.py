@@ -70,3 +70,35 @@ async def test_a_triton_kernel_is_read(editor, tmp_path):
     )
     uri = editor.open(path)
     assert (await editor.card(uri, "scale(")).startswith("**scale** · Triton kernel")
+
+
+INLINE = '''\
+import torch
+from torch.utils.cpp_extension import load_inline
+
+source = """
+__global__ void twice(const float* in, float* out, int size) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < size) out[at] = 2.0f * in[at];
+}
+
+torch::Tensor twice_of(torch::Tensor in) {
+    auto size = in.numel();
+    auto out = torch::zeros_like(in);
+    twice<<<(size + 255) / 256, 256>>>(in.data_ptr<float>(), out.data_ptr<float>(), size);
+    return out;
+}
+"""
+module = load_inline("twice", "torch::Tensor twice_of(torch::Tensor in);", source, functions=["twice_of"])
+'''
+
+
+async def test_cuda_in_the_strings_of_a_python_file_is_read_at_its_places(editor, tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(INLINE)
+    uri = editor.open(path)
+    assert (await editor.card(uri, "twice(")).startswith("**twice** · CUDA C++ kernel · launched on line 13")
+    editor.replace(uri, "import torch\n", "# Ünïcode, two lines\n\nimport torch\n")
+    assert (await editor.card(uri, "twice(")).startswith("**twice** · CUDA C++ kernel · launched on line 15")
+    editor.replace(uri, "__global__ ", "")
+    assert await editor.hover(uri, "twice(") is None

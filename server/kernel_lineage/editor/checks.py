@@ -22,7 +22,15 @@ from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.checking import Task
 from kernel_lineage.editor.diagnostics import diagnostics
 from kernel_lineage.editor.documents import Snapshot
-from kernel_lineage.editor.judged import Judged, in_words, moved_to, unknown, with_proofs
+from kernel_lineage.editor.judged import (
+    Judged,
+    in_words,
+    moved_to,
+    unknown,
+    with_earlier_proofs,
+    with_proofs,
+)
+from kernel_lineage.editor.occasion import Occasion
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.proving import Claims, Proved
 from kernel_lineage.editor.repairing import Broken, Mended
@@ -31,13 +39,15 @@ from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.runs import check_page
 from kernel_lineage.learning.apart import LostWorkError
-from kernel_lineage.learning.check_document import HINT, CheckedDocument
+from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.version_checks import VersionState
 
 STATUS = "klineage/check"
 """Tells an editor that listens how the check of a document goes: `uri`, `state`, `message`."""
 PAUSE = 0.7
 """Seconds without an edit after which a document is checked."""
+REST = 3.0
+"""Seconds without an edit after such a check until the source is asked as well."""
 _CHECK = "kernel_lineage.editor.checking"
 _REPAIR = "kernel_lineage.editor.repairing"
 _PROVE = "kernel_lineage.editor.proving"
@@ -74,7 +84,9 @@ class Checks:
         self._seen: dict[str, dict[str, float]] = {}
         """By document and kernel, when it was last in view."""
 
-    def start(self, uri: str, at: types.Position | None = None) -> asyncio.Task[dict[str, str]]:
+    def start(
+        self, uri: str, at: types.Position | None = None, occasion: Occasion = Occasion.SHOWN
+    ) -> asyncio.Task[dict[str, str]]:
         """Check what has changed of a document's kernels, or the one at a place; ends the check before.
 
         With a place a person asks: progress is shown, and can be cancelled.
@@ -91,7 +103,7 @@ class Checks:
             self._running[other].cancel()
         if at is not None:
             self._asked.add(uri)
-        task = asyncio.get_running_loop().create_task(self._check(uri, at, before))
+        task = asyncio.get_running_loop().create_task(self._check(uri, at, before, occasion))
         self._running[uri] = task
         task.add_done_callback(lambda done: self._done(uri, done))
         return task
@@ -100,7 +112,11 @@ class Checks:
         """Check a document when the typing pauses."""
         if (pause := self._pauses.pop(uri, None)) is not None:
             pause.cancel()
-        self._pauses[uri] = asyncio.get_running_loop().call_later(PAUSE, self.start, uri)
+        self._start_after(PAUSE, uri, Occasion.TYPED)
+
+    def _start_after(self, seconds: float, uri: str, occasion: Occasion) -> None:
+        loop = asyncio.get_running_loop()
+        self._pauses[uri] = loop.call_later(seconds, self.start, uri, None, occasion)
 
     def edited(self, uri: str, before: Text, after: Text) -> None:
         """Keep what was found at its lines."""
@@ -148,7 +164,11 @@ class Checks:
             log.error("checking %s: %s", uri, error)
 
     async def _check(
-        self, uri: str, at: types.Position | None, before: asyncio.Task[dict[str, str]] | None
+        self,
+        uri: str,
+        at: types.Position | None,
+        before: asyncio.Task[dict[str, str]] | None,
+        occasion: Occasion,
     ) -> dict[str, str]:
         if before is not None:
             await asyncio.wait([before])
@@ -164,7 +184,8 @@ class Checks:
         if not there:
             self._show(uri, snapshot.text)
             return self._tell(uri, "unclear", "not checked: there is no kernel")
-        wanted = [t for t in there if t.name not in kept or kept[t.name].digest != t.digest]
+        changed = [t for t in there if t.name not in kept or kept[t.name].digest != t.digest]
+        wanted = changed if occasion is not Occasion.RESTED else []
         if at is not None:
             kernel = snapshot.kernel_at(snapshot.text.offset(at))
             wanted = there if kernel is None else [t for t in there if t.name == kernel.name]
@@ -176,8 +197,9 @@ class Checks:
         deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._process.is_cold else 0.0)
         if not wanted:
             self._show(uri, snapshot.text)
-            earlier = self._conclude(uri, [kept[t.name] for t in there])
-            return await self._prove(snapshot, there, there, deadline, earlier)
+            earlier = self._conclude(uri, [kept[t.name] for t in there if t.name in kept])
+            patient = occasion is Occasion.SHOWN
+            return await self._prove(snapshot, there, there, deadline, earlier, patient=patient)
         self._tell(uri, "checking", f"checking {', '.join(t.name for t in wanted)}")
         self._in_work[uri] = {t.name for t in wanted}
         self._server.told_of_kernels()
@@ -200,6 +222,10 @@ class Checks:
         if answer is None:
             return self._tell(uri, "unclear", "the check was cancelled")
         if at is not None:
+            return answer
+        if occasion is Occasion.TYPED:
+            if uri not in self._pauses:  # else there is a newer text
+                self._start_after(REST, uri, Occasion.RESTED)
             return answer
         return await self._prove(snapshot, wanted, about, deadline, answer)
 
@@ -258,16 +284,21 @@ class Checks:
         deadline: float,
         answer: dict[str, str],
         stage: Callable[[str], None] = lambda _stage: None,
+        *,
+        patient: bool = True,
     ) -> dict[str, str]:
         """Ask the source of kernels that are right for what no case reaches, in what the check has left of its time.
 
-        Gives the check's `answer`, or another one where a proof says otherwise.
+        Without patience those are left out whose source took longer than a check may the last time. Gives the check's
+        `answer`, or another one where a proof says otherwise.
         """
         uri, changed = snapshot.uri, False
         for target in wanted:
             judged = self._judged.get(uri, {}).get(target.name)
             left = deadline - time.monotonic()
-            if judged is None or judged.digest != target.digest or judged.is_proved or not judged.is_sound:
+            if judged is None or judged.digest != target.digest or judged.is_proved or not judged.passes:
+                continue
+            if not patient and judged.proof is not None and not judged.proof.in_time:
                 continue
             if left <= 0:
                 break
@@ -275,9 +306,10 @@ class Checks:
             async with self._turn:
                 proved = await self._proved(snapshot, target, left)
             if proved is None:
-                break  # no solver, or its process is gone
-            self._keep(snapshot, target.name, with_proofs(judged, proved))
-            changed = changed or any(f.severity != HINT for f in proved.findings)
+                break  # its process is gone
+            now = with_proofs(judged, proved)
+            self._keep(snapshot, target.name, now)
+            changed = changed or in_words(now) != in_words(judged)
         if not changed:
             return answer
         kept = self._judged.get(uri, {})
@@ -332,23 +364,24 @@ class Checks:
 
     def _keep(self, snapshot: Snapshot, name: str, judged: Judged) -> None:
         """Keep what is known now, at the lines of the text as it is now."""
-        if judged.is_sound:
+        if judged.passes:
             self._passed[snapshot.uri, name] = snapshot.text.data
-            if judged.is_proved:
-                self._sound[snapshot.uri, name] = snapshot.text.data
+        if judged.is_sound:
+            self._sound[snapshot.uri, name] = snapshot.text.data
         current = self._server.documents.current(snapshot.uri)
         if current is not None:
             _, text = current
-            self._judged.setdefault(snapshot.uri, {})[name] = moved_to(judged, snapshot.text.data, text.data)
+            kept = self._judged.setdefault(snapshot.uri, {})
+            now = moved_to(judged, snapshot.text.data, text.data)
+            kept[name] = with_earlier_proofs(now, kept.get(name))
             self._in_work.get(snapshot.uri, set()).discard(name)
             self._show(snapshot.uri, text)
             self._server.told_of_kernels()
 
     def _conclude(self, uri: str, about: list[Judged]) -> dict[str, str]:
-        documents = [one.document for one in about]
-        states = {document.state for document in documents}
-        message = "; ".join(map(in_words, documents))
-        if VersionState.WRONG in states or any(f.severity != HINT for d in documents for f in d.findings):
+        states = {one.document.state for one in about}
+        message = "; ".join(map(in_words, about))
+        if any(one.is_wrong for one in about):
             return self._tell(uri, "wrong", message)
         return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", message)
 

@@ -20,7 +20,7 @@ from pygls.uris import to_fs_path
 
 from kernel_lineage.editor.text import Text
 from kernel_lineage.kernels.document import OpenDocument
-from kernel_lineage.kernels.reading import language_of
+from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 
 PAUSE = 0.15
@@ -164,10 +164,10 @@ class Documents:
 
 
 def _parse(document: _Open, data: bytes, edits: Sequence[_Edit]) -> SourceFile:
-    """In the parsing thread. A Python file that does not speak of Triton is not worth reading."""
-    if document.language is Language.TRITON and language_of("x.py", data) is None:
+    """In the parsing thread. A Python file without kernels is not read; one with CUDA C++ in strings is read as a whole."""
+    if document.language is Language.TRITON and (holds := language_of("x.py", data)) is not Language.TRITON:
         document.parsed = None
-        return SourceFile(Language.TRITON, data, (), (), ())
+        return SourceFile(Language.TRITON, data, (), (), ()) if holds is None else read(data, holds)
     if document.parsed is None:
         document.parsed = OpenDocument(data, document.language)
     else:

@@ -1,4 +1,4 @@
-"""What the last check of a kernel said, with what its proofs say and at the lines where an edit has moved it."""
+"""What the last check of a kernel said, what its source says of it, both at the lines where an edit has moved them."""
 
 from __future__ import annotations
 
@@ -7,51 +7,109 @@ from dataclasses import dataclass, replace
 from kernel_lineage.editor.check_targets import Target
 from kernel_lineage.editor.diagnostics import moved
 from kernel_lineage.editor.proving import Proved
-from kernel_lineage.learning.check_document import HINT, CheckedDocument
+from kernel_lineage.learning.check_document import HINT, CheckedDocument, FindingDocument
 from kernel_lineage.learning.version_checks import VersionState
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the last check of a kernel said."""
+    """What is known of a kernel."""
 
-    document: CheckedDocument
+    checked: CheckedDocument
+    """What its cases say."""
     digest: bytes
     """The hash of what was checked (`Target.digest`)."""
     at: float
     """Seconds since the epoch."""
     unreached: str = ""
     """Why it was not checked at all, in a few words."""
+    proof: Proved | None = None
+    """What its source says beyond the cases."""
     is_proved: bool = False
-    """Whether the source was asked for what the cases cannot reach, as far as time allowed."""
+    """Whether that is said of this text; else of one before it."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether its cases are right."""
+        return self.checked.state is VersionState.RIGHT
 
     @property
     def is_sound(self) -> bool:
-        """Whether neither the check nor a proof has anything against it."""
-        return self.document.state is VersionState.RIGHT
+        """Whether its source was asked as well, and neither has anything against it."""
+        return self.is_proved and self.document.state is VersionState.RIGHT
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether anything is shown against this text."""
+        shown = self.document
+        if shown.state is VersionState.WRONG:
+            return True
+        return not self.is_of_before and any(f.severity != HINT for f in shown.findings)
+
+    @property
+    def is_of_before(self) -> bool:
+        """Whether what is shown against it was shown of a text before it."""
+        return self.passes and not self.is_proved and self.proof is not None and bool(_against(self.proof))
+
+    @property
+    def document(self) -> CheckedDocument:
+        """The check with the proof: with a counterexample a kernel is not right."""
+        document, proof = self.checked, self.proof
+        if proof is None or not self.passes:
+            return document
+        against, reason = _against(proof), document.reason
+        if not self.is_proved:
+            if not against:
+                return document
+            again = (
+                "the typing rests"
+                if proof.in_time
+                else "the file is saved, as it takes longer than a check may"
+            )
+            said = f"The source showed this before the last edit; it is asked again when {again}."
+            findings = [
+                f.model_copy(update={"severity": "warning", "message": f"{f.message}\n{said}"})
+                for f in against
+            ]
+            state, reason = VersionState.UNKNOWN, f"{_first_line(against)}. {said}"
+        else:
+            findings, state = list(proof.findings), document.state
+            if against:
+                certain = any(f.severity == "error" for f in against)
+                state = VersionState.WRONG if certain else VersionState.UNKNOWN
+                reason = _first_line(against)
+            else:
+                reason += _claims(proof)
+        return document.model_copy(
+            update={"findings": [*document.findings, *findings], "state": state, "reason": reason}
+        )
 
 
 def with_proofs(judged: Judged, proved: Proved) -> Judged:
-    """A kernel that its check finds right, with what its source says: with a counterexample it is not right."""
-    document = judged.document
-    against = [f for f in proved.findings if f.severity != HINT]
-    state, reason = document.state, document.reason
-    if against:
-        certain = any(f.severity == "error" for f in against)
-        state = VersionState.WRONG if certain else VersionState.UNKNOWN
-        reason = against[0].message.partition("\n")[0]
-    elif proved.asked:
-        reason += f"; {proved.proved} of {proved.asked} claims about all sizes of callers are proved"
-    findings = [*document.findings, *proved.findings]
-    changed = document.model_copy(update={"findings": findings, "state": state, "reason": reason})
-    return replace(judged, document=changed, is_proved=True)
+    """A kernel that its check finds right, with what its source says."""
+    return replace(judged, proof=proved, is_proved=True)
+
+
+def with_earlier_proofs(judged: Judged, earlier: Judged | None) -> Judged:
+    """A kernel that was checked anew: what its source said before stays until it is asked again."""
+    if earlier is None or earlier.proof is None or judged.proof is not None:
+        return judged
+    same = earlier.is_proved and earlier.digest == judged.digest and earlier.proof.in_time
+    return replace(judged, proof=earlier.proof, is_proved=same)
 
 
 def moved_to(judged: Judged, before: bytes, after: bytes) -> Judged:
     """The same after an edit of the text."""
-    document = judged.document
-    findings = list(moved(document.findings, before, after))
-    return replace(judged, document=document.model_copy(update={"findings": findings}))
+
+    def there(findings: list[FindingDocument]) -> dict[str, list[FindingDocument]]:
+        return {"findings": list(moved(findings, before, after))}
+
+    checked, proof = judged.checked, judged.proof
+    return replace(
+        judged,
+        checked=checked.model_copy(update=there(checked.findings)),
+        proof=None if proof is None else proof.model_copy(update=there(proof.findings)),
+    )
 
 
 def unknown(target: Target, reason: str) -> CheckedDocument:
@@ -61,14 +119,35 @@ def unknown(target: Target, reason: str) -> CheckedDocument:
     )
 
 
-def in_words(document: CheckedDocument) -> str:
+def in_words(judged: Judged) -> str:
     """One kernel's part of the status."""
+    document = judged.document
     name = document.kernel
     if document.state is VersionState.RIGHT:
         drafted = ", with a drafted workload" if document.workload == "drafted" else ""
-        return f"{name} is right on the emulated device{drafted}"
+        lacks = judged.proof.lacks if judged.proof is not None else ""
+        unproved = f"; nothing beyond its cases is proved: {lacks}" if lacks else ""
+        return f"{name} is right on the emulated device{drafted}{unproved}"
+    if judged.is_of_before:
+        return f"{name}: {document.reason}"
     if document.findings:
         return document.findings[0].message.partition("\n")[0]
     if document.state is VersionState.WRONG:
         return f"{name}: {document.reason}"
     return f"{name} is not decided: {document.reason}"
+
+
+def _against(proof: Proved) -> list[FindingDocument]:
+    return [f for f in proof.findings if f.severity != HINT]
+
+
+def _first_line(against: list[FindingDocument]) -> str:
+    return against[0].message.partition("\n")[0]
+
+
+def _claims(proof: Proved) -> str:
+    """What a reason says of claims that nothing speaks against."""
+    if proof.asked:
+        rest = f" ({proof.open})" if proof.open else ""
+        return f"; {proof.proved} of {proof.asked} claims about all sizes of callers are proved{rest}"
+    return f"; nothing beyond its cases is proved: {proof.open}" if proof.open else ""

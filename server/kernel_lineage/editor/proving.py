@@ -60,6 +60,10 @@ class Proved(BaseModel):
     proved: int
     open: str = ""
     """Why nothing, or not all, was asked."""
+    lacks: str = ""
+    """What this machine needs for any proof, and how to get it."""
+    in_time: bool = True
+    """Whether the time was enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +85,28 @@ def work(task: str, _ask: Ask) -> str:
 
     claims = Claims.model_validate_json(task)
     answers: list[Answer] = []
-    why = ""
-    spot = None
+    why = lacks = ""
+    in_time, spot = True, None
     try:
         with ends_within(claims.seconds):
             spot = drafts().workload_of(claims.path, claims.text, claims.kernel)
             for answer in answered(claims.path, claims.text, claims.kernel, spot.workload, beyond=True):
                 answers.append(answer)
                 if claims.stop.exists() or seconds_left(claims.seconds) <= 0:
-                    why = "there was no time for more"
+                    why, in_time = "there was no time for more", False
                     break
-    except (ProgramError, UnreadableError, WorkloadError, SolverMissingError) as error:
+    except (ProgramError, UnreadableError, WorkloadError) as error:
         why = str(error)
+    except SolverMissingError as error:
+        why = lacks = str(error)
     asked = [a.obligation for a in answers if a.at_callers]
     return Proved(
         findings=[] if spot is None else list(findings(claims, spot, answers)),
         asked=len(asked),
         proved=sum(o.status is Status.PROVED for o in asked),
         open=why,
+        lacks=lacks,
+        in_time=in_time,
     ).model_dump_json()
 
 

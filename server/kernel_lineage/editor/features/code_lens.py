@@ -102,11 +102,15 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
     age = _age(time.time() - judged.at)
     if document.state is VersionState.RIGHT:
         drafted = ", drafted workload" if document.workload == "drafted" else ""
-        return _command(server, f"✓ right {age}{drafted}", "klineage.checkKernel", place)
+        return _command(
+            server, f"✓ right {age}{drafted}", "klineage.checkKernel", place, _sentences(document.reason)
+        )
     if document.findings:
         first = document.findings[0]
         what = (first.code or "wrong").replace("-", " ")
         title = f"✗ {what}, line {first.line}, {age}"
+        if judged.is_of_before:
+            title = f"? {what}, line {first.line}, before the last edit"
         return _command(server, title, "klineage.showFinding", {"uri": snapshot.uri, "line": first.line - 1})
     if document.state is VersionState.WRONG:
         return _command(server, f"✗ wrong {age}", "klineage.checkKernel", place)
@@ -132,11 +136,18 @@ def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     return ", ".join(parts)
 
 
-def _command(server: EditorServer, title: str, command: str, argument: dict[str, Any]) -> types.Command:
+def _command(
+    server: EditorServer, title: str, command: str, argument: dict[str, Any], tooltip: str | None = None
+) -> types.Command:
     """For editors that have the extension's commands; to others the part is a text."""
     if not server.settings.command_links:
         return types.Command(title, "")
-    return types.Command(title, command, arguments=[argument])
+    return types.Command(title, command, tooltip, [argument])
+
+
+def _sentences(reason: str) -> str:
+    """What was checked and proved, a line each."""
+    return reason.replace("; ", "\n")
 
 
 def _age(seconds: float) -> str:

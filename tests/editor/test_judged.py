@@ -1,0 +1,76 @@
+"""What is shown of a kernel whose text has changed since its source was asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel_lineage.editor.judged import Judged, in_words, moved_to, with_earlier_proofs, with_proofs
+from kernel_lineage.editor.proving import Proved
+from kernel_lineage.learning.check_document import CheckedDocument, FindingDocument
+from kernel_lineage.learning.version_checks import VersionState
+
+OVERFLOW = FindingDocument(line=3, message="rows: `row * C` does not fit int32\nmore", severity="error")
+HINT = OVERFLOW.model_copy(update={"severity": "hint"})
+
+
+def judged(digest: bytes, state: VersionState = VersionState.RIGHT) -> Judged:
+    document = CheckedDocument(kernel="rows", line=1, state=state, reason="46 cases agree", workload="w.toml")
+    return Judged(document, digest, 0.0)
+
+
+def proved(*findings: FindingDocument, **more) -> Proved:
+    return Proved(findings=list(findings), asked=4, proved=4 - len(findings), **more)
+
+
+def test_a_counterexample_makes_a_kernel_wrong():
+    now = with_proofs(judged(b"a"), proved(OVERFLOW))
+    assert (now.document.state, now.is_wrong, now.is_sound) == (VersionState.WRONG, True, False)
+    assert now.document.findings == [OVERFLOW]
+
+
+def test_after_an_edit_it_is_shown_as_of_before_and_decides_nothing():
+    now = with_earlier_proofs(judged(b"b"), with_proofs(judged(b"a"), proved(OVERFLOW)))
+    assert (now.document.state, now.is_wrong, now.is_sound) == (VersionState.UNKNOWN, False, False)
+    (shown,) = now.document.findings
+    assert shown.severity == "warning"
+    assert shown.message.endswith("before the last edit; it is asked again when the typing rests.")
+    assert "before the last edit" in in_words(now)
+
+
+def test_a_source_that_takes_longer_than_a_check_is_asked_again_when_the_file_is_saved():
+    now = with_earlier_proofs(judged(b"b"), with_proofs(judged(b"a"), proved(OVERFLOW, in_time=False)))
+    assert "when the file is saved" in now.document.findings[0].message
+
+
+@pytest.mark.parametrize("findings", [(), (HINT,)])
+def test_nothing_stays_of_a_source_that_spoke_against_nothing(findings):
+    now = with_earlier_proofs(judged(b"b"), with_proofs(judged(b"a"), proved(*findings)))
+    assert now.document == now.checked
+
+
+def test_the_same_text_need_not_be_asked_twice_unless_there_was_no_time():
+    before = with_proofs(judged(b"a"), proved(OVERFLOW))
+    assert with_earlier_proofs(judged(b"a"), before).is_wrong
+    hasty = with_proofs(judged(b"a"), proved(OVERFLOW, in_time=False))
+    assert not with_earlier_proofs(judged(b"a"), hasty).is_proved
+
+
+def test_a_kernel_whose_cases_are_wrong_shows_these_alone():
+    now = with_earlier_proofs(judged(b"b", VersionState.WRONG), with_proofs(judged(b"a"), proved(OVERFLOW)))
+    assert now.document.findings == []
+    assert now.is_wrong
+
+
+def test_what_the_source_showed_goes_with_its_line_and_moves_with_the_text():
+    now = with_proofs(judged(b"a"), proved(OVERFLOW))
+    before = b"a\nb\nint base = row * C;\nc\n"
+    moved = moved_to(now, before, b"\n" + before)
+    assert moved.document.findings[0].line == 4
+    assert moved_to(now, before, before.replace(b"row", b"(long long)row")).document.findings == []
+
+
+def test_a_missing_solver_is_said_where_a_kernel_is_right():
+    now = with_proofs(judged(b"a"), Proved(findings=[], asked=0, proved=0, open="no z3", lacks="no z3"))
+    assert in_words(now).endswith("right on the emulated device; nothing beyond its cases is proved: no z3")
+    assert now.document.reason.endswith("nothing beyond its cases is proved: no z3")
+    assert now.is_sound
