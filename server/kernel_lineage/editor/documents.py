@@ -164,7 +164,7 @@ class Documents:
 
 
 def _parse(document: _Open, data: bytes, edits: Sequence[_Edit]) -> SourceFile:
-    """In the parsing thread. A Python file without kernels is not read; one with CUDA C++ in strings is read as a whole."""
+    """In the parsing thread. A Python file without kernels is not read; one with CUDA C++ in strings is, as a whole."""
     if document.language is Language.TRITON and (holds := language_of("x.py", data)) is not Language.TRITON:
         document.parsed = None
         return SourceFile(Language.TRITON, data, (), (), ()) if holds is None else read(data, holds)
