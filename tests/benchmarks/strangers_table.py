@@ -51,10 +51,10 @@ class Row:
         )
 
 
-def judged(pair: Pair, lane: str, kept: Kept, seed: int) -> Row:
-    """Both candidates of a pair."""
+def judged(pair: Pair, lane: str, kept: Kept, seed: int, **limits: float) -> Row:
+    """Both candidates of a pair, with `limits` for other limits of the gate than its own."""
     device, watch = LANES[lane]
-    options = GateOptions(need="not_slower", profile_seconds=0.3, watch_seconds=watch, seed=seed)
+    options = GateOptions(need="not_slower", profile_seconds=0.3, watch_seconds=watch, seed=seed, **limits)
     verdicts, seconds = [], []
     for which in ("wrong", "honest"):
         started = time.monotonic()

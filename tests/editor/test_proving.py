@@ -50,8 +50,9 @@ async def test_an_index_that_overflows_at_the_callers_sizes_is_widened_by_a_quic
     uri = editor.open(path)
     checked = Checked(editor, uri)
     assert "does not fit int32" in (await ended_wrong(checked)).message
-    (found,) = checked.diagnostics
-    assert (found.code, found.severity) == ("address-overflow", types.DiagnosticSeverity.Warning)
+    found, *others = checked.diagnostics  # the two accesses may each have an example of its own
+    assert {d.code for d in (found, *others)} == {"address-overflow"}
+    assert found.severity == types.DiagnosticSeverity.Warning
     assert found.range.start.line in (2, 4)  # the product, or the sum that it is in
     assert "Callers come with B <= 64, T <= 8192, C <= 8192" in found.message
     assert "is addressed by it" in found.related_information[0].message
@@ -75,8 +76,9 @@ async def test_what_the_source_showed_stays_marked_until_the_typing_rests(tmp_pa
     told = await checked.ended()
     assert told.state == "unclear", told.message
     assert "before the last edit; it is asked again when the typing rests" in told.message
-    (found,) = checked.diagnostics
-    assert (found.code, found.severity) == ("address-overflow", types.DiagnosticSeverity.Warning)
+    found, *others = checked.diagnostics  # the two accesses may each have an example of its own
+    assert {d.code for d in (found, *others)} == {"address-overflow"}
+    assert found.severity == types.DiagnosticSeverity.Warning
     assert "before the last edit" in found.message
     await ended_wrong(checked)
     assert "before the last edit" not in checked.diagnostics[0].message

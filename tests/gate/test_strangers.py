@@ -26,7 +26,7 @@ def kept() -> Iterator[Kept]:
 @pytest.mark.long
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{p.ground.name}: {p.name}" for p in PAIRS])
 def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, kept: Kept) -> None:
-    row = judged(pair, "emulated", kept, 0)
+    row = judged(pair, "emulated", kept, 0, callers_seconds=30.0)  # on a loaded machine too
     assert row.missed is (pair.name in (WITHIN_ROUNDING, NOT_TOO_SMALL)), row.wrong.reason
     assert row.refused is (pair.name == NOT_IN_PLACE), row.honest.reason
 
