@@ -26,7 +26,7 @@ class Variation(StrEnum):
     CANCELLING = "cancelling sums"
     BOUNDARY = "boundary values"
     NON_FINITE = "NaN and infinities"
-    NOT_A_NUMBER = "one NaN"
+    NOT_A_NUMBER = "NaNs"
     INFINITE = "one infinity"
     FAR_FROM_ZERO = "mean far above the spread"
     FAR_BELOW = "mean far below zero"

@@ -116,7 +116,8 @@ def _put_around(argument: Argument, values: Array, case: Case, generator: np.ran
             rows[chosen] = generator.choice(inside, int(chosen.sum()))
         return
     near = np.array([v for c in constants for v in (c, np.nextafter(np.float32(c), np.float32(np.inf)),
-                     np.nextafter(np.float32(c), np.float32(-np.inf)), 1.5 * c + 1, c - 1, c / 2, -c)])  # fmt: skip
+                     np.nextafter(np.float32(c), np.float32(-np.inf)), c + _step(dtype, c), c - _step(dtype, c),
+                     1.5 * c + 1, c - 1, c / 2, -c)])  # fmt: skip
     first = int(generator.integers(3)) if len(rows) >= len(_TURNS) else 0
     with np.errstate(over="ignore"):
         for number, row in enumerate(rows):
@@ -132,6 +133,12 @@ def _put_around(argument: Argument, values: Array, case: Case, generator: np.ran
                     row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
                 case _:
                     row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
+
+
+def _step(dtype: DType, values: Array | float) -> Array:
+    """One or two units in the last place of each value in the type, in the values' own unit."""
+    steps: Array = np.maximum(2.0 * dtype.epsilon * np.abs(values), dtype.quantum)
+    return steps
 
 
 _FEW = 1 << 16
@@ -292,7 +299,7 @@ def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array], draw:
             signs = generator.choice(np.array([-1.0, 1.0]), inputs[argument.name].shape)
             wide = dtype.wide(inputs[argument.name])
             with np.errstate(invalid="ignore", over="ignore"):
-                steps = np.maximum(2.0 * dtype.epsilon * np.abs(wide), dtype.quantum) * (wide != 0)
+                steps = _step(dtype, wide) * (wide != 0)
                 moved[argument.name] = dtype.narrow(wide + signs * steps)
     return moved
 

@@ -38,7 +38,7 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
         case Variation.NON_FINITE:
             return _with_specials(values, generator, (-np.inf, np.nan, np.inf))
         case Variation.NOT_A_NUMBER:
-            return _with_specials(values, generator, (_DEVICE_NAN,))
+            return _with_nans(values, generator)
         case Variation.INFINITE:
             return _with_specials(values, generator, (np.inf,))
         case Variation.FAR_FROM_ZERO:
@@ -132,6 +132,18 @@ def _with_specials(values: Array, generator: np.random.Generator, specials: tupl
     if rows.size:
         for row, special in zip(range(len(rows)), specials, strict=False):
             rows[row, generator.integers(0, rows.shape[1])] = special
+    return rows.reshape(values.shape)
+
+
+def _with_nans(values: Array, generator: np.random.Generator) -> Array:
+    """One NaN in the first row and NaN in half of the places of the next; a single row has them in half of its places.
+
+    A dropped element's NaN must not reach the output: with one NaN alone it depends on the draw whether one is dropped.
+    """
+    result = _with_specials(values, generator, (_DEVICE_NAN,))
+    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    row = rows[min(1, len(rows) - 1)]
+    row[generator.random(row.shape) < 0.5] = _DEVICE_NAN
     return rows.reshape(values.shape)
 
 

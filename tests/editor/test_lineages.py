@@ -108,7 +108,7 @@ async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(sca
             made="2026-01-31T10:00:00+00:00",
             seconds=1.0,
         )
-        with replay_store(kept_in(scale.parent)) as store:
+        with replay_store(kept_in(scale.parent), pytest.fail) as store:
             store.keep(record, "emulated", "question")
         async with session(scale.parent, QUIET) as editor:
             uri = editor.open(scale)

@@ -221,7 +221,9 @@ def test_variations_change_what_they_say(variation):
         Variation.NON_FINITE: lambda: (
             np.isnan(x).sum() == 1 and np.isposinf(x).any() and np.isneginf(x).any()
         ),
-        Variation.NOT_A_NUMBER: lambda: np.isnan(x).sum() == 1,
+        Variation.NOT_A_NUMBER: lambda: (
+            np.isnan(x[0]).sum() == 1 and 8 < np.isnan(x[1]).sum() < 62 and not np.isnan(x[2:]).any()
+        ),
         Variation.INFINITE: lambda: np.isposinf(x).sum() == 1,
         Variation.FAR_FROM_ZERO: lambda: x.mean() > 500 * x.std(),
         Variation.FAR_BELOW: lambda: x.max() < -900,
@@ -237,6 +239,17 @@ def test_variations_change_what_they_say(variation):
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,
     }
     assert checks[variation]()
+
+
+def test_a_single_row_has_nans_in_half_of_its_places():
+    x = make_inputs(with_values("normal"), Case(DIMS | {"N": 1}, 91, Variation.NOT_A_NUMBER))["x"]
+    assert 8 < np.isnan(x).sum() < 62
+
+
+def test_values_around_a_constant_have_its_neighbours_in_their_own_type():
+    two = with_values("normal", "float16").model_copy(update={"dims": {"N": 30, "C": 70}})
+    x = make_inputs(two, Case({"N": 30, "C": 70}, 91, Variation.AROUND, around=(2.0,)))["x"]
+    assert {2.0, 2.0 + 2**-9, 2.0 - 2**-9} <= set(x.astype(np.float64).flat)
 
 
 def test_perturbed_inputs_move_by_one_unit_in_the_last_place():

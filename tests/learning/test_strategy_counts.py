@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from history.repositories import Step, make_repository
 from history.test_lineages import KERNEL, WARP
+from kernel_lineage.cache_file import CACHE
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.cli.main import main
 from kernel_lineage.history.mine import mine
 from kernel_lineage.learning.strategy_counts import count_mined
@@ -87,3 +89,11 @@ def test_mining_keeps_it_when_asked_and_others_rank_by_it(repository: Path):
     known = known_counts(repository)
     assert known.note == ""
     assert known.counts.steps == builtin_counts().steps + 2
+
+
+def test_a_damaged_cache_is_set_aside_with_a_note(repository: Path):
+    mined = mine(repository)
+    (kept_in(repository) / CACHE).write_bytes(b"damaged" * 1000)
+    (note,) = count_mined(mined)
+    assert "set aside" in note
+    assert known_counts(repository).note == ""

@@ -195,7 +195,7 @@ class Lineages:
 def _replayed(root: Path) -> Mapping[str, Words]:
     from kernel_lineage.learning.replay.known import known_words  # heavy: the gate, with NumPy
 
-    return known_words(root)
+    return known_words(root, log.warning)
 
 
 def _by_place(mined: MineDocument) -> dict[tuple[str, str], LineageDocument]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kernel_lineage.history.model import Intent, Lineage, Mined, TransitionKind
@@ -18,19 +18,20 @@ def count_mined(mined: Mined) -> tuple[str, ...]:
     """Keep the counts of what was mined where `applicable` and the editor look for them; what went wrong."""
     root = Path(mined.repository)
     outcomes, problems = outcomes_in(root)
-    steps = observed_steps(mined.lineages, effects=_measured(root))
+    notes = list(problems)
+    steps = observed_steps(mined.lineages, effects=_measured(root, notes.append))
     counts = counted([*steps, *as_observations(outcomes)])
     try:
-        keep_counts(root, counts)
+        keep_counts(root, counts, notes.append)
     except (OSError, sqlite3.Error) as error:
-        return (*problems, f"The counts cannot be kept ({error}); skills are ranked without them.")
-    return problems
+        notes.append(f"The counts cannot be kept ({error}); skills are ranked without them.")
+    return tuple(notes)
 
 
-def _measured(root: Path) -> dict[str, Effect]:
+def _measured(root: Path, say: Callable[[str], None]) -> dict[str, Effect]:
     return {
         transition: Effect(speedup=round(record.effect.median, 4), device=record.effect.device)
-        for transition, record in sorted(known_records(root).items())
+        for transition, record in sorted(known_records(root, say).items())
         if record.effect is not None
     }
 

@@ -66,7 +66,10 @@ def build(
         counts=_counts(mined, transitions, by_transition, checks, replayed),
         lineages=tuple(drawer.lineage(lineage, i) for i, lineage in enumerate(ordered)),
         applied=tuple(applied),
-        notes=tuple(f"Passed over: {count} × {reason}." for reason, count in sorted(mined.skipped.items())),
+        notes=(
+            *mined.messages,
+            *(f"Passed over: {count} × {reason}." for reason, count in sorted(mined.skipped.items())),
+        ),
     )
 
 

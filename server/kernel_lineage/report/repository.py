@@ -30,9 +30,7 @@ def report_on(
         lineages = tuple(x for x in mined.lineages if any(v.symbol == kernel for v in x.versions))
         mined = replace(mined, lineages=lineages)
     sources = VersionSources(repository, (v for lineage in mined.lineages for v in lineage.versions))
-    return build(
-        mined,
-        read=sources.text,
-        learned=learned_conditions(mined, sources),
-        records=known_records(open_repository(repository).top),
-    )
+    notes: list[str] = []
+    records = known_records(open_repository(repository).top, notes.append)
+    mined = replace(mined, messages=(*mined.messages, *notes))
+    return build(mined, read=sources.text, learned=learned_conditions(mined, sources), records=records)

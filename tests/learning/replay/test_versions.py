@@ -85,15 +85,15 @@ def test_a_version_that_gives_what_a_wrong_one_gives_is_wrong_too():
 def test_what_is_known_of_a_transition_is_the_most_that_any_device_showed(tmp_path):
     key = tmp_path / "key"
     measured = record("ab", label=Label.MEASURED, device="NVIDIA H200")
-    with replay_store(kept_in(tmp_path), key) as store:
+    with replay_store(kept_in(tmp_path), pytest.fail, key) as store:
         store.keep(measured, "NVIDIA H200", "q1")
         store.keep(AGREE, "emulated", "q2")
         store.keep(UNKNOWN, "emulated", "q3")
         assert store.record("ab", "emulated", "q3") == UNKNOWN
         assert store.record("ab", "emulated", "q2") is None
-    assert known_records(tmp_path, key) == {"ab": measured}
-    assert known_records(tmp_path, tmp_path / "another user's") == {}
-    assert known_records(tmp_path / "elsewhere", key) == {}
+    assert known_records(tmp_path, pytest.fail, key) == {"ab": measured}
+    assert known_records(tmp_path, pytest.fail, tmp_path / "another user's") == {}
+    assert known_records(tmp_path / "elsewhere", pytest.fail, key) == {}
 
 
 def test_a_record_is_told_in_one_line():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,22 +15,23 @@ from kernel_lineage.learning.replay.store import replay_store
 _RANK = {Label.MEASURED: 2, Label.REPRODUCED: 1, Label.INFERRED: 0}
 
 
-def known_records(top: Path, secret: Path | None = None) -> dict[str, Record]:
+def known_records(top: Path, say: Callable[[str], None], secret: Path | None = None) -> dict[str, Record]:
     """Transition id → what this user's runs found of it in a repository: the most that is known, the newest of equals.
 
-    Empty where nothing was replayed, or what was kept cannot be read.
+    Empty where nothing was replayed; `say` gets a note where what was kept cannot be read.
     """
     folder = kept_in(top)
     if not (folder / CACHE).is_file():
         return {}
     found: dict[str, Record] = {}
     try:
-        with replay_store(folder, secret) as store:
+        with replay_store(folder, say, secret) as store:
             for record in store.records():
                 other = found.get(record.transition)
                 if other is None or _RANK[record.label] >= _RANK[other.label]:
                     found[record.transition] = record
-    except (OSError, sqlite3.Error):
+    except (OSError, sqlite3.Error) as error:
+        say(f"The outcomes of earlier replays cannot be read ({error}); nothing is shown of them.")
         return {}
     return found
 
@@ -53,6 +55,6 @@ def words_of(record: Record) -> Words:
     return Words(label, f"{label}, {record.made[:10]}: {record.reason}")
 
 
-def known_words(top: Path) -> dict[str, Words]:
+def known_words(top: Path, say: Callable[[str], None]) -> dict[str, Words]:
     """Transition id → what is known of it, as words alone: the steps themselves are large."""
-    return {transition: words_of(record) for transition, record in known_records(top).items()}
+    return {transition: words_of(record) for transition, record in known_records(top, say).items()}

@@ -234,10 +234,10 @@ def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> R
     repository = open_repository(path)
     folder = kept_in(repository.top) if asked.use_cache else None
     try:
-        return stack.enter_context(replay_store(folder, say=messages.append))
+        return stack.enter_context(replay_store(folder, messages.append))
     except (OSError, sqlite3.Error) as error:
         messages.append(f"The cache in {folder} cannot be used ({error}); nothing is reused or kept.")
-        return stack.enter_context(replay_store(None))
+        return stack.enter_context(replay_store(None, messages.append))
 
 
 def _device(asked: Asked) -> tuple[Any, str]:

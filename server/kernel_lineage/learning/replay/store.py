@@ -77,11 +77,11 @@ class ReplayStore:
 
 @contextmanager
 def replay_store(
-    folder: Path | None, secret: Path | None = None, say: Callable[[str], None] = lambda _said: None
+    folder: Path | None, say: Callable[[str], None], secret: Path | None = None
 ) -> Iterator[ReplayStore]:
     """The store in a repository's cache folder; one that forgets where there is none.
 
-    `secret` is the file with this user's key; `say` is told of a damaged file that was set aside.
+    `say` gets a note about a damaged file that was set aside; `secret` is the file with this user's key.
     Raises `OSError` or `sqlite3.Error` when the file cannot be used.
     """
     if folder is None:

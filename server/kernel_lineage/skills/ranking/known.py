@@ -58,8 +58,8 @@ def known_counts(root: Path | None) -> Known:
 _WITHOUT = "ranked by public repositories only; `klineage mine --counts` adds this repository's own history"
 
 
-def keep_counts(root: Path, counts: Counts, say: Callable[[str], None] = lambda _said: None) -> None:
-    """Keep a repository's own counts; `say` is told of a damaged file. Raises `OSError` or `sqlite3.Error`."""
+def keep_counts(root: Path, counts: Counts, say: Callable[[str], None]) -> None:
+    """Keep a repository's own counts; `say` gets a note about a damaged file. Raises `OSError` or `sqlite3.Error`."""
     document = counts.model_dump_json()
     with closing(open_cache_file(kept_in(root), lambda db: db.execute(_TABLE), say)) as db, db:
         db.execute("INSERT OR REPLACE INTO strategy_counts VALUES (1, ?)", (document,))
