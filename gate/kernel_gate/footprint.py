@@ -88,10 +88,10 @@ def footprints(
     ) as error:
         raise FootprintError(str(error)) from error
     except MemoryError as error:
-        said = (
+        message = (
             f"this machine's memory does not hold the buffers of a shape{f': {error}' if str(error) else ''}"
         )
-        raise FootprintError(said, of_races=races) from error
+        raise FootprintError(message, of_races=races) from error
     finally:
         device.close()
 
