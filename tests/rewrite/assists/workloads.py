@@ -206,6 +206,29 @@ WORKLOADS = {
                  "weighted: output float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]",
                  "rows: int32 = R", "columns: int32 = C", language="triton"),
     ),
+    "soften": (
+        workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
+                 "n: int32 = N", language="triton"),
+    ),
+    "turn": (
+        workload("turn", "R = [1, 33]\nC = [5, 40]", 'grid = ["R", "C"]', "x: input float16 [R, C]",
+                 "out: output float16 [C, R]", "rows: int32 = R", "columns: int32 = C", language="triton"),
+    ),
+    "column_spread": (
+        workload("column_spread", "R = [1, 40]\nC = [5, 70]", 'grid = ["C"]', "x: input float32 [R, C]",
+                 "spread: output float32 [C]", "total: output float32 [C]", "rows: int32 = R", "columns: int32 = C",
+                 language="triton"),
+    ),
+    "group_scales": (
+        workload("group_scales", "G = [1, 70]", 'grid = ["G"]\nconstexpr = { GROUP = 64 }',
+                 "x: input float16 [G, 64]", "q: output float32 [G, 64]", "scales: output float32 [G]",
+                 "groups: int32 = G", language="triton"),
+    ),
+    "row_products": (
+        workload("row_products", "R = [1, 9]\nC = [5, 1100]", 'grid = ["R"]', "x: input float16 [R, C]",
+                 "y: input float16 [C]", "out: output float32 [R]", "counted: output int32 [R]",
+                 "seen: input int8 [R, C]", "columns: int32 = C", language="triton"),
+    ),
     "means": (
         workload("means", "R = [1, 40]\nC = [5, 70]\nP = [71]",
                  'grid = ["ceil_div(C, 64)"]\nconstexpr = { WIDTH = 64 }', "mean: output float32 [C]",
