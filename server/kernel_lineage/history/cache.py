@@ -16,7 +16,7 @@ from typing import Any
 import kernel_lineage
 from kernel_lineage.cache_file import CacheConnection, DamagedRow, is_damage, open_cache_file, set_aside
 
-SCHEMA = 2
+SCHEMA = 3
 _SEAL = 4
 """Bytes of the checksum before each row."""
 _TABLES = {

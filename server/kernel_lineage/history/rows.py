@@ -1,81 +1,45 @@
 """What is kept in the cache, as JSON rows and back. Reading anything else raises `DamagedRow`.
 
-A dataclass is the list of its fields, without those that are `NOT_KEPT`. A file's pieces are kept apart from its
-outline, since most of them stand in many files.
+A file's pieces are kept apart from its outline, since most of them stand in many files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from kernel_lineage.cache_file import DamagedRow
 from kernel_lineage.history.outline import Outline, Piece, Role, Wrapped
 
 T = TypeVar("T")
-NOT_KEPT: Mapping[str, bool] = {"kept": False}
-"""The metadata of a field that is worked out again."""
-_Turn = Callable[[Any], Any]
 
 
 class Rows(Generic[T]):
-    """Values of a type as rows and back."""
+    """Values of a dataclass as rows and back; it is taken apart when the first row is asked for."""
 
     def __init__(self, kind: Any) -> None:
-        self._to, self._from = _turns(kind)
+        self._kind = kind
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self._kind)
 
     def row(self, value: T) -> Any:
         """JSON for a value."""
-        return self._to(value)
+        return self._adapter.dump_python(value, mode="json")
 
     def value(self, row: Any) -> T:
         """What `row` was given."""
+        if not isinstance(row, dict) or row.keys() != {f.name for f in fields(self._kind)}:
+            raise DamagedRow(f"a row is no {self._kind.__name__}")
         try:
-            value: T = self._from(row)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedRow(f"a row has another form ({error})") from error
-        return value
-
-
-@cache
-def _turns(kind: Any) -> tuple[_Turn, _Turn]:
-    """From values of a type to rows, and from rows to values."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if is_dataclass(kind):
-        return _of_fields(kind)
-    if type(None) in inner:
-        to, back = _turns(next(part for part in inner if part is not type(None)))
-        return lambda v: None if v is None else to(v), lambda r: None if r is None else back(r)
-    if origin is tuple and Ellipsis not in inner:
-        pairs = [_turns(part) for part in inner]
-        return (
-            lambda v: [to(part) for (to, _), part in zip(pairs, v, strict=True)],
-            lambda r: tuple(back(part) for (_, back), part in zip(pairs, r, strict=True)),
-        )
-    if origin is dict:
-        to, back = _turns(inner[1])
-        return lambda v: {k: to(p) for k, p in v.items()}, lambda r: {k: back(p) for k, p in r.items()}
-    if origin is not None:
-        to, back = _turns(inner[0])
-        unordered = origin in (set, frozenset)
-        return lambda v: [to(p) for p in (sorted(v) if unordered else v)], lambda r: origin(map(back, r))
-    return lambda v: v, kind if isinstance(kind, type) and kind is not object else lambda r: r
-
-
-def _of_fields(kind: Any) -> tuple[_Turn, _Turn]:
-    hints = get_type_hints(kind)
-    kept = [f.name for f in fields(kind) if f.metadata.get("kept", True)]
-    turns = [_turns(hints[name]) for name in kept]
-
-    def to(value: Any) -> Any:
-        return [turn(getattr(value, name)) for name, (turn, _) in zip(kept, turns, strict=True)]
-
-    def back(row: Any) -> Any:
-        return kind(**{name: turn(part) for name, (_, turn), part in zip(kept, turns, row, strict=True)})
-
-    return to, back
+            return self._adapter.validate_python(row)
+        except ValidationError as error:
+            raise DamagedRow(f"a row has another form ({str(error).splitlines()[0]})") from error
 
 
 def outline_row(outline: Outline) -> Any:

@@ -7,10 +7,12 @@ decisions are in `matching` and what it asks.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field, InstanceOf
 
 from kernel_lineage.history.model import TransitionKind
 from kernel_lineage.history.reference_graph import ReferenceGraph
-from kernel_lineage.history.rows import NOT_KEPT
 from kernel_lineage.history.seen import KernelSeen, Part
 from kernel_lineage.kernels.source import Language
 
@@ -67,7 +69,8 @@ class Tip:
     """path → key → the version; the inner ones are replaced, not changed, so that branches can share them."""
     boundary: str | None = None
     """The commit that this is the state of, where it was not walked: its versions are made when they are asked for."""
-    graph: ReferenceGraph | None = field(default=None, metadata=NOT_KEPT)
+    graph: Annotated[InstanceOf[ReferenceGraph] | None, Field(exclude=True)] = None
+    """Worked out again, not kept."""
 
     def copy(self) -> Tip:
         """The same state, to be changed apart."""

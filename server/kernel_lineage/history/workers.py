@@ -34,8 +34,6 @@ class Workers:
         self._processes: list[Child] = []
         self._spare: list[Child] = []
         self._closing = False
-        self.crashed = 0
-        """How many tasks killed the process that worked on them."""
 
     def __enter__(self) -> Workers:
         return self
@@ -86,7 +84,6 @@ class Workers:
         if answer is not None or self._closing:
             return answer or []
         if len(tasks) == 1:
-            self.crashed += 1
             return [Facts()]
         return [facts for task in tasks for facts in self._ask([task])]
 

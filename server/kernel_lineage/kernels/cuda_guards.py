@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_forms import above, span_of, test_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.cuda_text import arguments, one_line
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile, Span
@@ -45,7 +46,7 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
         elif node.type == "for_statement":
             condition = node.child_by_field_name("condition")
             if condition is not None and _OF_A_SIZE.search(_text(condition)):
-                yield Guard(_text(condition), "loop_bound", _span(condition), "kernel")
+                yield Guard(_text(condition), "loop_bound", span_of(condition), "kernel")
         else:
             yield from _of_check(node, "kernel")
 
@@ -67,17 +68,15 @@ def _in_callers(source: SourceFile, name: str | None, extent: Span, depth: int) 
         if extent.start <= match.start() < extent.end:
             continue
         call = source.root.descendant_for_byte_range(match.start(), match.start() + len(name))
-        holder = call
-        while holder is not None and holder.type != "function_definition":
-            holder = holder.parent
+        holder = _around(call, "function_definition") if call is not None else None
         if call is None or holder is None or match.start() < _body_start(holder):
             continue
         yield from (
             g
-            for g in _to(call, _span(holder))
+            for g in _to(call, span_of(holder))
             if g.kind in ("check", "assert", "static_assert", "early_return")
         )
-        yield from _in_callers(source, _name(holder), _span(holder), depth - 1)
+        yield from _in_callers(source, _name(holder), span_of(holder), depth - 1)
 
 
 def _to(site: Node, launcher: Span) -> Iterator[Guard]:
@@ -100,22 +99,22 @@ def _to(site: Node, launcher: Span) -> Iterator[Guard]:
                     for part in (child, *child.named_children):
                         yield from _of_check(part, "launcher")
         elif node.type == "case_statement":
-            value, switch = node.child_by_field_name("value"), _ancestor(node, "switch_statement")
+            value, switch = node.child_by_field_name("value"), _around(node, "switch_statement")
             tested = switch.child_by_field_name("condition") if switch is not None else None
             if value is not None and tested is not None:
                 expr = f"{_text(tested).strip('()')} == {_text(value)}"
-                yield Guard(expr, "dispatch", _span(value), "launcher")
+                yield Guard(expr, "dispatch", span_of(value), "launcher")
         inner, node = node, node.parent
 
 
 def _towards(branch: Node, inner: Node) -> Iterator[Guard]:
     """What holds in the branch of an `if` that leads to a site."""
-    condition = _condition(branch)
+    condition = test_of(branch)
     if condition is None or condition.start_byte <= inner.start_byte < condition.end_byte:
         return
     alternative = branch.child_by_field_name("alternative")
     if alternative is not None and alternative.start_byte <= inner.start_byte:
-        yield Guard(f"!({_text(condition)})", "dispatch", _span(condition), "launcher")
+        yield Guard(f"!({_text(condition)})", "dispatch", span_of(condition), "launcher")
     else:
         yield from _each(condition, "dispatch", "launcher")
 
@@ -129,7 +128,7 @@ def _is_of_the_body(node: Node) -> bool:
 
 def _of_branch(branch: Node, where: str, *, passed: bool = False) -> Iterator[Guard]:
     """The guards of an `if`; with `passed`, what goes on behind it comes past it."""
-    condition, then = _condition(branch), branch.child_by_field_name("consequence")
+    condition, then = test_of(branch), branch.child_by_field_name("consequence")
     if condition is None or then is None:
         return
     statements = [
@@ -172,7 +171,7 @@ def _of_check(node: Node, where: str) -> Iterator[Guard]:
         return
     compared = _COMPARING.search(name)
     if compared and len(listed) > 1:
-        yield Guard(f"{listed[0]} {_SIGN[compared.group(1)]} {listed[1]}", "check", _span(node), where)
+        yield Guard(f"{listed[0]} {_SIGN[compared.group(1)]} {listed[1]}", "check", span_of(node), where)
         return
     kind = "static_assert" if name == "static_assert" else "assert" if name.lower() == "assert" else "check"
     condition = given.named_children[0]
@@ -195,20 +194,11 @@ def _each(
         if operator is not None and operator.type == separator and left is not None and right is not None:
             waiting += (right, left)
         else:
-            yield Guard(_text(part), kind, _span(part), where, leaves)
+            yield Guard(_text(part), kind, span_of(part), where, leaves)
 
 
-def _condition(branch: Node) -> Node | None:
-    clause = branch.child_by_field_name("condition")
-    value = clause.child_by_field_name("value") if clause is not None else None
-    return value or clause
-
-
-def _ancestor(node: Node, kind: str) -> Node | None:
-    above = node.parent
-    while above is not None and above.type != kind:
-        above = above.parent
-    return above
+def _around(node: Node, kind: str) -> Node | None:
+    return next((n for n in above(node) if n.type == kind), None)
 
 
 def _name(function: Node) -> str | None:
@@ -225,7 +215,3 @@ def _body_start(function: Node) -> int:
 
 def _text(node: Node) -> str:
     return one_line(node.text or b"")
-
-
-def _span(node: Node) -> Span:
-    return Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)

@@ -102,9 +102,13 @@ class Indexing:
             return UNIFORM
         at = node.start_byte, node.end_byte
         if at not in self._forms:
-            term = self._model.values.get(at)
+            term = self.term(node)
             self._forms[at] = UNKNOWN if term is None else self.form_of(term)
         return self._forms[at]
+
+    def term(self, node: Node) -> Term | None:
+        """What an expression is; None where the reader does not reach it."""
+        return self._model.values.get((node.start_byte, node.end_byte))
 
     @cached_property
     def _forms(self) -> dict[tuple[int, int], Linear]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.skills.card import Category
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.tree import Connective, Expr, FactRef, Not, facts_in, names_in
+from kernel_lineage.skills.conditions.tree import Expr, FactRef, Op, facts_in, names_in
 
 _CAPABILITY = r"(?:[\w.]*\.)?get_device_capability\(\s*\w*\s*\)"
 _REWRITES: tuple[tuple[str, str], ...] = (
@@ -134,9 +134,7 @@ def _is_flag(tree: Expr) -> bool:
     match tree:
         case FactRef():
             return tree.name.isidentifier()
-        case Not(operand=operand):
-            return _is_flag(operand)
-        case Connective(operands=operands):
+        case Op(op="not" | "and" | "or", operands=operands):
             return any(_is_flag(part) for part in operands)
     return False
 

@@ -21,16 +21,13 @@ from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 
 @dataclass(frozen=True, slots=True)
 class LearnedCondition:
-    """A condition of one transition, with the transition that taught it."""
+    """A condition of one transition."""
 
     transition: str
     """The transition that the condition belongs to."""
     mechanisms: tuple[str, ...]
     """What that transition added."""
     condition: Condition
-    guard: GuardSeen
-    taught_by: str
-    """The transition that added the guard; the same one when the guard came with the optimisation."""
 
 
 def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
@@ -73,8 +70,6 @@ def conditions_from_guards(
                     origin=Origin.GUARD if subject is teacher else Origin.LATER_FIX,
                     evidence=_evidence(teacher, guard, versions[teacher.after], commits),
                 ),
-                guard=guard,
-                taught_by=teacher.id,
             )
 
 

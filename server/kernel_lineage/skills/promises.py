@@ -13,7 +13,7 @@ from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.facts import Fact, FactSource, StatedPromise
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.prove import Proof, implies
-from kernel_lineage.skills.conditions.tree import Expr, Not, facts_in, names_in
+from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in, negation
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 
 LIMIT_MS = 200
@@ -129,7 +129,7 @@ def _promise(guard: Guard, language: Language) -> Promise | None:
         return None
     line = guard.span.first_line
     if guard.leaves:
-        return Promise(Not(tree), f"the code leaves where `{guard.expr}` (line {line})", guard.span.end)
+        return Promise(negation(tree), f"the code leaves where `{guard.expr}` (line {line})", guard.span.end)
     return Promise(tree, f"the code asks for `{guard.expr}` (line {line})")
 
 

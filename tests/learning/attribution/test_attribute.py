@@ -63,9 +63,6 @@ def test_a_step_that_mixes_three_things_is_split_into_them():
     assert found.parts[2].launch
     assert found.parts[2].alone is VersionState.WRONG
     assert found.interactions == ("part 3 is wrong without the parts before it",)
-    assert found.silent == 2, (
-        "a line that nothing uses any more, and one that moved: nothing is to be seen of them"
-    )
     assert not found.compound
     assert found.parts[0].before.source == BEFORE
     assert "blockDim.x + threadIdx.x;" in found.parts[-1].after.source

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_lineage.skills.conditions.names import FACT_NAMES
 from kernel_lineage.skills.conditions.parse import FUNCTIONS, MAX_LENGTH, ConditionError, parse
-from kernel_lineage.skills.conditions.tree import Connective, facts_in, names_in
+from kernel_lineage.skills.conditions.tree import Op, facts_in, names_in
 
 
 def test_a_condition_becomes_a_tree_of_named_facts() -> None:
     tree = parse("C % 4 == 0 and align(x) >= 16 and device.compute_capability >= (8, 0)")
-    assert isinstance(tree, Connective) and tree.op == "and"
+    assert isinstance(tree, Op) and tree.op == "and"
     assert [ref.name for ref in facts_in(tree)] == ["C", "align(x)", "device.compute_capability"]
     assert names_in(tree) == {"C", "x"}
 

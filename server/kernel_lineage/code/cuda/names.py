@@ -22,12 +22,13 @@ _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|constexpr|typename|__restrict__|__restrict|__shared__|__grid_constant__|extern|inline|"
     r"struct|class|enum|register)\b|[*&]|\b(?:std|cuda::std|::)::|^::"
 )
-_ALIGNED = rb"(?:\s|__align__\s*\([^()]*\)|alignas\s*\([^()]*\))*"
+_ALIGNED = rb"(?:\s|(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\))*"
 _STRUCT = re.compile(rb"\b(?:struct|class|union)\b(" + _ALIGNED + rb")(\w+)\s*(?:final\s*)?(?::[^;{}]*)?\{")
 _ANONYMOUS = re.compile(rb"\btypedef\s+(?:struct|union)\s*(" + _ALIGNED + rb")(?:\w+\s*)?\{")
 _TEMPLATE_HEAD = re.compile(rb"template\s*<([^;{}]*)>\s*$")
-_ALIAS = re.compile(rb"\btypedef\s+([\w\s:<>,*]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:<>,*()]+?)\s*;")
+_ALIAS = re.compile(rb"\btypedef\s+([\w\s:<>,*()]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:<>,*()]+?)\s*;")
 _CONSTANT = re.compile(r"(?:static\s+|inline\s+|__device__\s+)*(?:constexpr|const)\b")
+_LOOPS = re.compile(r"\b(?:for|while|do)\b")
 _ALIAS_DEPTH = 8
 
 
@@ -85,6 +86,8 @@ class Names:
         variables: dict[str, Node] = {}
         roots = [file.root for file in (*self.headers, self.source) if file.root is not None]
         for node in _declarations(roots):
+            if node.type == "function_definition":
+                continue
             if node.type == "enum_specifier":
                 for one in node.named_children[-1].named_children:
                     if one.type == "enumerator":
@@ -118,7 +121,7 @@ class Names:
 
     @cached_property
     def functions(self) -> Mapping[str, list[Node]]:
-        """The device functions' definitions."""
+        """The definitions of device functions, and of others that are worked out at compile time."""
         found: dict[str, list[Node]] = {}
         for file in (*self.headers, self.source):
             for function in file.device_functions if file.root is not None else ():
@@ -135,6 +138,15 @@ class Names:
                     parsed = self.snippets.definition(normalised(function.text, self.macros))
                     if parsed is not None:
                         found.setdefault(function.name, []).append(parsed)
+        own = self.source.root
+        for node in _declarations([own]) if own is not None else ():
+            declarator = node.child_by_field_name("declarator")
+            # The rounds of a loop over numbers would be taken for rounds of the kernel's own.
+            constant = any(node_text(c) == "constexpr" for c in node.children[:4])
+            constant = constant and node.type == "function_definition" and not _LOOPS.search(node_text(node))
+            if constant and declarator is not None:
+                self._own.add(node.id)
+                found.setdefault(node_text(declarator.child_by_field_name("declarator")), [node])
         return found
 
     def is_in_file(self, function: Node) -> bool:
@@ -165,10 +177,12 @@ class Names:
                 end = closing(text.code, brace)
                 before = _TEMPLATE_HEAD.search(text.code, max(0, start - 600), start)
                 if end is not None:
-                    body = normalised(text.code[brace : end + 1].decode("utf-8", "replace"), self.macros)
+                    body = text.code[brace : end + 1].decode("utf-8", "replace")
                     attributes = text.code[start:brace].decode("utf-8", "replace")
                     template = before[1].decode("utf-8", "replace") if before is not None else ""
-                    self._structs[name] = read_struct(name, attributes, body, template, self.snippets)
+                    self._structs[name] = read_struct(
+                        name, attributes, body, template, self.snippets, self.macros
+                    )
         return self._structs[name]
 
     def base(self, written: str, types: Mapping[str, str]) -> str:
@@ -218,7 +232,7 @@ def _declarations(roots: list[Node]) -> Iterator[Node]:
     waiting = [child for root in roots for child in root.named_children]
     while waiting:
         node = waiting.pop()
-        if node.type in ("declaration", "enum_specifier"):
+        if node.type in ("declaration", "enum_specifier", "function_definition"):
             yield node
             waiting += [c for c in node.named_children if c.type == "enum_specifier"]
         elif node.type in (

@@ -8,6 +8,7 @@ from tree_sitter import Node, Parser, Point, Range
 
 from kernel_gate.expr.terms import Num, Term, Var, at_most, less
 from kernel_lineage.code.cuda.conversions import literal
+from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.cuda.inlining import parameters_of, template_arguments
 from kernel_lineage.code.cuda.layouts import argument_of, element_of
 from kernel_lineage.code.cuda.names import Names, names_of
@@ -16,7 +17,7 @@ from kernel_lineage.code.cuda.snippets import needs_normalising, normalised
 from kernel_lineage.code.cuda.statements import Statements
 from kernel_lineage.code.model import Model, UnreadableError
 from kernel_lineage.code.setting import LaunchSetting, Setting
-from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Value
+from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Symbol, Value
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
@@ -88,6 +89,20 @@ def read_open(
 def read_function(kernel: Kernel, function: Node) -> Model:
     """What a device function in a kernel's file does for arguments of any value, kept with the file."""
     return _kept(kernel, f"function {function.start_byte}", lambda: _read_function(kernel, function))
+
+
+def expressions_of(kernel: Kernel) -> Expressions | None:
+    """Evaluates what stands anywhere in a kernel's file, the kernel's parameters as symbols; None without a file."""
+    source = kernel.source
+    if source is None:
+        return None
+    key = f"expressions {kernel.span.start}"
+    kept = source.derived.get(key)
+    if not isinstance(kept, Expressions):
+        scope = Scope(names_of(source), open_setting(kernel), Model())
+        scope.variables |= {p.name: Symbol(p.name) for p in kernel.parameters}
+        kept = source.derived[key] = Statements(scope).at
+    return kept
 
 
 def _kept(kernel: Kernel, key: str, read: Callable[[], Model]) -> Model:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernel_lineage.code.cuda.snippets import Snippets
+from kernel_lineage.code.cuda.snippets import Snippets, normalised
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_text import at_commas
+from kernel_lineage.kernels.cuda_text import Macro, at_commas
 
 _ALIGNED = re.compile(r"(?:__align__|alignas)\s*\(\s*(\d+)\s*\)")
 _TEMPLATE = re.compile(
@@ -39,7 +39,10 @@ class Struct:
 
     name: str
     alignment: int
-    """0: that of its members."""
+    """0: that of its members, or one that is no plain number."""
+    aligned: bool
+    """Whether its head asks for an alignment."""
+    aligns_members: bool
     parameters: tuple[tuple[str, str, str], ...]
     """The template's parameters: kind (`typename` or a type), name and default."""
     members: list[Member] = field(default_factory=list)
@@ -58,10 +61,19 @@ def template_parameters(written: str) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def read_struct(name: str, attributes: str, body: str, template: str, snippets: Snippets) -> Struct:
+def read_struct(
+    name: str, attributes: str, body: str, template: str, snippets: Snippets, macros: Mapping[str, Macro]
+) -> Struct:
     """A struct from the text of its head and of its body with the braces."""
-    aligned = _ALIGNED.search(attributes)
-    struct = Struct(name, int(aligned[1]) if aligned else 0, template_parameters(template))
+    plain = _ALIGNED.search(attributes)
+    struct = Struct(
+        name,
+        int(plain[1]) if plain else 0,
+        "align" in attributes,
+        "align" in body,
+        template_parameters(template),
+    )
+    body = normalised(body, macros)
     fields = snippets.members(body)
     for node in _members(fields):
         kind = text_of(node.child_by_field_name("type"))

@@ -10,7 +10,7 @@ from kernel_lineage.editor.workload_files.places import Entry, entries
 from kernel_lineage.skills.applicable import Applicable, Judged
 from kernel_lineage.skills.card import ConditionKind
 from kernel_lineage.skills.conditions.names import split_fact
-from kernel_lineage.skills.conditions.tree import Comparison, FactRef, Literal
+from kernel_lineage.skills.conditions.tree import FactRef, Literal, Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def statements(found: Applicable, data: bytes) -> Iterator[Statement]:
 def _alignment(judged: Judged, workload: Workload, data: bytes) -> tuple[int, int, str] | None:
     """`align(x) >= 16` as `align = 16` among the keys of `x`."""
     match judged.tree:
-        case Comparison(op=">=", left=FactRef(name=name), right=Literal(value=int() as wanted)):
+        case Op(op=">=", operands=(FactRef(name=name), Literal(value=int() as wanted))):
             head, arguments = split_fact(name)
         case _:
             return None

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
+from kernel_lineage.kernels.mechanisms.definitions import pack_of
 from kernel_lineage.kernels.units import in_entry
 
 ID = "scalar_row_access"
@@ -97,11 +97,11 @@ def _is_beside(unit: Unit, access: Access) -> bool:
 
 
 def _find(unit: Unit) -> Iterator[Anchor]:
-    known, found = definitions_of(unit.kernel), set[tuple[str, str]]()
+    found = set[tuple[str, str]]()
     scalar = {
         p.name
         for p in unit.kernel.parameters
-        if p.pointer and not any(known.pack(word) for word in p.type.replace("*", " ").split())
+        if p.pointer and not any(pack_of(unit, word) for word in p.type.replace("*", " ").split())
     }
     # Where a thread walks whole rows, the single elements beside them are not what is worth a vector.
     walks_rows = any(

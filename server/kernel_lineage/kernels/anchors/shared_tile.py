@@ -17,7 +17,9 @@ ID = "shared_tile"
 
 
 def _find(unit: Unit) -> Iterator[Anchor]:
-    tiles = {v.name: v for v in unit.shared_variables if len(v.sizes) == 2 and not is_padded(v.sizes[1])}
+    tiles = {
+        v.name: v for v in unit.shared_variables if len(v.sizes) == 2 and not is_padded(unit, v.sizes[1])
+    }
     reach = indexing(unit)
     for access in reach.accesses if tiles else ():
         tile = tiles.get(access.root)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
+from kernel_lineage.code.cuda.names import names_of
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, read_call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import UNKNOWN
-from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
+from kernel_lineage.kernels.mechanisms.definitions import number_of, written_number
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
 from kernel_lineage.kernels.units import in_units
@@ -20,53 +21,39 @@ from kernel_lineage.kernels.units import in_units
 ID = "bank_conflict_padding"
 
 _PADS = ("pad", "skew")
+_SHORTEST = 17
+"""Elements of a row that several threads of a warp share a bank in."""
 
 _LIBRARY = re.compile(r"\b(?:cute::)?(?:Swizzle\s*<|Layout_\w+_SW\d+_Atom|SmemLayoutAtom\w*SW\d+)")
 """CuTe's swizzled layouts."""
 
 
-def is_padded(size: Node, known: FileDefinitions | None = None) -> bool:
-    """Whether a row length is a bit more than a power of two, or is written as something plus a pad."""
-    size_expression = bare(size)
-    length = integer_of(size)
+def is_padded(unit: Unit, size: Node, depth: int = 0) -> bool:
+    """Whether a row length has a pad in it: a bit more than a power of two, or something plus a pad, by any name."""
+    node, length = bare(size), number_of(unit, size)
+    if node is None or (length is not None and length < _SHORTEST):
+        return False
+    if node.type == "binary_expression" and operator_of(node) in ("+", "|"):
+        right = node.child_by_field_name("right")
+        pad = number_of(unit, right)
+        if (0 < pad <= 16) if pad is not None else any(word in text_of(right).lower() for word in _PADS):
+            return True
     if length is not None:
-        power = 1 << max(length.bit_length() - 1, 0)
-        return length >= 17 and 0 < length - power <= 8
-    if (
-        size_expression is None
-        or size_expression.type != "binary_expression"
-        or operator_of(size_expression) not in ("+", "|")
-    ):
-        return False
-    right = size_expression.child_by_field_name("right")
-    pad = known.value(right) if known is not None else integer_of(right)
-    return any(word in text_of(right).lower() for word in _PADS) if pad is None else 0 < pad <= 16
-
-
-def _stands_for_a_pad(unit: Unit, node: Node, depth: int = 0) -> bool:
-    """Whether a row length has a pad in it: as written, through a name, or through a function of the file."""
-    known = definitions_of(unit.kernel)
-    if is_padded(node, known):
-        return True
-    if depth >= 4:
-        return False
-    if node.type in ("identifier", "qualified_identifier"):
+        return 0 < length - (1 << length.bit_length() - 1) <= 8
+    names = names_of(unit.kernel.source) if unit.kernel.source is not None and depth < 4 else None
+    if names is not None and node.type in ("identifier", "qualified_identifier"):
         name = text_of(node).rpartition("::")[2]
-        value = bare(known.numbers.get(name))
-        number = known.value(value) if value is not None else None
-        if number is not None:
-            return 0 < number - (1 << number.bit_length() - 1) <= 8 and number >= 17 if number > 0 else False
-        return value is not None and _stands_for_a_pad(unit, value, depth + 1)
-    if node.type == "call_expression":
-        body = known.functions.get(read_call(node).name)
-        return body is not None and any(is_padded(n, known) for n in _returned(body))
-    return False
+        value = unit.value_of(name, node.start_byte) or names.constants.get(name)
+        return value is not None and is_padded(unit, value, depth + 1)
+    bodies = names.functions.get(read_call(node).name, ()) if names and node.type == "call_expression" else ()
+    return any(is_padded(unit, n, depth + 1) for body in bodies for n in _returned(body))
 
 
-def _returned(body: Node) -> Iterator[Node]:
+def _returned(function: Node) -> Iterator[Node]:
+    body = function.child_by_field_name("body")
     waiting = [
         n
-        for statement in body.named_children
+        for statement in (body.named_children if body is not None else ())
         if statement.type == "return_statement"
         for n in statement.named_children
     ]
@@ -94,13 +81,15 @@ def _pitches(unit: Unit, index: Node) -> Iterator[Node]:
 
 def _is_constant(unit: Unit, factor: Node) -> bool:
     """Whether a factor is made of sizes alone: constants and the kernel's own parameters, no index handed over."""
-    known, hidden = definitions_of(unit.kernel), hidden_names(unit.kernel)
+    kernel = unit.kernel
+    own = {p.name for p in kernel.parameters} | {p.name for p in kernel.template_parameters}
+    names = names_of(kernel.source) if kernel.source is not None else None
     return all(
-        name in hidden
-        or name in known.macros
-        or name in known.functions
+        name in own
         or name.isupper()
-        or known.value(known.numbers.get(name)) is not None
+        or (names is not None and (name in names.macros or name in names.functions))
+        or written_number(kernel, name) is not None
+        or number_of(unit, unit.value_of(name, factor.start_byte)) is not None
         for name in identifiers_in(factor)
     )
 
@@ -108,7 +97,7 @@ def _is_constant(unit: Unit, factor: Node) -> bool:
 def _detect_in(unit: Unit) -> Iterator[Site]:
     told: set[str] = set()
     for variable in unit.shared_variables:
-        if len(variable.sizes) >= 2 and _stands_for_a_pad(unit, variable.sizes[-1]):
+        if len(variable.sizes) >= 2 and is_padded(unit, variable.sizes[-1]):
             told.add(variable.name)
             said = f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
             yield seen(ID, variable.node, said, variable.name, by="padding")
@@ -117,7 +106,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         if access.space != "shared":
             continue
         if access.root not in told and any(
-            _stands_for_a_pad(unit, pitch) for index in access.indices[-1:] for pitch in _pitches(unit, index)
+            is_padded(unit, pitch) for index in access.indices[-1:] for pitch in _pitches(unit, index)
         ):
             told.add(access.root)
             yield seen(ID, access.node, f"rows of {access.root} are padded", access.root, by="padding")

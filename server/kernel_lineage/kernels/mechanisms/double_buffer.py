@@ -10,7 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import Variable, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.file_definitions import extents
+from kernel_lineage.kernels.mechanisms.definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_text import at_commas
-from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names
+from kernel_lineage.kernels.mechanisms.definitions import written_number
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen_on
 from kernel_lineage.kernels.source import Kernel, Language
@@ -18,17 +18,12 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     written = kernel.attributes.get("launch_bounds")
     if written is not None:
         threads, *blocks = at_commas(written) or ("",)
-        hidden = hidden_names(kernel)
-
-        def value(term: str) -> object:
-            return (None if term in hidden else definitions_of(kernel).number(term)) or "set"
-
         yield seen_on(
             ID,
             kernel,
             f"__launch_bounds__({written})",
-            threads=value(threads),
-            blocks=value(blocks[0]) if blocks else None,
+            threads=written_number(kernel, threads) or "set",
+            blocks=(written_number(kernel, blocks[0]) or "set") if blocks else None,
         )
     if "maxnreg" in kernel.attributes:
         yield seen_on(

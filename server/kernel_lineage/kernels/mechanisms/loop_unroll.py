@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.names import names_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import parameters, seen, seen_in
 from kernel_lineage.kernels.source import Span
@@ -48,7 +48,9 @@ def _in_words(unit: Unit) -> Iterator[tuple[Span, str]]:
 
     Read from the text: a grammar takes a macro before `for` for a type.
     """
-    own = {name: body for name, body in definitions_of(unit.kernel).macros.items() if "unroll" in body}
+    source = unit.kernel.source
+    texts = names_of(source).texts if source is not None else ()
+    own = {m.name: m.body for text in texts for m in reversed(text.macros) if "unroll" in m.body}
     macros = {**_LIBRARY_MACROS, **own}
     data = unit.node.text or b""
     if b"_Pragma" not in data and not any(name.encode() in data for name in macros):

@@ -10,10 +10,9 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import arguments_of, bare, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
+from kernel_lineage.kernels.mechanisms.definitions import types_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
@@ -34,15 +33,16 @@ _WIDER = re.compile(r"(?:at::)?(?:opmath_type|acc_type)\b|(?:MathTypeT|AccType)$
 _TRITON_TYPES = frozenset({"float64", "float32", "float16", "bfloat16", "float8e4nv", "float8e5", "tf32"})
 
 
-def _narrow_storage(kernel: Kernel) -> bool:
+def _narrow_storage(unit: Unit) -> bool:
     """Whether a pointer's element type is narrower than float, or a type parameter that may be."""
+    kernel = unit.kernel
     types = {t.name for t in kernel.template_parameters if t.type is None}
     written = [p.type for p in kernel.parameters if p.pointer]
     # A structure of pointers says nothing of their types: its template parameter chooses them.
     if types and not written:
         return True
     words = {word.rpartition("::")[2] for w in written for word in w.replace("*", " ").split()}
-    aliases = definitions_of(kernel).aliases
+    aliases = types_of(unit)
     return any(_is_narrow(word, aliases) or word in types for word in words)
 
 
@@ -82,7 +82,7 @@ def _casts(unit: Unit) -> Iterator[tuple[Node, str, Node | None]]:
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
-    aliases = definitions_of(unit.kernel).aliases
+    aliases = types_of(unit)
     for call in unit.calls:
         if _CONVERSIONS.fullmatch(call.name):
             yield seen(ID, call.node, f"{call.name} changes the precision", to=_target(call.name))
@@ -92,7 +92,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         left = node.child_by_field_name("left")
         if elements and text_of(left) in wide and unit.loops_around(node):
             yield seen(ID, node, f"{text_of(left)} gathers in double", to="double")
-    for node, kind, value in _casts(unit) if _narrow_storage(unit.kernel) else ():
+    for node, kind, value in _casts(unit) if _narrow_storage(unit) else ():
         plain = kind in ("float", "double")
         wider = plain or _WIDER.search(aliases.get(kind, kind))
         if wider and _is_element(unit, value):

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.file_definitions import extents
+from kernel_lineage.kernels.mechanisms.definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_expressions import pointee
 from kernel_lineage.kernels.cuda_forms import Call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
+from kernel_lineage.kernels.mechanisms.definitions import number_of, pack_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import first_type, in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
@@ -37,16 +37,16 @@ def _casts(unit: Unit) -> Iterator[tuple[str, Node, Node | None]]:
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
-    known, reach = definitions_of(unit.kernel), indexing(unit)
+    reach = indexing(unit)
     carved = {v.name for v in unit.shared_variables if v.sizes and v.sizes[0].type == "array_declarator"}
     for kind, node, address in _casts(unit):
-        pack = known.pack(kind)
+        pack = pack_of(unit, kind)
         root = reach.place(address).root
         # A cast of a dynamic shared array carves it up; one of a local array only fills registers.
         if pack is not None and root not in carved and reach.space_of(root) != "local":
             yield seen(ID, node, f"address taken as {kind}*", root, bytes=pack.width)
     for call in unit.calls:
-        size = _copied_bytes(call, known) if call.name in _COPIES and len(call.arguments) == 3 else 0
+        size = _copied_bytes(unit, call) if call.name in _COPIES and len(call.arguments) == 3 else 0
         if size in (8, 16, 32):
             roots = [reach.place(a).root for a in call.arguments[:2]]
             outer = [root for root in roots if root and reach.space_of(root) != "local"]
@@ -61,9 +61,10 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
 
 
 def _packed_parameters(unit: Unit) -> Iterator[Site]:
-    known = definitions_of(unit.kernel)
     packs = {
-        p.name: pack for p in unit.kernel.parameters if p.pointer and (pack := known.pack(_element(p.type)))
+        p.name: pack
+        for p in unit.kernel.parameters
+        if p.pointer and (pack := pack_of(unit, _element(p.type)))
     }
     for access in indexing(unit).accesses if packs else ():
         if access.root in packs:
@@ -71,12 +72,12 @@ def _packed_parameters(unit: Unit) -> Iterator[Site]:
             yield seen(ID, access.node, f"{access.root} holds vectors", access.root, bytes=width)
 
 
-def _copied_bytes(call: Call, known: FileDefinitions) -> int:
+def _copied_bytes(unit: Unit, call: Call) -> int:
     """How many bytes a `memcpy` copies, as far as its text tells."""
     size = call.arguments[2]
     described = size.child_by_field_name("type") if size.type == "sizeof_expression" else None
-    pack = known.pack(text_of(described)) if described is not None else None
-    return (pack.width or 0) if pack is not None else known.value(size) or 0
+    pack = pack_of(unit, text_of(described)) if described is not None else None
+    return (pack.width or 0) if pack is not None else number_of(unit, size) or 0
 
 
 def _element(written: str) -> str:

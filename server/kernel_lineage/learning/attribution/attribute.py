@@ -62,8 +62,6 @@ class Attribution:
     """States that were judged on the way."""
     interactions: tuple[str, ...] = ()
     """How parts depend on each other, a sentence each."""
-    silent: int = 0
-    """Changes between them that add or remove no mechanism, and that the running kernel shows nothing of."""
 
     @property
     def compound(self) -> bool:
@@ -154,7 +152,6 @@ def attribute(
     telling = [k for k, part in enumerate(found) if _shows(part)] or [len(found) - 1]
     if tried.exhausted and telling[-1] != len(found) - 1:
         telling.append(len(found) - 1)  # the rest that was not split, whatever it shows
-    silent = len(found) - len(telling)
     found, chosen = [found[k] for k in telling], [chosen[k] for k in telling]
     return Attribution(
         step.transition,
@@ -162,7 +159,6 @@ def attribute(
         f"not split further: {len(tried.known)} states were tried" if tried.exhausted else "",
         len(tried.known),
         tuple(_interactions(tried, found, chosen)),
-        silent,
     )
 
 

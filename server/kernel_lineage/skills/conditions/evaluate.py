@@ -17,19 +17,7 @@ from kernel_lineage.skills.conditions.facts import Fact, Facts, Scalar
 from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.names import DTYPES, declared, split_fact
 from kernel_lineage.skills.conditions.parse import parse
-from kernel_lineage.skills.conditions.tree import (
-    Arithmetic,
-    Call,
-    Comparison,
-    Connective,
-    Expr,
-    FactRef,
-    Items,
-    Literal,
-    Negative,
-    Not,
-    facts_in,
-)
+from kernel_lineage.skills.conditions.tree import Expr, FactRef, Items, Literal, Op, facts_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 
 MAX_COMBINATIONS = 20_000
@@ -52,7 +40,7 @@ class _Part:
 def judge(expr: str | Expr, facts: Facts) -> Judgement:
     """The truth of a condition over facts. Raises `ConditionError` for a text that is no condition."""
     tree = parse(expr) if isinstance(expr, str) else expr
-    if isinstance(tree, Connective) and tree.op == "and":
+    if isinstance(tree, Op) and tree.op == "and":
         return _all(judge(part, facts) for part in tree.operands)
     known = {ref.name: fact for ref in facts_in(tree) if ref.bound and (fact := _find(ref.name, facts))}
     names = sorted(known)
@@ -127,20 +115,12 @@ def _value(tree: Expr, chosen: Mapping[str, Scalar]) -> _Part:
             return _fact(tree, chosen)
         case Items(items=items):
             return _combine([_value(i, chosen) for i in items], lambda *values: values)
-        case Negative(operand=operand):
-            return _combine([_value(operand, chosen)], lambda a: -a)
-        case Not(operand=operand):
-            return _combine([_value(operand, chosen)], lambda a: not a)
-        case Arithmetic(op=op, left=left, right=right):
-            return _combine([_value(left, chosen), _value(right, chosen)], _ARITHMETIC[op], op)
-        case Comparison(op=op, left=left, right=right):
-            interval = left.type is not right.type and Type.INTERVAL in (left.type, right.type)
-            function = _OVER_INTERVAL[op] if interval else _COMPARE[op]
-            return _combine([_value(left, chosen), _value(right, chosen)], function)
-        case Call(function=name, arguments=arguments):
-            return _combine([_value(a, chosen) for a in arguments], _FUNCTIONS[name], name)
-        case Connective(op=op, operands=operands):
+        case Op(op="and" | "or" as op, operands=operands):
             return _connective(op == "or", [_value(o, chosen) for o in operands])
+        case Op(op=op, operands=operands):
+            types = {o.type for o in operands}
+            function = _OVER_INTERVAL[op] if op in _OVER_INTERVAL and len(types) > 1 else _FUNCTIONS[op]
+            return _combine([_value(o, chosen) for o in operands], function, op)
         case _:
             assert_never(tree)
 
@@ -172,7 +152,7 @@ def _is_of(value: Scalar, kind: Type) -> bool:
             assert_never(kind)
 
 
-def _combine(parts: list[_Part], function: Callable[..., Any], name: str = "") -> _Part:
+def _combine(parts: list[_Part], function: Callable[..., Any], name: str = "tuple") -> _Part:
     """A function of all its parts; unknown when one of them is, or where the function is not defined."""
     used = _NOTHING.union(*(p.used for p in parts))
     if any(p.value is None for p in parts):
@@ -225,15 +205,15 @@ def _itemsize(dtype: str) -> int:
     return DTYPES[dtype]
 
 
-_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "not": operator.not_,
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "//": operator.floordiv,
     "%": operator.mod,
     "**": _power,
-}
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -242,12 +222,10 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "in": lambda item, items: item in items,
     "not in": lambda item, items: item not in items,
-}
-_OVER_INTERVAL = {op: _over_interval(_COMPARE[op]) for op in ("<", "<=", ">", ">=")}
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
     "ceil_div": lambda a, b: -(-a // b),
     "is_power_of_2": lambda n: n > 0 and n == int(n) and int(n) & (int(n) - 1) == 0,
     "itemsize": _itemsize,
 }
+_OVER_INTERVAL = {op: _over_interval(_FUNCTIONS[op]) for op in ("<", "<=", ">", ">=")}

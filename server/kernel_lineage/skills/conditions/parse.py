@@ -14,19 +14,7 @@ from functools import lru_cache
 
 from kernel_lineage.skills.conditions.fact_name import Argument, FactName, Type
 from kernel_lineage.skills.conditions.names import DTYPES, FACT_NAMES, declared
-from kernel_lineage.skills.conditions.tree import (
-    FUNCTIONS,
-    Arithmetic,
-    Call,
-    Comparison,
-    Connective,
-    Expr,
-    FactRef,
-    Items,
-    Literal,
-    Negative,
-    Not,
-)
+from kernel_lineage.skills.conditions.tree import FUNCTIONS, Expr, FactRef, Items, Literal, Op
 
 MAX_LENGTH = 600
 """Longer conditions are refused: a card must stay readable."""
@@ -134,19 +122,19 @@ class _Parser:
             case ast.Call():
                 return self.call(node)
             case ast.UnaryOp(op=ast.Not()):
-                return Not(self.truth(node.operand), column=column)
+                return Op("not", (self.truth(node.operand),), Type.TRUTH, column)
             case ast.UnaryOp(op=ast.USub()):
-                return Negative(self.number(node.operand), column=column)
+                return Op("neg", (self.number(node.operand),), column=column)
             case ast.BinOp():
                 op = _ARITHMETIC.get(type(node.op))
                 if op is None:
                     raise self.fail(
                         node, f"only {' '.join(_ARITHMETIC.values())} are allowed between numbers"
                     )
-                return Arithmetic(op, self.number(node.left), self.number(node.right), column=column)
+                return Op(op, (self.number(node.left), self.number(node.right)), column=column)
             case ast.BoolOp():
                 op = "and" if isinstance(node.op, ast.And) else "or"
-                return Connective(op, tuple(self.truth(v) for v in node.values), column=column)
+                return Op(op, tuple(self.truth(v) for v in node.values), Type.TRUTH, column)
             case ast.Compare():
                 return self.comparison(node)
             case _:
@@ -210,7 +198,7 @@ class _Parser:
             expected = function.parameters[min(i, least - 1)]
             if tree.type is not expected:
                 raise self.fail(written_as, f"`{name}` takes a {expected} here, this is a {tree.type}")
-        return Call(name, arguments, function.type, column)
+        return Op(name, arguments, function.type, column)
 
     def argument(self, node: ast.expr, kind: Argument, of: FactName) -> str:
         match kind, node:
@@ -236,8 +224,8 @@ class _Parser:
                 right = self.check_in(left, right, at)
             else:
                 self.check_comparable(op, left, right, at)
-            parts.append(Comparison(op, left, right, column=left.column))
-        return parts[0] if len(parts) == 1 else Connective("and", tuple(parts), column=node.col_offset + 1)
+            parts.append(Op(op, (left, right), Type.TRUTH, left.column))
+        return parts[0] if len(parts) == 1 else Op("and", tuple(parts), Type.TRUTH, node.col_offset + 1)
 
     def check_in(self, left: Expr, right: Expr, at: ast.expr) -> Expr:
         if left.type is Type.TEXT and right.type is Type.TEXT:

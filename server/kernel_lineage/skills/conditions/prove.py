@@ -12,7 +12,7 @@ from functools import lru_cache
 from kernel_lineage.skills.conditions.evaluate import judge, show
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
 from kernel_lineage.skills.conditions.terms import Translated, UntranslatedError
-from kernel_lineage.skills.conditions.tree import Arithmetic, Comparison, Expr, Literal, facts_in
+from kernel_lineage.skills.conditions.tree import Expr, Literal, Op, facts_in
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_gate.expr.smallest import Question, answered
 from kernel_gate.expr.solver import LIMIT_MS, Decision, SolverMissingError
@@ -76,20 +76,13 @@ def _is_stronger(promise: Expr, claim: Expr) -> bool:
     """`C % 8 == 0` says more than `C % 4 == 0`, `C >= 1024` more than `C >= 512`."""
     match promise, claim:
         case (
-            Comparison(
-                op="==",
-                left=Arithmetic(op="%", left=a, right=Literal(value=int() as more)),
-                right=Literal(value=0),
-            ),
-            Comparison(
-                op="==",
-                left=Arithmetic(op="%", left=b, right=Literal(value=int() as less)),
-                right=Literal(value=0),
-            ),
+            Op(op="==", operands=(Op(op="%", operands=(a, Literal(value=int() as more))), Literal(value=0))),
+            Op(op="==", operands=(Op(op="%", operands=(b, Literal(value=int() as less))), Literal(value=0))),
         ):
             return a == b and less > 0 and more % less == 0
-        case Comparison(op=op, left=a, right=Literal(value=int() as more)), Comparison(
-            op=same, left=b, right=Literal(value=int() as less)
+        case (
+            Op(op=op, operands=(a, Literal(value=int() as more))),
+            Op(op=same, operands=(b, Literal(value=int() as less))),
         ) if op == same and a == b:
             return (op in (">", ">=") and more >= less) or (op in ("<", "<=") and more <= less)
         case _:

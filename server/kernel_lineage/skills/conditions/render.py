@@ -8,18 +8,7 @@ from kernel_lineage.skills.conditions.evaluate import show
 from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.names import declared, split_fact
 from kernel_lineage.skills.conditions.parse import parse
-from kernel_lineage.skills.conditions.tree import (
-    Arithmetic,
-    Call,
-    Comparison,
-    Connective,
-    Expr,
-    FactRef,
-    Items,
-    Literal,
-    Negative,
-    Not,
-)
+from kernel_lineage.skills.conditions.tree import ARITHMETIC, COMPARISONS, Expr, FactRef, Items, Literal, Op
 
 _OPPOSITE = {
     "==": "!=",
@@ -52,36 +41,35 @@ def sentence(expr: str | Expr) -> str:
 
 def _clause(tree: Expr) -> str:
     match tree:
-        case Comparison():
-            return _comparison(tree)
-        case Connective(op=op, operands=operands):
-            parts = [_clause(o) for o in operands]
-            nested = [
-                f"({p})" if isinstance(o, Connective) else p for p, o in zip(parts, operands, strict=True)
-            ]
-            return f" {op} ".join(nested)
-        case Not(operand=operand):
+        case Op(op=op, operands=(left, right)) if op in COMPARISONS:
+            return _comparison(left, op, right)
+        case Op(op="and" | "or" as op, operands=operands):
+            return f" {op} ".join(f"({_clause(o)})" if _is_connective(o) else _clause(o) for o in operands)
+        case Op(op="not", operands=(operand,)):
             return _denied(operand)
         case FactRef(type=Type.TRUTH):
             return _noun(tree)
         case FactRef(name=name):
             return f"{name} is set"
-        case Call(function="is_power_of_2", arguments=(number,)):
+        case Op(op="is_power_of_2", operands=(number,)):
             return f"{_noun(number)} is a power of two"
         case Literal(value=value):
             return "always" if value else "never"
-        case Items() | Negative() | Arithmetic() | Call():
+        case Items() | Op():
             return _noun(tree)
         case _:
             assert_never(tree)
 
 
-def _comparison(tree: Comparison) -> str:
-    left, op, right = tree.left, tree.op, tree.right
+def _is_connective(tree: Expr) -> bool:
+    return isinstance(tree, Op) and tree.op in ("and", "or")
+
+
+def _comparison(left: Expr, op: str, right: Expr) -> str:
     if isinstance(left, Literal) and op in _MIRRORED and not isinstance(right, Literal):
         left, op, right = right, _MIRRORED[op], left
     match left, op, right:
-        case Arithmetic(op="%", left=number, right=divisor), ("==" | "!="), Literal(value=0):
+        case Op(op="%", operands=(number, divisor)), ("==" | "!="), Literal(value=0):
             return f"{_noun(number)} is {'a' if op == '==' else 'no'} multiple of {_noun(divisor)}"
         case _, "in", _ if right.type is Type.TEXT:
             return f"{_noun(right)} contains {_noun(left)}"
@@ -99,9 +87,11 @@ def _comparison(tree: Comparison) -> str:
 
 def _denied(tree: Expr) -> str:
     match tree:
-        case Comparison(op=op, left=left, right=right) if Type.INTERVAL not in (left.type, right.type):
-            return _comparison(Comparison(_OPPOSITE[op], left, right))
-        case Not(operand=operand):
+        case Op(op=op, operands=(left, right)) if (
+            op in COMPARISONS and Type.INTERVAL not in (left.type, right.type)
+        ):
+            return _comparison(left, _OPPOSITE[op], right)
+        case Op(op="not", operands=(operand,)):
             return _clause(operand)
         case FactRef(type=Type.TRUTH):
             return (
@@ -112,7 +102,7 @@ def _denied(tree: Expr) -> str:
             )
         case FactRef(name=name):
             return f"{name} is not set"
-        case Connective() | Comparison() | Call() | Literal() | Items() | Negative() | Arithmetic():
+        case Op() | Literal() | Items():
             return f"it is not so that {_clause(tree)}"
         case _:
             assert_never(tree)
@@ -133,17 +123,17 @@ def _noun(tree: Expr) -> str:
                 if known is None
                 else known.noun.format(*(a.strip('"').replace("_", " ") for a in arguments))
             )
-        case Negative(operand=operand):
+        case Op(op="neg", operands=(operand,)):
             return f"−{_noun(operand)}"
-        case Arithmetic(op=op, left=left, right=right):
-            chained = isinstance(left, Arithmetic) and left.op == op and op in ("+", "*")
+        case Op(op=op, operands=(left, right)) if op in ARITHMETIC:
+            chained = isinstance(left, Op) and left.op == op and op in ("+", "*")
             return f"{_noun(left) if chained else _operand(left)} {_SIGNS[op]} {_operand(right)}"
-        case Call(function="itemsize", arguments=(FactRef(name=name),)):
+        case Op(op="itemsize", operands=(FactRef(name=name),)):
             return f"the size of {split_fact(name)[1][0]}'s elements"
-        case Call(function=function, arguments=arguments):
-            return f"{function}({', '.join(map(_noun, arguments))})"
-        case Not() | Comparison() | Connective():
+        case Op(op=op) if op in COMPARISONS or op in ("and", "or", "not"):
             return f"({_clause(tree)})"
+        case Op(op=op, operands=operands):
+            return f"{op}({', '.join(map(_noun, operands))})"
         case _:
             assert_never(tree)
 
@@ -156,4 +146,4 @@ def _version(tree: Expr) -> str:
 
 
 def _operand(tree: Expr) -> str:
-    return f"({_noun(tree)})" if isinstance(tree, Arithmetic) else _noun(tree)
+    return f"({_noun(tree)})" if isinstance(tree, Op) and tree.op in ARITHMETIC else _noun(tree)

@@ -9,7 +9,7 @@ from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scal
 from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.names import DTYPES, declared
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.tree import Comparison, FactRef
+from kernel_lineage.skills.conditions.tree import FactRef, Op
 
 _COMMA = re.compile(r",(?![^()]*\))")
 
@@ -41,9 +41,9 @@ def _name(text: str) -> str:
         tree = parse(f"{text} == {text}")
     except ConditionError as error:
         raise StatedFactError(f"`{text}` is no fact: {error.message}") from None
-    if not (isinstance(tree, Comparison) and isinstance(tree.left, FactRef)):
+    if not (isinstance(tree, Op) and isinstance(tree.operands[0], FactRef)):
         raise StatedFactError(f"`{text}` is no fact; write `C = 1024` or `align(x) = 16`")
-    return tree.left.name
+    return tree.operands[0].name
 
 
 def _value(text: str, name: str, kind: Type | None) -> Scalar:

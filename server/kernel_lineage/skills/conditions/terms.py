@@ -13,18 +13,7 @@ from functools import reduce
 from kernel_lineage.skills.conditions.facts import Scalar
 from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.names import DTYPES
-from kernel_lineage.skills.conditions.tree import (
-    Arithmetic,
-    Call,
-    Comparison,
-    Connective,
-    Expr,
-    FactRef,
-    Items,
-    Literal,
-    Negative,
-    Not,
-)
+from kernel_lineage.skills.conditions.tree import Expr, FactRef, Items, Literal, Op
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import ONE, ZERO, Num, Term, Var
 
@@ -51,22 +40,22 @@ class Translated:
                 return Num(int(value))
             case FactRef(type=Type.TRUTH):
                 return terms.negation(terms.equal(self._variable(tree), ZERO))
-            case Not(operand=operand):
+            case Op(op="not", operands=(operand,)):
                 return terms.negation(self.truth(operand))
-            case Connective(op=op, operands=operands):
+            case Op(op="and" | "or" as op, operands=operands):
                 join = terms.conjunction if op == "and" else terms.disjunction
                 return join(*map(self.truth, operands))
-            case Comparison(op="in" | "not in" as op, left=left, right=Items(items=items)):
+            case Op(op="in" | "not in" as op, operands=(left, Items(items=items))):
                 number = self.number(left)
                 among = terms.disjunction(*(terms.equal(number, self.number(item)) for item in items))
                 return among if op == "in" else terms.negation(among)
-            case Comparison(op=op, left=left, right=right) if op in _COMPARE:
+            case Op(op=op, operands=(left, right)) if op in _COMPARE:
                 return _COMPARE[op](self.number(left), self.number(right))
-            case Call(function="is_power_of_2", arguments=(argument,)):
+            case Op(op="is_power_of_2", operands=(argument,)):
                 number = self.number(argument)
                 return terms.disjunction(*(terms.equal(number, Num(1 << bit)) for bit in range(_MAX_BITS)))
             case _:
-                raise UntranslatedError(type(tree).__name__)
+                raise UntranslatedError(tree.op if isinstance(tree, Op) else type(tree).__name__)
 
     def number(self, tree: Expr) -> Term:
         """A number or data type. Raises `UntranslatedError`."""
@@ -77,23 +66,19 @@ class Translated:
                 return Num(_NAMES.index(value))
             case FactRef(type=Type.NUMBER | Type.DTYPE):
                 return self._variable(tree)
-            case Negative(operand=operand):
+            case Op(op="neg", operands=(operand,)):
                 return terms.sub(ZERO, self.number(operand))
-            case Arithmetic(op="**", left=left, right=Literal(value=int() as power)) if (
-                0 <= power <= _MAX_EXPONENT
-            ):
+            case Op(op="**", operands=(left, Literal(value=int() as power))) if 0 <= power <= _MAX_EXPONENT:
                 return _power(self.number(left), power)
-            case Arithmetic(op=op, left=left, right=right) if op in _COMPUTE:
+            case Op(op=op, operands=(left, right)) if op in _COMPUTE:
                 return _COMPUTE[op](self.number(left), self.number(right))
-            case Call(function="min" | "max" as name, arguments=arguments):
-                join = terms.minimum if name == "min" else terms.maximum
-                return reduce(join, map(self.number, arguments))
-            case Call(function="ceil_div", arguments=(number, divisor)):
-                return terms.ceil_div(self.number(number), self.number(divisor))
-            case Call(function="itemsize", arguments=(dtype,)):
+            case Op(op="min" | "max" as op, operands=operands):
+                join = terms.minimum if op == "min" else terms.maximum
+                return reduce(join, map(self.number, operands))
+            case Op(op="itemsize", operands=(dtype,)):
                 return _itemsize(self.number(dtype))
             case _:
-                raise UntranslatedError(type(tree).__name__)
+                raise UntranslatedError(tree.op if isinstance(tree, Op) else type(tree).__name__)
 
     def _variable(self, ref: FactRef) -> Term:
         if not ref.bound:
@@ -144,6 +129,7 @@ _COMPUTE: dict[str, Callable[[Term, Term], Term]] = {
     "*": terms.mul,
     "//": terms.floor_div,
     "%": terms.mod,
+    "ceil_div": terms.ceil_div,
 }
 _COMPARE: dict[str, Callable[[Term, Term], Term]] = {
     "==": terms.equal,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kernel_lineage.skills.conditions.fact_name import Argument, Type
 from kernel_lineage.skills.conditions.names import declared
@@ -44,76 +44,19 @@ class FactRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Negative:
-    """`-a`."""
-
-    operand: Expr
-    type: Type = Type.NUMBER
-    column: int = field(default=1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """`not a`."""
-
-    operand: Expr
-    type: Type = Type.TRUTH
-    column: int = field(default=1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """`left op right`, op one of `+ - * // % **`."""
+class Op:
+    """An operator, or a function of `FUNCTIONS`, over its operands; `a < b < c` is the `and` of its comparisons."""
 
     op: str
-    left: Expr
-    right: Expr
-    type: Type = Type.NUMBER
-    column: int = field(default=1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A pure function of `FUNCTIONS`."""
-
-    function: str
-    arguments: tuple[Expr, ...]
-    type: Type = Type.NUMBER
-    column: int = field(default=1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """`left op right`; a chain `a < b < c` is the conjunction of its comparisons."""
-
-    op: str
-    left: Expr
-    right: Expr
-    type: Type = Type.TRUTH
-    column: int = field(default=1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Connective:
-    """`and` or `or` of at least two operands."""
-
-    op: str
+    """As it is written, but `neg` for the sign: `not`, `and`, `or`, `<`, `in`, `%`, `ceil_div`, …"""
     operands: tuple[Expr, ...]
-    type: Type = Type.TRUTH
+    type: Type = Type.NUMBER
     column: int = field(default=1, compare=False)
 
 
-Expr: TypeAlias = Literal | Items | FactRef | Negative | Not | Arithmetic | Call | Comparison | Connective
-_PARTS: Mapping[type, tuple[str, ...]] = {
-    Items: ("items",),
-    Negative: ("operand",),
-    Not: ("operand",),
-    Arithmetic: ("left", "right"),
-    Call: ("arguments",),
-    Comparison: ("left", "right"),
-    Connective: ("operands",),
-}
-"""Which fields of a node are its parts, from left to right."""
+Expr: TypeAlias = Literal | Items | FactRef | Op
+ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "**"})
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,23 +81,27 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 
 
+def negation(tree: Expr) -> Op:
+    """`not a`."""
+    return Op("not", (tree,), Type.TRUTH)
+
+
 def children(tree: Expr) -> tuple[Expr, ...]:
-    """The direct parts of a node."""
-    parts = (getattr(tree, field) for field in _PARTS.get(type(tree), ()))
-    return tuple(one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
+    """The direct parts of a node, from left to right."""
+    return tree.operands if isinstance(tree, Op) else tree.items if isinstance(tree, Items) else ()
 
 
 def mapped(tree: Expr, change: Callable[[FactRef], Expr]) -> Expr:
     """The tree with each mention of a fact changed."""
-    if isinstance(tree, FactRef):
-        return change(tree)
-    new: dict[str, Any] = {}
-    for name in _PARTS.get(type(tree), ()):
-        part = getattr(tree, name)
-        new[name] = (
-            tuple(mapped(p, change) for p in part) if isinstance(part, tuple) else mapped(part, change)
-        )
-    return replace(tree, **new) if new else tree
+    parts = tuple(mapped(part, change) for part in children(tree))
+    match tree:
+        case FactRef():
+            return change(tree)
+        case Op():
+            return replace(tree, operands=parts)
+        case Items():
+            return replace(tree, items=parts)
+    return tree
 
 
 def facts_in(tree: Expr) -> Iterator[FactRef]:

@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from kernel_lineage.skills.conditions.fact_name import Type
-from kernel_lineage.skills.conditions.tree import (
-    Arithmetic,
-    Call,
-    Comparison,
-    Connective,
-    Expr,
-    FactRef,
-    Items,
-    Literal,
-    Negative,
-    Not,
-)
+from kernel_lineage.skills.conditions.tree import ARITHMETIC, COMPARISONS, Expr, FactRef, Items, Literal, Op
 
 _BINDING = {
     "or": 1,
@@ -51,22 +40,19 @@ def _written(tree: Expr, outer: int) -> str:
         case Items(items=items):
             inner = ", ".join(_written(i, 0) for i in items)
             return f"({inner},)" if len(items) == 1 else f"({inner})"
-        case Call(function=function, arguments=arguments):
-            return f"{function}({', '.join(_written(a, 0) for a in arguments)})"
-        case Not(operand=operand):
-            level, text = _BINDING["not"], f"not {_written(operand, _BINDING['not'])}"
-        case Negative(operand=operand):
-            level, text = _BINDING["neg"], f"-{_written(operand, _BINDING['neg'])}"
-        case Arithmetic(op=op, left=left, right=right):
+        case Op(op="not" | "neg" as op, operands=(operand,)):
             level = _BINDING[op]
-            grouped = (level + 1, level) if op == "**" else (level, level + 1)
-            text = f"{_written(left, grouped[0])} {op} {_written(right, grouped[1])}"
-        case Comparison(op=op, left=left, right=right):
-            level = _BINDING["compare"]
-            text = f"{_written(left, level + 1)} {op} {_written(right, level + 1)}"
-        case Connective(op=op, operands=operands):
+            text = f"{'not ' if op == 'not' else '-'}{_written(operand, level)}"
+        case Op(op="and" | "or" as op, operands=operands):
             level = _BINDING[op]
             text = f" {op} ".join(_written(o, level + 1) for o in operands)
+        case Op(op=op, operands=(left, right)) if op in ARITHMETIC | COMPARISONS:
+            level = _BINDING.get(op, _BINDING["compare"])
+            grouped = (level, level + 1) if op in ARITHMETIC else (level + 1, level + 1)
+            first, second = grouped[::-1] if op == "**" else grouped
+            text = f"{_written(left, first)} {op} {_written(right, second)}"
+        case Op(op=op, operands=operands):
+            return f"{op}({', '.join(_written(o, 0) for o in operands)})"
         case _:
             assert_never(tree)
     return f"({text})" if level < outer else text
