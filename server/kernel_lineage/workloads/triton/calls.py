@@ -81,10 +81,15 @@ def read_call(frame: Frame, node: ast.Call) -> object:
 
 def _name_examples(frame: Frame, node: ast.Call) -> None:
     """A number that a test names and makes a tensor with is a dim wherever the test uses the name."""
+    reader = frame.reader
     for part in (e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])):
-        number = frame.names.get(part.id) if isinstance(part, ast.Name) else None
-        if isinstance(part, ast.Name) and type(number) is int:
-            frame.names[part.id] = frame.reader.named_example(part.id, number)
+        if not isinstance(part, ast.Name) or type(number := frame.evaluate(part)) is not int:
+            continue
+        dim = reader.named_example(part.id, number)
+        if part.id in frame.names:
+            frame.names[part.id] = dim
+        else:
+            reader.globals[(str(frame.module.path), part.id)] = dim
 
 
 def _above(frame: Frame, name: str, given: list[object], named: Mapping[str, object]) -> object:
@@ -108,6 +113,8 @@ def _method_call(
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
+    if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
+        return (one,)
     if isinstance(of, Tensor):
         return (tensor_function(name, of, given, named),)
     if isinstance(of, (list, dict, tuple, set, str, range)) or type(of) is int:

@@ -41,7 +41,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
     touches = touches_of(kernel)
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
-    for reading, defaults in islice(_readings(kernel, sites, modules), _MOST_READINGS):
+    for reading, defaults in islice(_readings(kernel, own, sites, modules), _MOST_READINGS):
         yield _draft(kernel, path, own, reading, touches, defaults)
         unshaped |= reading.unshaped
     # What may be left out is left out where nothing tells its shape.
@@ -52,11 +52,13 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
             yield _draft(kernel, path, own, reading, touches, {})
 
 
-def _readings(kernel: Kernel, sites: Sequence[Site], modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
+def _readings(
+    kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules
+) -> Iterator[tuple[Reading, Defaults]]:
     """The ways to the kernel's launches, those that tell most first."""
-    if not sites or kernel.function is None:
+    if kernel.function is None:
         return
-    usages, defaults, seen, said = _users(sites[0].module, modules)
+    usages, defaults, seen, said = _users(sites[0].module if sites else own, modules)
     ways = Ways(kernel.function, seen)
     for reading in ways.from_tests(usages):
         reading.said[:0] = said

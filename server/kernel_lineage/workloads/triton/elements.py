@@ -39,9 +39,28 @@ def element_of(tensor: Tensor) -> Number | None:
     return found[0] if found is not None and len(found) == 1 else None
 
 
+def drawn_between(tensor: Tensor) -> tuple[ast.expr, ast.expr] | None:
+    """The least whole number of which a tensor's elements are drawn, and the one above the largest."""
+    if not tensor.values.startswith("integers("):
+        return None
+    inner = ast.parse(tensor.values, mode="eval").body
+    return (inner.args[0], inner.args[1]) if isinstance(inner, ast.Call) else None
+
+
+def _extreme(name: str, tensor: Tensor) -> str:
+    """How the largest or the smallest of elements is drawn that are drawn between two limits: the limit itself."""
+    drawn = drawn_between(tensor)
+    if drawn is None or name not in ("max", "min", "amax", "amin"):
+        return ""
+    low, high = map(ast.unparse, drawn)
+    return f"integers({high} - 1, {high})" if "max" in name else f"integers({low}, {low} + 1)"
+
+
 def reduced_elements(name: str, tensor: Tensor) -> str:
     """How the one element of a sum, a largest or a smallest is drawn; "" where it is not known."""
     found = elements_of(tensor)
+    if found is None:
+        return _extreme(name, tensor)
     if not found or name not in ("sum", "max", "min", "amax", "amin"):
         return ""
     if name == "sum":
@@ -103,7 +122,11 @@ def with_element(tensor: Tensor, count: Number | None, at: object, value: object
     if row and isinstance(at, int) and -len(row) <= at < len(row) and isinstance(value, (int, Size)):
         row[at] = value
         return replace(tensor, values=listed(row))
-    return replace(tensor, values="")
+    drawn = drawn_between(tensor)
+    if drawn is None or size_of(drawn[0]) + 1 == size_of(drawn[1]):  # type: ignore[operator]
+        return replace(tensor, values="")
+    # Some elements of many that are drawn: the others say what they may be.
+    return tensor
 
 
 def _all_same(tensor: Tensor) -> list[Number] | None:

@@ -21,8 +21,9 @@ from kernel_lineage.workloads.triton.classes import (
 )
 from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
 from kernel_lineage.workloads.triton.dtypes import dtype_named
+from kernel_lineage.workloads.triton.elements import drawn_between, element_of
 from kernel_lineage.workloads.triton.expressions import read_expression
-from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, shaping
+from kernel_lineage.workloads.triton.host_modules import HostModule, is_generator, launched_in, shaping
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
@@ -48,6 +49,7 @@ from kernel_lineage.workloads.triton.values import (
     Tensor,
     Unknown,
     is_bounded,
+    size_of,
     value_at,
 )
 
@@ -60,6 +62,7 @@ _ROUNDS = 4_000
 """Rounds of comprehensions, and calls, on one way."""
 _SHOWN = 80
 """Characters of an expression in a message."""
+_MOST_YIELDED = 256
 _WITHOUT_SHAPE = frozenset({"stride", "dtype", "device", "is_contiguous", "is_cuda", "element_size"})
 
 
@@ -102,6 +105,8 @@ class Reader:
     """For each function that is being read: what it returns where a condition is not known."""
     applied: list[tuple[Instance, object]] = field(default_factory=list)
     """For each autograd function that was applied: its context, and what it gave."""
+    yielded: list[list[object]] = field(default_factory=list)
+    """For each generator that is being read: what it yielded."""
     globals: dict[tuple[str, str], object] = field(default_factory=dict)
     """What names of modules stand for: (file, name)."""
     steps: int = STEPS
@@ -109,14 +114,38 @@ class Reader:
     depth: int = 0
 
     def run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
-        """What a function returns. Raises `Reached` at the launch."""
+        """What a function returns, a generator what it yields. Raises `Reached` at the launch."""
         if self.depth >= _DEPTH:
             return Unknown(f"{function.name}(…)")
+        if not is_generator(function):
+            return self._run(function, module, names)
+        self.yielded.append([])
+        try:
+            self._run(function, module, names)
+        finally:
+            items = self.yielded.pop()
+        return Instance("generator", {"items": items})
+
+    def give(self, value: object) -> None:
+        """What the generator that is being read yields."""
+        if not self.yielded or len(self.yielded[-1]) >= _MOST_YIELDED:
+            raise Stopped("more is yielded than is read")
+        self.yielded[-1].append(value)
+
+    def entered(self, value: object) -> object:
+        """What `with` and a test's fixture get of a value: of a generator what it yields first."""
+        items = value.attributes["items"] if isinstance(value, Instance) and value.of == "generator" else None
+        return items[0] if isinstance(items, list) and items else value
+
+    def _run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
         self.depth += 1
         self.perhaps.append([])
         around, self.shaping = self.shaping, frozenset()
         if self.makes_dims(module):
             self.shaping = shaping(function)
+            for name in self.shaping & names.keys():
+                if type(number := names[name]) is int:
+                    names[name] = self.named_example(name, number)
         try:
             self.block(Frame(self, module, names), function.body)
             self.perhaps[-1].append(None)
@@ -203,9 +232,10 @@ class Reader:
         """Whether this is the kernel whose launch is looked for."""
         return isinstance(value, Function) and value.node is self.target
 
-    def launches(self, node: ast.AST) -> bool:
-        """Whether the launch that is looked for stands in some code."""
-        return self.target.name in launched_in(node)
+    def launches(self, node: ast.AST, names: Names) -> bool:
+        """Whether some code launches the kernel that is looked for, by its name or by one that stands for it here."""
+        launched = launched_in(node)
+        return self.target.name in launched or any(self.is_target(names.get(n)) for n in launched)
 
     def truth(self, value: object) -> bool | None:
         """Whether a value is true; None when that is not known."""
@@ -322,6 +352,18 @@ class Reader:
         """Whether numbers of the function that is being read are examples of sizes."""
         helps = self.test is module and self.dims_down_to > 0 and self.depth <= _HELPERS
         return helps or self.depth <= self.dims_down_to
+
+    def element(self, tensor: Tensor) -> object:
+        """The one element of a tensor: one that is drawn is taken to be the first that may be, but for 0."""
+        one = element_of(tensor)
+        if one is not None or not (drawn := drawn_between(tensor)):
+            return one
+        low, high = (value_at(size_of(e), self.sizes) for e in drawn)
+        if not isinstance(low, int) or not isinstance(high, int) or high <= low:
+            return None
+        number = low if low > 0 else min(max(low, 1), high - 1)
+        self.say(f"a whole number that is drawn from {low} to {high - 1} is taken to be {number}")
+        return number
 
     def example(self, value: object) -> object:
         """A number of a test as a dim of its own; the same number is the same dim."""
