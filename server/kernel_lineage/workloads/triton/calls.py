@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ _TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagrap
 """Functions that call what they are given first."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
+_OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
+"""Methods that are given axes."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
 
 
@@ -113,6 +116,10 @@ def _method_call(
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
+    if name in _OF_AXES and isinstance(of, Tensor):
+        axes = [a for g in given for a in (g if isinstance(g, (tuple, list)) else [g]) if type(a) is int]
+        most = max((a + 1 if a >= 0 else -a for a in axes), default=0)
+        reader.wants(of, [""] * max(most, len(axes) if name == "permute" else 0))
     if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
         return (one,)
     if isinstance(of, Tensor):
@@ -148,6 +155,18 @@ def _applied(reader: Reader, of: Class, given: list[object], named: Mapping[str,
         reader.enter(setup, [context, tuple(given), result], {})
     reader.applied.append((context, result))
     return result
+
+
+def backward(reader: Reader) -> None:
+    """What autograd does behind a test that calls `backward`: gradients have the shapes of what was given."""
+    for context, result in reversed(reader.applied):
+        function = method_of(reader, context.of, "backward") if isinstance(context.of, Class) else None
+        if function is None or not isinstance(function.node, ast.FunctionDef):
+            continue
+        results = result if isinstance(result, tuple) else (result,)
+        gradients = (Tensor("", r.shape, r.dtype) if isinstance(r, Tensor) else r for r in results)
+        with suppress(Stopped):
+            reader.enter(function, [context, *gradients], {})
 
 
 def called(reader: Reader, function: object, given: list[object], named: Mapping[str, object]) -> object:

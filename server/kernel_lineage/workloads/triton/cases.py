@@ -152,7 +152,9 @@ def fixture(reader: Reader, usage: Usage, name: str) -> object:
     own = [f"{usage.of}.{name}"] if usage.of else []
     for module, key in ((m, k) for m in held for k in (*own, name)):
         function = module.functions.get(key)
-        made = next((d for d in function.decorator_list if "fixture" in names_in(d)), None) if function else None
+        made = (
+            next((d for d in function.decorator_list if "fixture" in names_in(d)), None) if function else None
+        )
         if function is None or made is None:
             continue
         inner = replace(usage, module=module, function=function)
@@ -175,4 +177,8 @@ def _first_case(reader: Reader, decorator: ast.expr, module: HostModule) -> obje
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     cases = [reader.items_of(reader.read(k.value, module)) for k in keywords if k.arg == "params"]
     rows = [_row(case, 1) for case in (cases[0] if cases else None) or ()]
-    return max((r for r in rows if r), key=lambda row: _extent(row, reader.sizes), default=(Unknown("a fixture's case"),))[0]
+    return max(
+        (r for r in rows if r),
+        key=lambda row: _extent(row, reader.sizes),
+        default=(Unknown("a fixture's case"),),
+    )[0]

@@ -8,7 +8,7 @@ was. Nothing is imported or run.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
@@ -101,6 +101,8 @@ class Reader:
     """Whether sizes are chosen, as no caller is known."""
     said: list[str] = field(default_factory=list)
     """What is taken for granted of what surrounds the code."""
+    wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tensor whose shape is chosen with too few axes → as many as it is used with, by their names or ""."""
     perhaps: list[list[object]] = field(default_factory=list)
     """For each function that is being read: what it returns where a condition is not known."""
     applied: list[tuple[Instance, object]] = field(default_factory=list)
@@ -164,21 +166,6 @@ class Reader:
         for end in ends[1:]:
             found = agreed(found, end, Unknown(f"{function.name}(…)"))
         return found
-
-    def backward(self) -> None:
-        """What autograd does behind a test that calls `backward`: gradients have the shapes of what was given."""
-        for context, result in reversed(self.applied):
-            function = method_of(self, context.of, "backward") if isinstance(context.of, Class) else None
-            if function is not None and isinstance(function.node, ast.FunctionDef):
-                results = result if isinstance(result, tuple) else (result,)
-                given = [
-                    context,
-                    *(Tensor("", r.shape, r.dtype) if isinstance(r, Tensor) else r for r in results),
-                ]
-                try:
-                    self.enter(function, given, {})
-                except Stopped:
-                    continue
 
     def block(self, frame: Frame, body: list[ast.stmt]) -> None:
         """Some statements, one after the other."""
@@ -352,6 +339,13 @@ class Reader:
         """Whether numbers of the function that is being read are examples of sizes."""
         helps = self.test is module and self.dims_down_to > 0 and self.depth <= _HELPERS
         return helps or self.depth <= self.dims_down_to
+
+    def wants(self, value: object, axes: Sequence[str]) -> None:
+        """Note that a tensor whose shape is chosen is used with so many axes, by their names or ""."""
+        if not (self.chooses and isinstance(value, Tensor) and value.name):
+            return
+        if len(value.shape or ()) < len(axes) >= len(self.wanted.get(value.name, ())):
+            self.wanted[value.name] = tuple(axes)
 
     def element(self, tensor: Tensor) -> object:
         """The one element of a tensor: one that is drawn is taken to be the first that may be, but for 0."""

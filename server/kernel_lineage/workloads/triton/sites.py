@@ -28,7 +28,9 @@ def sites_of(kernel: str, own: HostModule, modules: Modules) -> tuple[Site, ...]
     others = [m for m in _users_of(kernel, own, modules) if m.path != own.path]
     for leads in (_launches, _hands_on):
         for held in ([own], others):
-            found = [Site(m, n) for m in held for n, f in m.functions.items() if leads(f, _names_of(kernel, m))]
+            found = [
+                Site(m, n) for m in held for n, f in m.functions.items() if leads(f, _names_of(kernel, m))
+            ]
             if found:
                 return tuple(found)
     return ()

@@ -36,6 +36,7 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
         case ast.Assign(targets=targets, value=value):
             found = frame.evaluate(value)
             for target in targets:
+                _want_axes(frame, target, value)
                 assign(frame, target, found)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
             assign(frame, target, frame.evaluate(value))
@@ -84,6 +85,17 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
                 names.pop(getattr(target, "id", ""), None)
 
 
+def _want_axes(frame: Frame, target: ast.expr, value: ast.expr) -> None:
+    """`B, T, D = x.shape` asks for as many axes of x."""
+    match target, value:
+        case (
+            ast.Tuple(elts=parts),
+            ast.Attribute(value=of, attr="shape")
+            | ast.Call(func=ast.Attribute(value=of, attr="size"), args=[]),
+        ) if frame.reader.chooses and not any(isinstance(p, ast.Starred) for p in parts):
+            frame.reader.wants(frame.evaluate(of), [p.id if isinstance(p, ast.Name) else "" for p in parts])
+
+
 def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
     before, more = frame.evaluate(target), frame.evaluate(value)
     if isinstance(before, list) and isinstance(more, (list, tuple)) and isinstance(op, ast.Add):
@@ -97,7 +109,9 @@ def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr
 
 
 def _try(frame: Frame, statement: ast.Try) -> None:
-    handlers = [h for h in statement.handlers if not frame.reader.launches(h, frame.names)] or statement.handlers
+    handlers = [
+        h for h in statement.handlers if not frame.reader.launches(h, frame.names)
+    ] or statement.handlers
     try:
         frame.reader.block(frame, [*statement.body, *statement.orelse])
     except Stopped:

@@ -90,7 +90,11 @@ def models_of(module: HostModule, modules: Modules) -> Iterator[Usage]:
     model = next((name for name in _MODELS if name in module.classes), None)
     if model is None:
         return
-    beside = (modules.read(path) for path in modules.mentioning(frozenset([_INPUTS.encode()])) if path.parent == module.path.parent)
+    beside = (
+        modules.read(path)
+        for path in modules.mentioning(frozenset([_INPUTS.encode()]))
+        if path.parent == module.path.parent
+    )
     given = next((m for m in (module, *beside) if m is not None and _INPUTS in m.functions), None)
     if given is None:
         return
