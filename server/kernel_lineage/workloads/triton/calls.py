@@ -42,6 +42,9 @@ _ITSELF = frozenset(
 _RAISES = frozenset({"pytest.skip", "pytest.fail", "pytest.importorskip", "sys.exit"})
 _TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagraph"})
 """Functions that call what they are given first."""
+_WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable", "torch._dynamo.disable",
+                    "torch.compiler.allow_in_graph", "functools.cache", "functools.lru_cache"})  # fmt: skip
+"""Functions that give a function which does the same."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
 _OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
@@ -216,6 +219,8 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
     if name in _TIMES and given:
         called(reader, given[0], [], {})
         return Unknown("how long something takes")
+    if name in _WRAPS and len(given) == 1 and isinstance(given[0], (Function, Method)):
+        return given[0]
     answer = asked_of_surroundings(reader, name, given, named)
     if answer is not None:
         return answer[0]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from kernel_gate.value_kinds import MOST_LISTED
-from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of
+from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, value_at
 
 Number = int | Size
 _LISTED = "listed("
+_FLOAT = 0.5
+"""A floating-point number that is drawn at random: neither 0 nor 1, which would hide a factor."""
 
 
 def listed(numbers: Sequence[object]) -> str:
@@ -45,6 +47,19 @@ def drawn_between(tensor: Tensor) -> tuple[ast.expr, ast.expr] | None:
         return None
     inner = ast.parse(tensor.values, mode="eval").body
     return (inner.args[0], inner.args[1]) if isinstance(inner, ast.Call) else None
+
+
+def drawn_number(tensor: Tensor, sizes: Mapping[str, float]) -> float | None:
+    """A number that a tensor's elements may be: the least, but for 0; None where nothing tells how they are drawn."""
+    if "float" in (tensor.dtype or ""):
+        return _FLOAT
+    drawn = drawn_between(tensor)
+    if drawn is None:
+        return None
+    low, high = (value_at(size_of(end), sizes) for end in drawn)
+    if not isinstance(low, int) or not isinstance(high, int) or high <= low:
+        return None
+    return low if low > 0 else min(max(low, 1), high - 1)
 
 
 def _extreme(name: str, tensor: Tensor) -> str:

@@ -21,9 +21,15 @@ from kernel_lineage.workloads.triton.classes import (
 )
 from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
 from kernel_lineage.workloads.triton.dtypes import dtype_named
-from kernel_lineage.workloads.triton.elements import drawn_between, element_of
+from kernel_lineage.workloads.triton.elements import drawn_number, element_of
 from kernel_lineage.workloads.triton.expressions import read_expression
-from kernel_lineage.workloads.triton.host_modules import HostModule, is_generator, launched_in, shaping
+from kernel_lineage.workloads.triton.host_modules import (
+    HostModule,
+    is_generator,
+    launched_in,
+    names_in,
+    shaping,
+)
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
@@ -49,7 +55,6 @@ from kernel_lineage.workloads.triton.values import (
     Tensor,
     Unknown,
     is_bounded,
-    size_of,
     value_at,
 )
 
@@ -220,9 +225,10 @@ class Reader:
         return isinstance(value, Function) and value.node is self.target
 
     def launches(self, node: ast.AST, names: Names) -> bool:
-        """Whether some code launches the kernel that is looked for, by its name or by one that stands for it here."""
-        launched = launched_in(node)
-        return self.target.name in launched or any(self.is_target(names.get(n)) for n in launched)
+        """Whether some code launches the kernel that is looked for, hands it on, or launches what stands for it."""
+        return self.target.name in names_in(node) or any(
+            self.is_target(names.get(n)) for n in launched_in(node)
+        )
 
     def truth(self, value: object) -> bool | None:
         """Whether a value is true; None when that is not known."""
@@ -348,16 +354,12 @@ class Reader:
             self.wanted[value.name] = tuple(axes)
 
     def element(self, tensor: Tensor) -> object:
-        """The one element of a tensor: one that is drawn is taken to be the first that may be, but for 0."""
+        """The one element of a tensor; of one that is drawn, a number that may be; None where that is not known."""
         one = element_of(tensor)
-        if one is not None or not (drawn := drawn_between(tensor)):
-            return one
-        low, high = (value_at(size_of(e), self.sizes) for e in drawn)
-        if not isinstance(low, int) or not isinstance(high, int) or high <= low:
-            return None
-        number = low if low > 0 else min(max(low, 1), high - 1)
-        self.say(f"a whole number that is drawn from {low} to {high - 1} is taken to be {number}")
-        return number
+        drawn = drawn_number(tensor, self.sizes) if one is None else None
+        if drawn is not None:
+            self.say(f"a number that is drawn at random is taken to be {drawn}")
+        return one if one is not None else drawn
 
     def example(self, value: object) -> object:
         """A number of a test as a dim of its own; the same number is the same dim."""

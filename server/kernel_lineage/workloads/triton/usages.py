@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_of
 from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.published_inputs import published_calls
 
 _TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
 _TRIES = re.compile(r"(^|\.|_)(tests?|bench\w*)(_|$)", re.IGNORECASE)
@@ -63,7 +64,8 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
     usages = [u for m in tests for u in _of_module(m)]
     usages.sort(key=lambda u: not _TRIES.search(u.function.name))
     plain = [module, *(m for p, m in users.items() if not is_test(p))]
-    usages += [u for m in plain for u in (*models_of(m, modules), *_alone(m))]
+    usages += [Usage(*call) for m in plain for call in published_calls(m, modules)]
+    usages += [u for m in plain for u in _alone(m)]
     return tuple(usages), defaults
 
 
@@ -78,40 +80,6 @@ def _alone(module: HostModule) -> Iterator[Usage]:
     script = _script(module)
     if script is not None:
         yield Usage(module, script)
-
-
-_INPUTS = "get_inputs"
-"""What a module of KernelBench's form has besides its class: what the class is called with."""
-_MODELS = ("ModelNew", "Model")
-
-
-def models_of(module: HostModule, modules: Modules) -> Iterator[Usage]:
-    """A model of KernelBench's form, with the inputs that its module has for it, or a module beside it."""
-    model = next((name for name in _MODELS if name in module.classes), None)
-    if model is None:
-        return
-    beside = (
-        modules.read(path)
-        for path in modules.mentioning(frozenset([_INPUTS.encode()]))
-        if path.parent == module.path.parent
-    )
-    given = next((m for m in (module, *beside) if m is not None and _INPUTS in m.functions), None)
-    if given is None:
-        return
-    match given.functions[_INPUTS].body:
-        case [*body, ast.Return(value=ast.expr() as inputs)]:
-            made = "*get_init_inputs()" if "get_init_inputs" in given.functions else ""
-            call = ast.parse(f"return {model}({made})(*_)").body[0]
-            body = [*body, ast.Assign([ast.Name("_", ast.Store())], inputs), call]
-        case _:
-            return
-    classes = {name: c for name, c in given.classes.items() if name != model or given is module}
-    imports = {**given.imports, model: (f".{module.path.stem}", model)}
-    nothing = ast.arguments([], [], None, [], [], None, [])
-    yield Usage(
-        replace(given, classes=classes, imports=imports),
-        ast.FunctionDef(_INPUTS, nothing, body, [], lineno=1, col_offset=0),
-    )
 
 
 def _is_kernel(function: ast.FunctionDef) -> bool:
