@@ -31,7 +31,9 @@ async def hints(editor, uri):
     }
 
 
-async def test_what_accesses_cost_stands_at_their_lines_while_the_kernel_is_the_one_that_was_counted(tmp_path):
+async def test_what_accesses_cost_stands_at_their_lines_while_the_kernel_is_the_one_that_was_counted(
+    tmp_path,
+):
     path = tmp_path / "columns.cu"
     path.write_text(COLUMNS)
     async with session(tmp_path, {**ON, "hints": True}) as editor:

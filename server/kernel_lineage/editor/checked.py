@@ -57,7 +57,9 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
 
 def _counted(result: SavedVerdict | None) -> dict[str, Any]:
     """What was counted by line, and of which case; nothing where no small case was right."""
-    sanitized = result.verdict.stage("sanitize") if result is not None and result.verdict is not None else None
+    sanitized = (
+        result.verdict.stage("sanitize") if result is not None and result.verdict is not None else None
+    )
     counts = sanitized.details.get("counts", {}) if sanitized is not None else {}
     names = ("sectors_per_request", "wavefronts_per_request")
     rows = counts.get("after", {}).get("lines", ())

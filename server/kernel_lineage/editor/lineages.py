@@ -89,7 +89,10 @@ class Lineages:
         if state is not State.READY:
             return state, reason
         if language is Language.CUDA and path.suffix == ".py":
-            return State.PROBLEM, "not mined: in a history, CUDA C++ in the strings of a Python file is not read"
+            return (
+                State.PROBLEM,
+                "not mined: in a history, CUDA C++ in the strings of a Python file is not read",
+            )
         return State.NOT_IN_HISTORY, "not in the mined history yet: it comes with its first commit"
 
     def _standing(self, path: Path) -> tuple[State, str]:

@@ -1,4 +1,4 @@
-"""What was measured of kernels in this window: the share of the device's peak in a timed verdict, and counts by line."""
+"""What was measured of kernels in this window: shares of the device's peak by timed verdicts, and counts by line."""
 
 from __future__ import annotations
 

@@ -51,7 +51,9 @@ def register(server: EditorServer) -> None:
 def _hints(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterator[types.InlayHint]:
     share = server.measured.of(snapshot.source, kernel.name)
     if share is not None:
-        yield _hint(snapshot, kernel.name_span.first_line, share.words, "Measured by a verdict of this window")
+        yield _hint(
+            snapshot, kernel.name_span.first_line, share.words, "Measured by a verdict of this window"
+        )
     counts = server.measured.counts_of(snapshot.source, kernel.name)
     if counts is None:
         return
