@@ -5,10 +5,7 @@ import pytest
 
 from gate.programs import workload
 from kernel_gate.cases import (
-    OF_ALL,
-    OF_CONSTANTS,
     Case,
-    Variation,
     constant_integers,
     hidden_shapes,
     next_prime,
@@ -18,6 +15,7 @@ from kernel_gate.cases import (
     the_case,
 )
 from kernel_gate.inputs import make_inputs, perturbed
+from kernel_gate.variations import OF_ALL, OF_CONSTANTS, Variation
 from kernel_gate.workload import WorkloadError
 
 DIMS = {"N": 3, "C": 70}

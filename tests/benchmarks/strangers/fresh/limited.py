@@ -95,7 +95,7 @@ POWER = ground(
     y[i] = v + 1;
 }}
 """,
-    {"n": [70, 300]}, [("y", "output", "uint32", "n"), ("x", "input", "uint32", "n", "integers(1, 1048577)"), ("n", "scalar", "int32", "n")],
+    {"n": [70, 300]}, [("y", "output", "uint32", "n"), ("x", "input", "uint32", "n", "integers(1, 16777217)"), ("n", "scalar", "int32", "n")],
     "ceil_div(n, 64)", 64, {"n": 1 << 18},
 )  # fmt: skip
 PAIRS = (

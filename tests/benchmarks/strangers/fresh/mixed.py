@@ -18,12 +18,12 @@ POSITIONS = ground(
     "ceil_div(N * H, 64)", 64, {"N": 1024, "H": 64},
 )  # fmt: skip
 WAVE = ground(
-    "snake",
-    f"""__global__ void snake(float *y, const float *x, float a, int n) {{
+    "swing",
+    f"""__global__ void swing(float *y, const float *x, float a, int n) {{
     {AT}
     if (i >= n) return;
     float s = sinf(a * x[i]);
-    y[i] = x[i] + s * s / a;
+    y[i] = s * s / a;
 }}
 """,
     {"n": [90, 600]}, [("y", "output", "float32", "n"), ("x", "input", "float32", "n", "uniform(-200, 200)"), ("a", "scalar", "float32", "3.0"), ("n", "scalar", "int32", "n")],
