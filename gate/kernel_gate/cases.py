@@ -59,6 +59,8 @@ class Case:
     """Constants of the code that values are drawn at, above and below (`AROUND`)."""
     scalars: tuple[tuple[str, int], ...] = ()
     """Values that scalars take in the place of the workload's constants."""
+    placed: tuple[tuple[str, int, float], ...] = ()
+    """Input, place in its elements in a row, and value that stands there (`CRITICAL`)."""
 
     def applied(self, workload: Workload) -> Workload:
         """The workload with this case's scalars."""
@@ -74,6 +76,8 @@ class Case:
     def inputs(self) -> str:
         """What the values are, as `the_case` reads it."""
         numbers = " ".join(f"{c:.9g}" for c in self.around)
+        if self.placed:
+            return f"{self.variation} " + " ".join(f"{n}[{i}]={v!r}" for n, i, v in self.placed)
         return f"{self.variation} {numbers}" if self.around else str(self.variation)
 
     @property
@@ -87,7 +91,10 @@ class Case:
         hidden = self.origin == "hidden" and self.memory == ALLOCATED
         parts = [shape, "hidden shape" if hidden else "", f"seed {self.seed}"]
         if self.variation is not Variation.DECLARED:
-            parts.append(f"inputs {self.inputs}")
+            many = (
+                f"{self.variation} in {len(self.placed)} places of {self.placed[0][0]}" if self.placed else ""
+            )
+            parts.append(f"inputs {many or self.inputs}")
         if self.memory != ALLOCATED:
             parts.append(f"memory {self.memory}")
         return ", ".join(part for part in parts if part)
@@ -122,6 +129,7 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
     known = [v.value for v in Variation]
+    inputs, placed_values = _placed_values(inputs)
     inputs, around = _constants(inputs)
     if inputs not in known:
         raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(known)}")
@@ -130,7 +138,18 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if strange := {*dict(placed.offsets), *(placed.alias or ())} - pointers:
         raise ValueError(f"the workload has no buffer {', '.join(sorted(strange))}")
     named = dims in list(workload.shapes()) and (placed == ALLOCATED or _is_promised(workload, placed))
-    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed, around, scalars)
+    return Case(
+        dims, seed, Variation(inputs), "named" if named else "hidden", placed, around, scalars, placed_values
+    )
+
+
+_PLACED = re.compile(r"(\w+)\[(\d+)\]=(\S+)")
+
+
+def _placed_values(inputs: str) -> tuple[str, tuple[tuple[str, int, float], ...]]:
+    """`critical values x[3]=0.5 x[7]=1.5` as its variation and what stands where."""
+    found = tuple((m[1], int(m[2]), float(m[3])) for m in _PLACED.finditer(inputs))
+    return _PLACED.sub("", inputs).strip(), found
 
 
 def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:

@@ -9,10 +9,10 @@ import tokenize
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from kernel_gate.around_constants import last_place, put_around
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
@@ -85,12 +85,14 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         shape = workload.extents(argument, case.dims)
         variation = _variation_of(argument, case, varied, generator)
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+        for _, place, value in (p for p in case.placed if p[0] == argument.name):
+            arrays[argument.name].reshape(-1)[place] = DTYPES[argument.dtype].narrow(np.array(value))
         if case.variation is Variation.DYADIC:
             arrays[argument.name] = _dyadic(
                 argument, arrays[argument.name], argument.name == varied, known, generator
             )
         if case.around and not argument.has_structure and arrays[argument.name].size:
-            _put_around(argument, arrays[argument.name], case, _limits(argument, known), generator)
+            put_around(argument, arrays[argument.name], case, limits_of(argument, known), generator)
     return arrays
 
 
@@ -109,7 +111,7 @@ def _variation_of(
     return Variation.DECLARED
 
 
-def _limits(argument: Argument, known: Mapping[str, Number]) -> Limits | None:
+def limits_of(argument: Argument, known: Mapping[str, Number]) -> Limits | None:
     """What a float input may be from and to, both included; None where nothing is promised, or not in this way."""
     kind, given = argument.values_spec
     if kind == "uniform":
@@ -133,76 +135,13 @@ def _dyadic(
     dtype, kind = DTYPES[argument.dtype], argument.values_spec[0]
     if not dtype.is_float or kind not in ("normal", "positive", "uniform"):
         return values
-    low, high = _limits(argument, known) or (0.0, 0.0)
+    low, high = limits_of(argument, known) or (0.0, 0.0)
     wide = dtype.wide(values)
     wanted = halves(values.shape, generator) if varied else powers_of_two(wide)
     if kind == "uniform":
         wanted = halves_within(wanted, (low, high)) if varied else wanted
         wanted = np.where((wanted < low) | (wanted > high), wide, wanted)
     return dtype.narrow(wanted)
-
-
-_TURNS = (Variation.AROUND, Variation.ABOVE, Variation.BELOW)
-
-
-def _put_around(
-    argument: Argument, values: Array, case: Case, limits: Limits | None, generator: np.random.Generator
-) -> None:
-    """Some elements at the case's constants and beside them, all above them, or all below them; of rows in turn each
-    of the three, where the case does not say which.
-    """
-    dtype, constants = DTYPES[argument.dtype], case.around
-    rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
-    if not dtype.is_float or not argument.has_free_values:
-        if inside := _constants_within(values, constants, limits, dtype):
-            chosen = generator.random(rows.shape) < 0.5
-            rows[chosen] = generator.choice(inside, int(chosen.sum()))
-        return
-    near = np.array([v for c in constants for v in (*_neighbours(c, dtype), 1.5 * c + 1, c - 1, c / 2, -c)])
-    near = near[np.abs(near) <= dtype.largest]
-    if not len(near):
-        return
-    first = int(generator.integers(3)) if len(rows) >= len(_TURNS) else 0
-    with np.errstate(over="ignore"):
-        for number, row in enumerate(rows):
-            spread = np.abs(generator.standard_normal(len(row)))
-            turn = _TURNS[(number + first) % 3] if case.variation is Variation.AROUND else case.variation
-            match turn:
-                case Variation.AROUND:
-                    chosen = generator.random(len(row)) < 0.3
-                    row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
-                    exact = dtype.narrow(generator.permutation(np.array(constants, float)))[: len(row)]
-                    row[generator.permutation(len(row))[: len(exact)]] = exact
-                case Variation.ABOVE:
-                    row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
-                case _:
-                    row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
-
-
-def _neighbours(constant: float, dtype: DType) -> tuple[float, ...]:
-    """A constant and what is next to it in 32 bits and in the type."""
-    single, step = np.float32(constant), float(_step(dtype, constant))
-    next_ones = [float(np.nextafter(single, np.float32(end))) for end in (np.inf, -np.inf)]
-    return constant, *next_ones, constant + step, constant - step
-
-
-def _constants_within(
-    values: Array, constants: tuple[float, ...], limits: Limits | None, dtype: DType
-) -> list[Any]:
-    """Stored values at constants and beside them that an input with limits may have."""
-    if dtype.is_float and limits is not None:
-        near = np.array([v for c in constants for v in _neighbours(c, dtype)])
-        return list(dtype.narrow(near[(near >= limits[0]) & (near <= limits[1])]))
-    if dtype.is_float:
-        return []
-    low, high = int(values.min(initial=0)), int(values.max(initial=0))
-    return [int(c) + d for c in constants for d in (-1, 0, 1) if c == int(c) and low <= c + d <= high]
-
-
-def _step(dtype: DType, values: Array | float) -> Array:
-    """One or two units in the last place of each value in the type, in the values' own unit."""
-    steps: Array = np.maximum(2.0 * dtype.epsilon * np.abs(values), dtype.quantum)
-    return steps
 
 
 _FEW = 1 << 16
@@ -292,7 +231,7 @@ def _make(
     ):
         # Far inside every type's range; timed shapes are large, and this takes a fifth of the time.
         return dtype.narrow(generator.standard_normal(shape, np.float32))
-    limits = _limits(argument, known)
+    limits = limits_of(argument, known)
     if variation is Variation.FEW and (kind == "normal" or limits is not None):
         return dtype.narrow(few_floats(limits, shape, dtype, generator))
     if kind == "uniform" and limits is not None:
@@ -382,7 +321,7 @@ def perturbed(
             signs = generator.choice(np.array([-1.0, 1.0]), inputs[argument.name].shape)
             wide = dtype.wide(inputs[argument.name])
             with np.errstate(invalid="ignore", over="ignore"):
-                near = wide + units * signs * _step(dtype, wide)
+                near = wide + units * signs * last_place(dtype, wide)
                 moved[argument.name] = dtype.narrow(np.where(wide != 0, near, wide))
     return moved
 

@@ -58,6 +58,8 @@ class Variation(StrEnum):
     """Of every input of floats that may be zero."""
     NAN_AT_ENDS = "NaNs, and ends of ranges"
     """NaNs in one input, and those with limits as `ENDS` says: a weight of zero does not take a NaN away."""
+    CRITICAL = "critical values"
+    """As declared, but for elements that the case places where a decision of the code is about to change."""
     SATURATED = "one input of ±(11 … 17), the others large"
     """Where the exponential of a half ends and sigmoids are 1 to within a rounding, with a large factor beside it."""
 
@@ -109,7 +111,7 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
         Variation.FEW: bool(limited) or free > 1,
         Variation.ZEROS_AMONG: any(_may_be_zero(a) for a in inputs),
         Variation.NAN_AT_ENDS: min(free, _MOST_IN_TURN) * bool(limited),
-        **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED}, 0),
+        **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED, Variation.CRITICAL}, 0),
         **dict.fromkeys(OF_INDICES, indices),
         **dict.fromkeys(OF_ALL, scaled > bool(free)),
     }

@@ -15,6 +15,7 @@ from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpac
 from kernel_gate.emulated.births import Births
 from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.counts import Counts
+from kernel_gate.emulated.decisions import Decisions
 from kernel_gate.emulated.faults import Findings, LaunchFault
 from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.layout import POISON
@@ -71,6 +72,8 @@ class Checks:
     """Exact payloads beside the floats, instead of tags; None: none, and at no cost."""
     schedule: Schedule | None = None
     """Give warps turns in this order; None: all threads run as one where they can."""
+    decisions: Decisions | None = None
+    """What comparisons and roundings decide by; None: not looked at."""
     noise: int | None = None
     """Move rounded results by a unit in their last place, drawn from this seed; None: leave them as they are."""
     order_seed: int | None = None
@@ -265,6 +268,8 @@ class Launch:
         watchers: list[Watcher] = []
         if self.checks.births:
             watchers.append(births.watch)
+        if self.checks.decisions is not None:
+            watchers.append(self.checks.decisions.watch)
         if self.checks.noise is not None:
             seed = [self.checks.noise, self.number]
             watchers.append(Noise(seed, tuple(self.kernel.flat.body)).watch)

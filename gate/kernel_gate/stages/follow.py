@@ -22,6 +22,7 @@ from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, constants
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
+from kernel_gate.stages.critical import critical_cases
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload
 
@@ -179,6 +180,7 @@ def followed(
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
         ]
+    extra += critical_cases((candidate, baseline), workload, usual, seed + 4700)
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]
 

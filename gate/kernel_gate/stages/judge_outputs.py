@@ -109,6 +109,11 @@ def _where_cancelled(got: Array, want: Array, dtype: DType, noise: float) -> Arr
     return np.where(covered, expected, got) if covered.any() else got
 
 
+def _wide(expected: Array, dtype: DType) -> Array:
+    """An oracle's float64 as they are, a baseline's stored elements as float64."""
+    return dtype.wide(expected) if expected.dtype == dtype.storage else expected
+
+
 def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference) -> None:
     """Raise `Stop` at the first wrong element."""
     depth = 1 if run.strict else run.depths.of(case.dims)
@@ -136,7 +141,7 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
             if fits and reordered(run, case, reference.inputs):
                 wrong, imprecise, allowed = None, None, wider
         if dtype.is_float and (wrong or imprecise) and (own_noise := noise_of(run, case, reference)):
-            allowed = with_noise(allowed, own_noise[name], want.astype(np.float64), run.usual.get(name, 0.0))
+            allowed = with_noise(allowed, own_noise[name], _wide(want, dtype), run.usual.get(name, 0.0))
             wrong = compare(name, got, want, dtype, allowed)
             imprecise = less_precise(name, errors, allowed)
         run.tolerances.setdefault(name, allowed.why)
@@ -153,7 +158,7 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
         ):
             raise Stop("candidate", Reason.LESS_PRECISE, f"{said}; {case}; {run.candidate.label}")
         if dtype.is_float and case.variation is Variation.DECLARED:
-            scale = float(np.median(scale_of(want.astype(np.float64))))
+            scale = float(np.median(scale_of(_wide(want, dtype))))
             run.usual[name] = max(scale, run.usual.get(name, 0.0))
         if name not in run.noticed and notices_constants(want, dtype, allowed):
             run.noticed.add(name)
