@@ -103,6 +103,12 @@ class Argument(Table):
         return self.values_spec in {("normal", ()), ("integers", ())}
 
     @property
+    def has_limits(self) -> bool:
+        """Whether the values may be any within limits that are declared."""
+        kind, given = self.values_spec
+        return kind in ("uniform", "positive", "offsets") or (kind == "integers" and bool(given))
+
+    @property
     def has_structure(self) -> bool:
         """Whether the values stand to each other in a way that single ones may not leave."""
         return self.values_spec[0] in ("file", "listed", "offsets", "permutation")
