@@ -47,10 +47,11 @@ def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[st
     cases = []
     if promised:
         cases.append(Case(dims, seed + 3000, memory=Memory(promised)))
-    # Together and each alone: a candidate may ask for the alignment of some of its buffers, and not of others.
-    alone = [(placed,) for placed in open_ones[:_MOST_ALONE]] if len(open_ones) > 1 else []
-    for number, placed in enumerate([open_ones, *alone] if open_ones else []):
-        cases.append(Case(dims, seed + 3001 + number, origin="hidden", memory=Memory(placed)))
+    if open_ones:
+        together = Case(dims, seed + 3001, origin="hidden", memory=Memory(open_ones))
+        # A candidate may ask for the alignment of some of its buffers, and not of others. Triton programs do not ask:
+        # they are built for the addresses of each case.
+        cases += [together, *(each_alone(together) if baseline.language == "cuda" else [])]
     for number, (output, source) in enumerate(_pairs(workload, baseline, dims)):
         memory = Memory(alias=(output.name, source.name))
         if source.name in output.may_alias:
@@ -58,6 +59,13 @@ def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[st
         elif number < _MOST_ALIASES:
             cases.append(Case(dims, seed + 3100 + number, origin="hidden", memory=memory))
     return cases
+
+
+def each_alone(case: Case) -> list[Case]:
+    """One case for each buffer of a case that misplaces several; none for others."""
+    if len(case.memory.offsets) < 2:
+        return []
+    return [replace(case, memory=Memory((placed,))) for placed in case.memory.offsets[:_MOST_ALONE]]
 
 
 def _pairs(

@@ -51,6 +51,12 @@ def test_what_is_promised_is_required_and_the_rest_is_tried():
     assert memories(y_with('may_alias = ["x"]'))["y=x"] == "named"
 
 
+def test_a_triton_program_does_not_ask_for_single_addresses():
+    named = workload(**{'language = "cuda"': 'language = "triton"', "block = [64]": "num_warps = 2"})
+    memories = [str(c.memory) for c in memory_cases(named, Program("triton", "", "affine"), 91)]
+    assert memories == ["y+4,x+4", "y=x"]
+
+
 @pytest.mark.parametrize(
     "qualified", ["float *__restrict__ y, const float *x", "float *y, const float *RESTRICT x"]
 )

@@ -167,4 +167,5 @@ def _half(values: Array, bits: int) -> Array:
     """The middle of the two numbers of so many bits around each value."""
     _, exponent = np.frexp(values)
     step = np.ldexp(1.0, exponent - bits)
-    return (np.floor(values / step) + 0.5) * step
+    middle: Array = (np.floor(values / step) + 0.5) * step
+    return middle

@@ -76,7 +76,8 @@ class Noise:
                 moved = []
                 for lane, value in enumerate(halves):
                     wide = (np.asarray(g[lane % len(g)], np.float64) for g in given)
-                    moved.append(self._moved(wave.spread(value), exactly and exactly(*wide), result))
+                    exact = None if exactly is None else np.asarray(exactly(*wide))
+                    moved.append(self._moved(wave.spread(value), exact, result))
                 put(wave, _close(moved, result))
 
             return watched

@@ -13,6 +13,7 @@ from kernel_gate.cases import Case, elements, needed_of_scalars, repeat_options
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
+from kernel_gate.memory_cases import each_alone
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Answer, Expressions
@@ -111,6 +112,8 @@ def _run_cases(
             check_case(run, case, again=number == 0)
         except Dropped as dropped:
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
+            if case.origin == "hidden" and run.baseline.program.language == "triton":
+                waiting.extend(each_alone(case))
         except Stop as stop:
             needed = needed_of_scalars(run.workload, case)
             if needed is None or stop.at_fault != "candidate":

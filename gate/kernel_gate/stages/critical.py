@@ -1,18 +1,21 @@
-"""Inputs at which a program is about to decide otherwise: a comparison equal, a quotient half-way, or just beside.
+"""Inputs at which both programs are about to decide otherwise: a comparison equal, a quotient half-way.
 
-Both programs run on the emulated device, which tells how far each decision is from changing and which input element the
-thread read last. Elements are moved by secants until their decision is critical. What is half-way only behind
-arithmetic, as in `rintf(x / s)`, no table of values has.
+Both programs run on the emulated device, which tells how far each decision is from changing and which input element
+the thread read last. Elements are moved by secants until a decision of one program is critical, and those are taken at
+which one of the other is too, exactly: then the rule decides and not a rounding. `rintf(x * (1 / s))` may differ from
+`rintf(x / s)` where only one of the quotients is half-way; `floorf(x / s + 0.5f)` differs where both are.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernel_gate.around_constants import last_place
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import DeviceError
@@ -27,7 +30,7 @@ from kernel_gate.variations import Variation
 from kernel_gate.workload import Argument, Workload
 
 _SECONDS = 1.0
-"""For both programs together; what is not reached then is left out."""
+"""Of a processor, for both programs together; what is not reached then is left out."""
 _MOST_ELEMENTS = 1 << 14
 _MOST_PLACED = 64
 """Elements of one input that a case places."""
@@ -35,7 +38,9 @@ _NUDGE = 2.0**-7
 """Relative: the first move of every element at most, from which slopes are taken."""
 _SECANTS = 4
 _CLOSE = 2.0**-20
-"""Distance from the decision, relative to its operands, that counts as critical."""
+"""Distance from the decision, relative to its operands, from which an exactly critical value is looked for."""
+_AROUND = 3
+"""Units in the last place, to either side, in which it is looked for."""
 _FAR = 64.0
 """Times its magnitude, how far an element may be moved."""
 
@@ -67,20 +72,24 @@ class _Aim:
 
 
 def critical_cases(
-    programs: Sequence[Built], workload: Workload, dims: Mapping[str, int], seed: int
+    baseline: Built, candidate: Built, workload: Workload, dims: Mapping[str, int], seed: int
 ) -> list[Case]:
-    """A case for each program and float input that decisions depend on, as far as the time allows."""
+    """A case for each program and float input that decisions of both depend on, as far as the time allows."""
     if elements(workload, dims) > _MOST_ELEMENTS:
         return []
-    cases: list[Case] = []
-    deadline = time.monotonic() + _SECONDS
     device = open_quiet(_SECONDS)
+    cases: list[Case] = []
     try:
-        for number, built in enumerate(programs):
-            case = Case(dims, seed + number, Variation.CRITICAL, origin="hidden")
-            loaded = LoadedProgram(device, replace(built, build=None), workload)
-            with loaded.execution(dims) as execution:
-                search = _Search(device, execution, workload, case, deadline)
+        with ExitStack() as stack:
+            both = []
+            for built in (baseline, candidate):
+                loaded = LoadedProgram(device, replace(built, build=None), workload)
+                both.append(stack.enter_context(loaded.execution(dims)))
+            # Of the processor: on a busy machine the same cases are found.
+            deadline = time.process_time() + _SECONDS
+            for number, own in enumerate(both):
+                case = Case(dims, seed + number, Variation.CRITICAL, origin="hidden")
+                search = _Search(device, own, both, workload, case, deadline)
                 cases += [replace(case, placed=placed) for placed in search.found()]
     except (LaunchError, DeviceError, MemoryError):
         pass  # what cannot be launched here is the check's to say
@@ -89,13 +98,30 @@ def critical_cases(
     return cases
 
 
+def _exact(decided: Mapping[int, Decided], name: str) -> set[tuple[int, int, int, int]]:
+    """Elements of an input at which a decision is exactly critical, each with instruction, visit and thread."""
+    found: set[tuple[int, int, int, int]] = set()
+    for site, one in decided.items():
+        visits, threads = np.nonzero(one.distance == 0)
+        places = zip(one.elements[name][visits, threads], visits, threads, strict=True)
+        found |= {(int(e), site, int(v), int(t)) for e, v, t in places}
+    return found
+
+
 class _Search:
-    """One program on one case."""
+    """One program on one case; `both` are the programs at which what is found is looked at."""
 
     def __init__(
-        self, device: EmulatedDevice, execution: Execution, workload: Workload, case: Case, deadline: float
+        self,
+        device: EmulatedDevice,
+        execution: Execution,
+        both: Sequence[Execution],
+        workload: Workload,
+        case: Case,
+        deadline: float,
     ) -> None:
-        self._device, self._execution, self._case, self._deadline = device, execution, case, deadline
+        self._device, self._execution, self._both = device, execution, both
+        self._case, self._deadline = case, deadline
         self._inputs = make_inputs(workload, case)
         self._workload = workload
         self._generator = np.random.default_rng([case.seed, 79])
@@ -119,13 +145,16 @@ class _Search:
         placed = (self._placed(argument, before) for argument in self._arguments)
         return [one for one in placed if one]
 
-    def _decided(self, changed: Mapping[str, Array]) -> dict[int, Decided]:
+    def _decided(
+        self, changed: Mapping[str, Array], execution: Execution | None = None
+    ) -> dict[int, Decided]:
         """Decisions of a run with other values of some inputs; none once the time is spent."""
-        if time.monotonic() > self._deadline:
+        execution = execution or self._execution
+        if time.process_time() > self._deadline:
             return {}
         watched = []
         for argument in self._arguments:
-            buffer = self._execution.buffers[argument.name]
+            buffer = execution.buffers[argument.name]
             assert isinstance(buffer, EmulatedBuffer)
             watched.append(
                 Watched(argument.name, buffer.address, buffer.nbytes, DTYPES[argument.dtype].itemsize)
@@ -134,7 +163,7 @@ class _Search:
         checks = self._device.checks
         try:
             self._device.checks = replace(checks, decisions=decisions)
-            run = self._execution.run({**self._inputs, **changed}, 0)
+            run = execution.run({**self._inputs, **changed}, 0)
         finally:
             self._device.checks = checks
         return {} if run.result.faults else decisions.decided
@@ -173,11 +202,32 @@ class _Search:
             if not better.any():
                 break
         close = np.abs(distance) <= _CLOSE * np.maximum(aim.scale(before), np.abs(values[aim.element]))
-        chosen = self._generator.permutation(np.flatnonzero(close))[:_MOST_PLACED]
-        return tuple(
-            (argument.name, int(aim.element[n]), float(self._beside(argument, values[aim.element[n]], k)))
-            for k, n in enumerate(chosen)
-        )
+        chosen = self._generator.permutation(aim.element[close])[:_MOST_PLACED]
+        return self._critical_in_both(argument, start, values, chosen)
+
+    def _critical_in_both(
+        self, argument: Argument, start: Array, near: Array, chosen: Array
+    ) -> tuple[tuple[str, int, float], ...]:
+        """The chosen elements with the value near the one that is known at which both programs are exactly critical."""
+        found: dict[int, float] = {}
+        scanned = []
+        for units in range(-_AROUND, _AROUND + 1):
+            values = start.copy()
+            values[chosen] = near[chosen] + units * self._last_place(argument, near[chosen])
+            stored = self._stored(argument, values)
+            decided = [self._decided({argument.name: stored}, execution) for execution in self._both]
+            if not all(decided):
+                break
+            scanned.append((self._wide(argument, stored), [_exact(d, argument.name) for d in decided]))
+        if not scanned:
+            return ()
+        # What is equal wherever the element stands, such as a value and itself, is no decision about it.
+        always = [set.intersection(*(exact[n] for _, exact in scanned)) for n in range(len(self._both))]
+        for values, exact in scanned:
+            fresh = [{place[0] for place in exact[n] - always[n]} for n in range(len(self._both))]
+            for element in set.intersection(*fresh) & set(chosen.tolist()):
+                found.setdefault(element, float(values[element]))
+        return tuple((argument.name, element, value) for element, value in sorted(found.items()))
 
     def _aims(
         self,
@@ -222,10 +272,12 @@ class _Search:
         inside = np.isfinite(wanted) & (wanted >= max(low, -largest)) & (wanted <= min(high, largest))
         return np.where(inside, wanted, before)
 
-    def _beside(self, argument: Argument, value: float, number: int) -> float:
-        """The value itself, or a neighbour of it, in turn."""
-        step = (0, 0, 1, -1)[number % 4] * 2.0 * DTYPES[argument.dtype].epsilon * abs(value)
-        return float(self._within(argument, np.array(value), np.array(value + step)))
+    def _last_place(self, argument: Argument, values: Array) -> Array:
+        """A unit in the last place of each value in the input's type."""
+        dtype = DTYPES[argument.dtype]
+        if dtype.storage.kind == "f":
+            return np.abs(np.spacing(dtype.narrow(values))).astype(np.float64)
+        return last_place(dtype, values)
 
     def _stored(self, argument: Argument, values: Array) -> Array:
         dtype = DTYPES[argument.dtype]

@@ -180,7 +180,7 @@ def followed(
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
         ]
-    extra += critical_cases((candidate, baseline), workload, usual, seed + 4700)
+    extra += critical_cases(baseline, candidate, workload, usual, seed + 4700)
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]
 

@@ -102,7 +102,7 @@ def with_noise(allowed: Allowed, noise: OwnNoise, expected: Array, usual: float)
 def rounds_in_between(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> str | None:
     """What to say of an output of 16 bits of which far more is rounded otherwise than the baseline's noise explains."""
     dtype = DTYPES[argument_of(run.workload, name).dtype]
-    # Noise of coarse arithmetic is not all seen, as in products of tensor cores; and a tolerance may be the caller's word.
+    # Noise of coarse arithmetic is not all seen, as in products of tensor cores; a tolerance can be the caller's word.
     decided = run.arithmetic is not None or run.workload.tolerance.relative is not None
     if decided or not dtype.is_float or dtype.itemsize != 2 or got.size < _LEAST:
         return None
