@@ -126,7 +126,7 @@ template <class F> bool entry(const char *name, F function) {
 inline int listen() {
   setvbuf(stdout, nullptr, _IONBF, 0);
   for (size_t i = 0; i < entries().size(); ++i) printf("entry\t%zu\t%s\t%s\n", i, entries()[i].name.c_str(), entries()[i].kinds.c_str());
-  for (std::string line; std::getline(std::cin, line);) {
+  for (std::string line; std::getline(klineage_calls, line);) {
     auto parts = split(line, '\t');
     if (parts.size() < 3) continue;
     pid_t child = fork();
