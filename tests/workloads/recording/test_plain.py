@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernel_lineage.workloads.recording.plain import NotPlainError, as_plain, may_be_plain
@@ -51,3 +53,10 @@ def test_a_kernel_that_is_only_declared_or_tells_what_it_is_given_is_plain() -> 
 )
 def test_another_way_to_a_launch_is_left_to_nvcc(text: str) -> None:
     assert may_be_plain("k<<<1, 2>>>(x);") and not may_be_plain(text)
+
+
+def test_a_header_of_the_repository_may_launch_in_another_way_and_a_library_may_not_matter() -> None:
+    text = '# 1 "/usr/include/x.h" 1 3\ncudaError_t cudaLaunchKernel();\n# 1 "code.cu" 2\nint x;\n'
+    assert as_plain(text, [Path("/usr")]) == text
+    with pytest.raises(NotPlainError, match="launches in another way"):
+        as_plain(text.replace("/usr/include/x.h", "/repository/lib.h"), [Path("/usr")])

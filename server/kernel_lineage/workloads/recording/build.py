@@ -196,12 +196,8 @@ def _compiled(
         unit.write_text(
             f'#include "program.h"\n{front}#line 1 "{path.name}"\n{left}', "utf-8", errors="replace"
         )
-        if (
-            cuda
-            and not attempt
-            and may_be_plain(left)
-            and _is_built_plain(command[-1], named, computes, inner, readable)
-        ):
+        is_plain = cuda and not attempt and may_be_plain(left)
+        if is_plain and _is_built_plain(command[-1], named, computes, inner, readable):
             return f"{inner.name}/unit.o", ()
         options = [*named, "-o", "unit.o", unit.name]
         done = _contained([*command, *zeroed, *options], inner, readable)
@@ -227,14 +223,12 @@ def _is_built_plain(
 ) -> bool:
     """Whether g++ alone builds a source of CUDA C++, as C++ whose kernels tell what they are given."""
     headers = [f"-isystem{place}" for place in toolkit()]
-    if _contained(
-        ["g++", standard, *_AS_NVCC, *named, *headers, "-o", "unit.ii", "unit.cu"], folder, readable
-    ).status:
+    front = ["g++", standard, *_AS_NVCC, *named, *headers, "-o", "unit.ii", "unit.cu"]
+    if _contained(front, folder, readable).status != 0:
         return False
     try:
-        text = as_plain(
-            read_file(folder / "unit.ii", within=folder, most=_MOST_PREPROCESSED).decode("utf-8", "replace")
-        )
+        data = read_file(folder / "unit.ii", within=folder, most=_MOST_PREPROCESSED)
+        text = as_plain(data.decode("utf-8", "replace"), [*toolkit(), RUNTIME, Path("/usr")])
     except (NotPlainError, OSError):
         return False
     (folder / "plain.ii").write_text(text, "utf-8", errors="replace")

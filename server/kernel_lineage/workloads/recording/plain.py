@@ -6,6 +6,8 @@ nvcc reads each text four times, twice for the device, of which recording needs 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 KERNEL = "KLINEAGE_KERNEL"
 """The macro in a kernel's body that tells what the kernel is given; it is empty where nvcc builds."""
@@ -16,9 +18,9 @@ _WORD = r"(?<!\w)(?!(?:else|return|do)\b)[A-Za-z_]\w*"
 _NAME = re.compile(rf"(?:::\s*)?(?:template\s+)?{_WORD}(?:\s*::\s*(?:template\s+)?{_WORD})*\s*$")
 _LONGEST_NAME, _LONGEST_HEAD, _HEAD = 400, 20_000, 100
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'')
-_OTHER_WAYS = re.compile(
-    r"\b(?:cudaLaunch\w+|cudaGetSymbol\w+|__managed__)\b|#\s*include\s*[<\"](?:thrust|cub)/"
-)
+_OTHER_WAYS = re.compile(r"\b(?:cudaLaunch\w+|cudaGetSymbol\w+|__managed__)\b")
+_OTHER_HEADERS = re.compile(r"#\s*include\s*[<\"](?:thrust|cub)/")
+_PLACE = re.compile(r'^# \d+ "([^"\n]*)"[^\n]*$', re.MULTILINE)
 
 
 class NotPlainError(Exception):
@@ -26,12 +28,21 @@ class NotPlainError(Exception):
 
 
 def may_be_plain(text: str) -> bool:
-    """Whether a text has no other way to a launch than `<<<…>>>`."""
-    return _OTHER_WAYS.search(text) is None
+    """Whether a text, before the preprocessor, has no other way to a launch than `<<<…>>>`."""
+    return _OTHER_WAYS.search(text) is None and _OTHER_HEADERS.search(text) is None
 
 
-def as_plain(text: str) -> str:
-    """A preprocessed text in which launches are calls of their kernels. Raises `NotPlainError`."""
+def as_plain(text: str, libraries: Sequence[Path] = ()) -> str:
+    """A preprocessed text in which launches are calls of their kernels. Raises `NotPlainError`.
+
+    What comes from `libraries`, folders of headers, may name other ways to a launch; the rest may not.
+    """
+    places = [*_PLACE.finditer(text)]
+    ends = [*(p.start() for p in places[1:]), len(text)]
+    for place, end in zip(places, ends, strict=False):
+        of_library = any(Path(place[1]).is_relative_to(folder) for folder in libraries)
+        if not of_library and _OTHER_WAYS.search(text, place.end(), end):
+            raise NotPlainError(f"{place[1]} launches in another way")
     bare = _STRING.sub(lambda m: m[0][0] + "_" * (len(m[0]) - 2) + m[0][-1], text)
     for kernel in _GLOBAL.finditer(bare):
         body = _after_head(bare, kernel.end())
