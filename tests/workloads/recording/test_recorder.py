@@ -195,6 +195,17 @@ def test_gxx_alone_records_what_nvcc_does(tmp_path, monkeypatch, text, kernel):
 
 @needs_compilers
 @pytest.mark.long
+def test_a_number_that_kernels_would_have_computed_is_one(tmp_path):
+    text = PROGRAM.replace("d_order, 1.5f)", "d_order, 1.5f / (*(float*)image.pixels))")
+    (draft,), why = recorded(tmp_path, text, "brighten")
+
+    assert why == ""
+    assert next(a.value for a in draft.arguments if a.name == "by") == "1.0"
+    assert any(s.startswith("by follows from what kernels compute") for s in draft.assumed)
+
+
+@needs_compilers
+@pytest.mark.long
 def test_a_kernel_that_main_does_not_reach_is_told_with_those_that_it_does(tmp_path):
     drafts, why = recorded(tmp_path, PROGRAM, "never")
 

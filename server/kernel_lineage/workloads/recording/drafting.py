@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -277,6 +278,11 @@ def _real(piece: Piece, found: _Gathered) -> str:
     """A real number: a constant, or one over a size, or a multiple of a size."""
     seen = [(d, float(piece.number(run))) for d, run in found.fit.samples]
     first = seen[0][1]
+    if not math.isfinite(first):
+        found.said.append(
+            f"{piece.name} follows from what kernels compute, and none is run; it is taken to be 1"
+        )
+        return "1.0"
     if all(value == first for _, value in seen):
         return repr(first)
     for name in seen[0][0]:
