@@ -204,6 +204,35 @@ def test_a_number_that_kernels_would_have_computed_is_one(tmp_path):
     assert any(s.startswith("by follows from what kernels compute") for s in draft.assumed)
 
 
+SWITCHED = """
+#include <torch/extension.h>
+#include <stdexcept>
+template <int D> __global__ void scale(float* out, const float* x, int rows) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < rows * D) out[i] = 2 * x[i];
+}
+torch::Tensor scaled(torch::Tensor x) {
+  auto out = torch::empty_like(x);
+  const int rows = x.size(0), head_dim = x.size(1);
+  switch (head_dim) {
+    case 40: scale<40><<<rows, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), rows); break;
+    case 80: scale<80><<<2 * rows, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), rows); break;
+    default: throw std::invalid_argument("unsupported head dim");
+  }
+  return out;
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_what_the_code_throws_itself_is_a_check_behind_its_branches(tmp_path):
+    (draft, *_), why = recorded(tmp_path, SWITCHED, "scale")
+
+    assert why == ""
+    assert (draft.template_arguments, draft.grid) == (("40",), ("rows",))
+
+
 @needs_compilers
 @pytest.mark.long
 def test_a_kernel_that_main_does_not_reach_is_told_with_those_that_it_does(tmp_path):
