@@ -229,7 +229,13 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -
             if held.how == "data" and held.low is not None and held.low > 0 and not held.dtype
             else ""
         )
-    if held.how == "data" and held.low is not None and held.high is not None and not held.dtype:
+    # Zeros that are only read are what nobody filled in here, such as a file that is not there.
+    is_told = (
+        held.low is not None
+        and held.high is not None
+        and (role != "input" or held.low != held.high or held.low)
+    )
+    if held.how == "data" and is_told and not held.dtype:
         return _range(piece, found)
     if dtype in WHOLE_RANGES:
         return WHOLE_RANGES[dtype]
