@@ -30,6 +30,7 @@ from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.triton.draft import triton_drafts
+from kernel_lineage.workloads.unsupported import unsupported
 
 _CALLERS_ABOVE = 2
 """How many calls up from the file with the launch callers are looked for in other files."""
@@ -56,6 +57,8 @@ def draft_of(
     `recorder`, host code answers what reading leaves open: it is built and run, contained.
     """
     state = state or State(folder_of(path))
+    if not isinstance(target, Launcher) and (what := unsupported(target)):
+        return _nothing(target, path, what)
     drafts: list[Draft] = []
     why = f"{target.name} is not launched in {path.name}: grid, block and sizes"
     try:

@@ -6,6 +6,8 @@ import pytest
 
 from kernel_gate.expressions import evaluate
 from kernel_lineage.workloads.recording.fitting import expression, factors, moving
+from kernel_lineage.workloads.recording.launches import Launch
+from kernel_lineage.workloads.recording.series import Series, steadied
 
 BASE = {"N": 1024, "B": 3}
 
@@ -63,3 +65,21 @@ def test_a_product_is_one_extent_for_each_factor():
     assert factors("ceil_div(N * B, 4) * 2") == ("ceil_div(N * B, 4)", "2")
     assert factors("N + 1") == ("N + 1",)
     assert factors("1") == ("1",)
+
+
+def launch(grid: int, block: int) -> Launch:
+    return Launch("k(int)", "", (grid, 1, 1), (block, 1, 1), (1, 1, 1), 0, False, (), "")
+
+
+def test_the_size_of_a_block_stays_where_the_grid_is_shared_out_by_it() -> None:
+    sizes = [
+        {"n": 640, "BLOCK": 16},
+        {"n": 645, "BLOCK": 16},
+        {"n": 320, "BLOCK": 16},
+        {"n": 640, "BLOCK": 32},
+    ]
+    samples = tuple((d, launch(-(-d["n"] // d["BLOCK"]), d["BLOCK"])) for d in sizes)
+    fit = steadied(Series(sizes[0], samples, "main"), [lambda run: run.grid[0], lambda run: run.block[0]])
+
+    assert fit.steady == {"BLOCK"}
+    assert fit.tried(lambda run: run.grid[0]) == "ceil_div(n, 16)"

@@ -10,6 +10,7 @@ from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
+from kernel_lineage.workloads.recording import build as builds
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import RecordingError, refusal
 from kernel_lineage.workloads.recording.includes import without_kernels
@@ -129,6 +130,107 @@ def test_a_program_tells_sizes_that_its_functions_calculate(tmp_path):
     assert draft.structures == {1: Structure(16, 8)}
     assert by_name["order"].values == "integers(0, seed * SIDE * 3)"
     assert by_name["by"].value == "1.5"
+
+
+FROM_A_FILE = """
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+__global__ void invert(unsigned char* out, const unsigned char* in, int width, int height, int level) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < width * height) out[i] = level - in[i];
+}
+int main(int argc, char** argv) {
+  if (argc != 3) { fprintf(stderr, "usage: invert IN LEVEL\\n"); return 1; }
+  int width, height, level = atoi(argv[2]);
+  READ
+  unsigned char *out, *in, *host = (unsigned char*)malloc(width * height);
+  cudaMalloc(&out, width * height);
+  cudaMalloc(&in, width * height);
+  cudaMemcpy(in, host, width * height, cudaMemcpyHostToDevice);
+  invert<<<(width * height + 63) / 64, 64>>>(out, in, width, height, level);
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "read",
+    [
+        'FILE* f = std::fopen(argv[1], "rb"); if (!f || fscanf(f, "P5 %d %d", &width, &height) != 2) return 1;',
+        "std::ifstream in_file(argv[1]); if (!in_file) return 1; in_file >> width >> height;",
+    ],
+)
+def test_what_a_program_reads_from_a_file_or_its_arguments_are_sizes(tmp_path, read):
+    (draft,), why = recorded(tmp_path, FROM_A_FILE.replace("READ", read), "invert")
+
+    assert (why, draft.missing) == ("", ())
+    assert draft.dims.keys() == {"read_0", "read_1", "level"}
+    assert draft.grid == ("ceil_div(read_0 * read_1, 64)",)
+    assert [a.shape for a in draft.arguments if a.is_buffer] == [("read_0", "read_1")] * 2
+
+
+@needs_compilers
+@pytest.mark.long
+@pytest.mark.parametrize(("text", "kernel"), [(PROGRAM, "brighten"), (EXTENSION, "add_rows")])
+def test_gxx_alone_records_what_nvcc_does(tmp_path, monkeypatch, text, kernel):
+    compilers = []
+    run = builds.run_contained
+
+    def contained(command, *given, **named):
+        compilers.append(Path(command[0]).name)
+        return run(command, *given, **named)
+
+    monkeypatch.setattr(builds, "run_contained", contained)
+    plain, _ = recorded(tmp_path, text, kernel)
+    assert plain and "nvcc" not in compilers
+    monkeypatch.setattr(builds, "may_be_plain", lambda _: False)
+    monkeypatch.setattr(recorders, "kept", lambda _: None)
+    other, _ = recorded(tmp_path, text, kernel)
+
+    assert "nvcc" in compilers
+    assert plain == other
+
+
+@needs_compilers
+@pytest.mark.long
+def test_a_number_that_kernels_would_have_computed_is_one(tmp_path):
+    text = PROGRAM.replace("d_order, 1.5f)", "d_order, 1.5f / (*(float*)image.pixels))")
+    (draft,), why = recorded(tmp_path, text, "brighten")
+
+    assert why == ""
+    assert next(a.value for a in draft.arguments if a.name == "by") == "1.0"
+    assert any(s.startswith("by follows from what kernels compute") for s in draft.assumed)
+
+
+SWITCHED = """
+#include <torch/extension.h>
+#include <stdexcept>
+template <int D> __global__ void scale(float* out, const float* x, int rows) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < rows * D) out[i] = 2 * x[i];
+}
+torch::Tensor scaled(torch::Tensor x) {
+  auto out = torch::empty_like(x);
+  const int rows = x.size(0), head_dim = x.size(1);
+  switch (head_dim) {
+    case 40: scale<40><<<rows, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), rows); break;
+    case 80: scale<80><<<2 * rows, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), rows); break;
+    default: throw std::invalid_argument("unsupported head dim");
+  }
+  return out;
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_what_the_code_throws_itself_is_a_check_behind_its_branches(tmp_path):
+    (draft, *_), why = recorded(tmp_path, SWITCHED, "scale")
+
+    assert why == ""
+    assert (draft.template_arguments, draft.grid) == (("40",), ("rows",))
 
 
 @needs_compilers
@@ -505,10 +607,21 @@ def test_a_file_without_an_entry_says_so(tmp_path):
     assert "neither a main nor a function that takes tensors" in why
 
 
-def test_bodies_of_kernels_are_left_out_and_lines_stay():
-    text = "__global__ void k(int* x) {\n  x[0] = 1;\n}\nint main() { return 0; }\n"
+def test_bodies_of_device_code_are_left_out_and_lines_stay():
+    device, host = (
+        "__device__ int f() {{{}\n}}\n__global__ void k(int* x, int) {{{}\n}}\n",
+        "int main() { return 0; }\n",
+    )
+    text = device.format("\n  return 1;", "\n  x[0] = f();") + host
+    bare = device.format("\n", "KLINEAGE_KERNEL(x, unnamed)\n") + host
 
-    assert without_kernels(text) == "__global__ void k(int* x) {\n\n}\nint main() { return 0; }\n"
+    assert without_kernels(text) == bare
+
+
+def test_device_code_whose_result_the_compiler_knows_stays():
+    text = "__device__ auto f() { return 1; }\n__host__ __device__ int g() { return 2; }\n"
+
+    assert without_kernels(text) == text
 
 
 @pytest.mark.parametrize(

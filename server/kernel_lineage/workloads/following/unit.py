@@ -35,6 +35,7 @@ class HostParameter:
     array: bool = False
     const: bool = False
     """Whether what a field points to is not written."""
+    is_pack: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,4 +369,5 @@ def host_parameter(node: Node) -> HostParameter | None:
     name, stars = declared_name(declarator)
     kind = bare_type(text_of(node.child_by_field_name("type")))
     reference = declarator is not None and declarator.type == "reference_declarator"
-    return HostParameter(name, kind, stars, reference, node.child_by_field_name("default_value"))
+    default = node.child_by_field_name("default_value")
+    return HostParameter(name, kind, stars, reference, default, is_pack=node.type.startswith("variadic"))

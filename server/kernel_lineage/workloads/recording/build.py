@@ -1,4 +1,4 @@
-"""Host code built against the recording runtime: nvcc and g++ in a sandbox, and what the build lacked."""
+"""Host code built against the recording runtime: g++, or nvcc, in a sandbox, and what the build lacked."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from kernel_lineage.workloads.recording.includes import (
     toolkit,
     without_kernels,
 )
+from kernel_lineage.workloads.recording.plain import NotPlainError, as_plain, may_be_plain
 from kernel_lineage.workloads.recording.salvage import LOST_MAIN, without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -64,6 +65,12 @@ _GXX = (
     "-idirafter",
     str(_ABSENT),
 )
+_AS_NVCC = ("-E", "-x", "c++", "-w", "-DKLINEAGE_PLAIN", "-D__CUDACC__", "-D__NVCC__",
+            "-D__CUDACC_EXTENDED_LAMBDA__", "-D__CUDACC_RELAXED_CONSTEXPR__", "-D__CUDA_ARCH_LIST__=900",
+            "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0",
+            "-include", "plain.h", "-idirafter", str(_ABSENT))  # fmt: skip
+"""The front of g++ as nvcc calls it for host code."""
+_MOST_PREPROCESSED = 64 << 20
 _ZEROED = "-ftrivial-auto-var-init=zero"
 """What a function does not set is 0, and not what other code left on the stack."""
 _COMPUTES = "-O1"
@@ -184,11 +191,15 @@ def _compiled(
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
     readable = [*readable_below(root, path), shims, RUNTIME, *toolkit()]
     left, why = with_parts(without_kernels(text)), list[str]()
-    for _ in range(_TRIES):
+    named = [*_DEFINED, *(f"-I{place}" for place in places)]
+    for attempt in range(_TRIES):
         unit.write_text(
             f'#include "program.h"\n{front}#line 1 "{path.name}"\n{left}', "utf-8", errors="replace"
         )
-        options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
+        is_plain = cuda and not attempt and may_be_plain(left)
+        if is_plain and _is_built_plain(command[-1], named, computes, inner, readable):
+            return f"{inner.name}/unit.o", ()
+        options = [*named, "-o", "unit.o", unit.name]
         done = _contained([*command, *zeroed, *options], inner, readable)
         if done.status == 0:
             return f"{inner.name}/unit.o", tuple(why)
@@ -205,6 +216,25 @@ def _compiled(
         else:
             break
     raise HostBuildError(why[0] if why else f"g++ does not take {_ZEROED}")
+
+
+def _is_built_plain(
+    standard: str, named: Sequence[str], computes: bool, folder: Path, readable: Sequence[Path]
+) -> bool:
+    """Whether g++ alone builds a source of CUDA C++, as C++ whose kernels tell what they are given."""
+    headers = [f"-isystem{place}" for place in toolkit()]
+    front = ["g++", standard, *_AS_NVCC, *named, *headers, "-o", "unit.ii", "unit.cu"]
+    if _contained(front, folder, readable).status != 0:
+        return False
+    try:
+        data = read_file(folder / "unit.ii", within=folder, most=_MOST_PREPROCESSED)
+        text = as_plain(data.decode("utf-8", "replace"), [*toolkit(), RUNTIME, Path("/usr")])
+    except (NotPlainError, OSError):
+        return False
+    (folder / "plain.ii").write_text(text, "utf-8", errors="replace")
+    quick = _COMPUTES if computes else "-O0"
+    options = ["-x", "c++", "-fpreprocessed", "-c", "-w", "-fpermissive", quick, _ZEROED]
+    return _contained(["g++", standard, *options, "-o", "unit.o", "plain.ii"], folder, readable).status == 0
 
 
 def _salvaged(text: str, path: Path, shims: Path, output: str) -> str | None:

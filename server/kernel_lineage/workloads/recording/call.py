@@ -117,7 +117,7 @@ class Call:
             for extent, text in waiting.items():
                 around = {n: values[self.root(n)] for n in names(text) if self.root(n) in values}
                 if extent not in values and around.keys() == names(text):
-                    values[extent] = int(evaluate(text, around))
+                    values[extent] = max(1, int(evaluate(text, around)))
         return {**dict.fromkeys(waiting, 1), **values}
 
     def line(self, changed: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -228,7 +229,13 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -
             if held.how == "data" and held.low is not None and held.low > 0 and not held.dtype
             else ""
         )
-    if held.how == "data" and held.low is not None and held.high is not None and not held.dtype:
+    # Zeros that are only read are what nobody filled in here, such as a file that is not there.
+    is_told = (
+        held.low is not None
+        and held.high is not None
+        and (role != "input" or held.low != held.high or held.low)
+    )
+    if held.how == "data" and is_told and not held.dtype:
         return _range(piece, found)
     if dtype in WHOLE_RANGES:
         return WHOLE_RANGES[dtype]
@@ -277,6 +284,11 @@ def _real(piece: Piece, found: _Gathered) -> str:
     """A real number: a constant, or one over a size, or a multiple of a size."""
     seen = [(d, float(piece.number(run))) for d, run in found.fit.samples]
     first = seen[0][1]
+    if not math.isfinite(first):
+        found.said.append(
+            f"{piece.name} follows from what kernels compute, and none is run; it is taken to be 1"
+        )
+        return "1.0"
     if all(value == first for _, value in seen):
         return repr(first)
     for name in seen[0][0]:

@@ -7,17 +7,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from tree_sitter import Node
+
 from kernel_gate.build.toolkit import find_nvcc, include_dirs
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.unit import host_code
 from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.recording.conjunctions import with_parts
+from kernel_lineage.workloads.recording.plain import KERNEL
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
 _OF_CUDA = re.compile(r"(?<![\w:])(?:::)?cuda::([a-z]\w*)\s*[<(]")
+_IS_KNOWN = re.compile(rb"\b(?:auto|constexpr|consteval|decltype)\b")
 _IF, _ENDIF = (
     re.compile(rb"^[ \t]*#[ \t]*if", re.MULTILINE),
     re.compile(rb"^[ \t]*#[ \t]*endif", re.MULTILINE),
@@ -25,27 +30,39 @@ _IF, _ENDIF = (
 
 
 def without_kernels(text: str) -> str:
-    """The text with kernels that do nothing: none is run, and compiling their bodies takes most of the time."""
-    if "__global__" not in text:
+    """The text with device code that does nothing: none is run, and compiling it takes most of the time.
+
+    What is left of a kernel is the macro that tells what it is given.
+    """
+    if "__global__" not in text and "__device__" not in text:
         return text
     data = text.encode()
     root = read(data, Language.CUDA).root
-    bodies = [
-        (body.start_byte, body.end_byte)
-        for node in (inside(root) if root is not None else ())
-        if node.type == "function_definition"
-        and (body := node.child_by_field_name("body")) is not None
-        and b"__global__" in data[node.start_byte : body.start_byte]
-        and body.type == "compound_statement"
-        and _is_balanced(data[body.start_byte : body.end_byte])
-    ]
     parts, at = [], 0
-    for start, end in bodies:
-        if start >= at:
-            lines = b"\n" * data.count(b"\n", start, end)
-            parts += [data[at:start], b"{", lines, b"}"]
-            at = end
+    for node in inside(root) if root is not None else ():
+        body = node.child_by_field_name("body") if node.type == "function_definition" else None
+        if body is None or body.start_byte < at or body.type != "compound_statement":
+            continue
+        told = _told(node, data[node.start_byte : body.start_byte])
+        if told is not None and _is_balanced(data[body.start_byte : body.end_byte]):
+            lines = b"\n" * data.count(b"\n", body.start_byte, body.end_byte)
+            parts += [data[at : body.start_byte], b"{", told.encode(), lines, b"}"]
+            at = body.end_byte
     return b"".join((*parts, data[at:])).decode("utf-8", "replace")
+
+
+def _told(function: Node, head: bytes) -> str | None:
+    """What stands in the place of the body of a function of the device; None for one that stays as it is.
+
+    What the device alone runs has a result that nobody asks for, unless that is its type or known to the compiler.
+    """
+    if b"__global__" in head:
+        found = host_code(function)
+        given = found.parameters if found is not None else ()
+        names = ", ".join(f"{p.name}..." if p.is_pack else p.name or "unnamed" for p in given)
+        return f"{KERNEL}({names})"
+    is_device = b"__device__" in head and b"__host__" not in head
+    return "" if is_device and not _IS_KNOWN.search(head) else None
 
 
 def _is_balanced(text: bytes) -> bool:

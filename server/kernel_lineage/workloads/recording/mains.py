@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,10 @@ _MULTIPROCESSORS = "multiProcessorCount"
 _DEVICE = 132
 _ARGUMENTS = tuple((str(n),) for n in range(1, 9))
 """What a program that asks for arguments is tried with, in the end."""
+_ASKED_FOR = (64, 48, 80, 56)
+"""Numbers for arguments without which nothing is launched, and for those that are read from files or typed."""
+_READS = re.compile(r"\bf?scanf\s*\(|\bifstream\b|\bcin\b")
+_ARGUMENT = re.compile(r"\b(\w+)\s*=[^;=]*\b(?:ato|sto|strto)\w+\s*\(\s*argv\s*\[\s*(\d)\s*\]")
 _OWN_WORDS = ("timeout:", "/bin/bash:")
 _HAS_MAIN = re.compile(r"\bmain\s*\(")
 
@@ -57,7 +61,13 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
     where.mkdir()
     cwd = path.resolve().parent
     written = {**sizes, _MULTIPROCESSORS: _DEVICE}
+    named: tuple[str, ...] = ()
     first, base = _first(program, written, where, root, cwd)
+    for names, asked in _asked_for(text, written) if not first.launches else ():
+        given, smaller = _first(program, asked, where, root, cwd, names)
+        if given.launches:
+            named, written, first, base = names, asked, given, smaller
+            break
     launches = list(first.launches)
     why = "; ".join(filter(None, (first.why, *program.without)))
     if "argv" in text:
@@ -69,13 +79,14 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
         return Program((), f"{why or 'it ended'}; {_last_words(first.output)}".rstrip("; "))
     firsts = _firsts(first.launches)
     last = max((i for i, one in enumerate(first.launches) if one in firsts.values()), default=0) + 1
-    names = [*[n for n in base if base[n] > 1][:_MOST_SIZES], _MULTIPROCESSORS]
-    others = [size for name in dict.fromkeys(names) for size in _others(base, name)]
+    varied = [*[n for n in base if base[n] > 1][:_MOST_SIZES], _MULTIPROCESSORS]
+    others = [size for name in dict.fromkeys(varied) for size in _others(base, name)]
     others.append(
         {n: v + _ODD[i % len(_ODD)] if n != _MULTIPROCESSORS else v for i, (n, v) in enumerate(base.items())}
     )
     # Where sizes tell which kernels come at all, others may come first.
-    ended_runs = run(program, [Run(o, last=2 * last, seconds=_SHORT) for o in others], where, root, cwd)
+    runs = [Run(o, _numbers(o, named), last=2 * last, seconds=_SHORT) for o in others]
+    ended_runs = run(program, runs, where, root, cwd)
     found = []
     whole = True
     for kernel, launch in _firsts(launches).items():
@@ -87,6 +98,21 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
                 samples.append((other, same))
         found.append(Series(written, tuple(samples), "main"))
     return Program(tuple(replace(s, said=_said(base, written)) for s in found), why, whole)
+
+
+def _asked_for(text: str, written: Mapping[str, int]) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
+    """What a program may ask for: the names of its arguments, and sizes with those and with numbers that it reads."""
+    read = {f"read_{i}": n for i, n in enumerate(_ASKED_FOR)} if _READS.search(text) else {}
+    if read:
+        yield (), {**read, **written}
+    names = {int(place): name for name, place in _ARGUMENT.findall(text)}
+    for count in range(1, len(_ASKED_FOR) + 1) if "argv" in text else ():
+        named = tuple(dict.fromkeys(names.get(i, f"argument_{i}") for i in range(1, count + 1)))
+        yield named, {**dict(zip(named, _ASKED_FOR, strict=False)), **read, **written}
+
+
+def _numbers(sizes: Mapping[str, int], named: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(sizes[name]) for name in named)
 
 
 def _said(base: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:
@@ -101,13 +127,18 @@ def _inner(folder: Path, name: str) -> Path:
 
 
 def _first(
-    program: Built, written: Mapping[str, int], folder: Path, root: Path, cwd: Path
+    program: Built,
+    written: Mapping[str, int],
+    folder: Path,
+    root: Path,
+    cwd: Path,
+    named: tuple[str, ...] = (),
 ) -> tuple[Ended, dict[str, int]]:
-    """The first run that comes to an end, at the sizes as they are written or at smaller ones."""
+    """The first run that comes to an end, at the sizes as they are written or smaller; `named` are arguments."""
     best: tuple[Ended, dict[str, int]] | None = None
     for divisor in (1, *_SMALLER):
         sizes = {n: _smaller(v, divisor) if n != _MULTIPROCESSORS else v for n, v in written.items()}
-        (ended,) = run(program, [Run(sizes, seconds=_SECONDS)], folder, root, cwd)
+        (ended,) = run(program, [Run(sizes, _numbers(sizes, named), seconds=_SECONDS)], folder, root, cwd)
         if best is None or len(_firsts(ended.launches)) > len(_firsts(best[0].launches)):
             best = ended, sizes
         if ended.why != "its time was up" or all(

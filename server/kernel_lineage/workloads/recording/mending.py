@@ -188,7 +188,9 @@ def _branched(call: Call, failed: Failed, text: str) -> Iterator[Call]:
 
 
 def _has_word(text: str, word: str) -> bool:
-    return re.search(rf"\b{re.escape(word)}\b", text) is not None
+    """Whether a message names something, as the code writes it or in words: `block_size`, `Block size`."""
+    plain_text, plain_word = (t.replace("_", " ").lower() for t in (text, word))
+    return re.search(rf"\b{re.escape(plain_word)}\b", plain_text) is not None
 
 
 def _names_a_number(call: Call, failed: Failed) -> bool:

@@ -62,9 +62,9 @@ class Fitted:
         if not values:
             return None
         more = set(moving(values)) or {n for n in self.series.sizes if n not in self.steady}
-        if not more - self.steady:
-            return None
-        self.steady |= more
+        # A grid that is shared out among blocks of a size is an expression where that size stays.
+        of_blocks = {n for i in range(3) for n in moving([(d, run.block[i]) for d, run in self.samples])}
+        self.steady |= (more & of_blocks) - self.steady or more
         return None
 
     def tried(self, quantity: Callable[[Launch], int | None]) -> str | None:

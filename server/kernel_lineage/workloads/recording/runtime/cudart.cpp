@@ -185,12 +185,9 @@ std::string extents(dim3 d) {
   return out.str();
 }
 
-cudaError_t launch(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, bool cooperative,
+cudaError_t launch(const Kernel &kernel, dim3 grid, dim3 block, void **arguments, size_t shared, bool cooperative,
                    dim3 cluster) {
   Recorder &own = recorder();
-  auto place = own.kernels.find(function);
-  if (place == own.kernels.end()) return own.error = cudaErrorInvalidDeviceFunction;
-  const Kernel &kernel = place->second;
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   if (!grid.x || !grid.y || !grid.z || !threads || threads > 1024 || grid.y > 65535 || grid.z > 65535)
     return own.error = cudaErrorInvalidConfiguration;
@@ -214,6 +211,29 @@ cudaError_t launch(const void *function, dim3 grid, dim3 block, void **arguments
     if (own.last && ++own.total >= own.last) _exit(0);
   }
   return cudaSuccess;
+}
+cudaError_t launch(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, bool cooperative,
+                   dim3 cluster) {
+  Recorder &own = recorder();
+  auto place = own.kernels.find(function);
+  if (place == own.kernels.end()) return own.error = cudaErrorInvalidDeviceFunction;
+  return launch(place->second, grid, block, arguments, shared, cooperative, cluster);
+}
+std::string demangled(const char *name) {
+  int status = 0;
+  char *text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string all = status == 0 ? text : name;
+  std::free(text);
+  return all;
+}
+void add_parameters(Kernel &kernel, int count, const size_t *sizes, const size_t *alignments, const char *const *types) {
+  for (int i = 0; i < count; ++i) {
+    std::string type = types[i];  // … [with T = const float*]
+    size_t begin = type.find("T = "), end = type.rfind(']');
+    kernel.types.push_back(begin == std::string::npos ? type : type.substr(begin + 4, end - begin - 4));
+    kernel.sizes.push_back(sizes[i]);
+    kernel.alignments.push_back(alignments[i]);
+  }
 }
 }  // namespace
 
@@ -254,14 +274,19 @@ extern "C" void klineage_call(const char *tag) {
 }
 extern "C" void klineage_parameters(const void *function, int count, const size_t *sizes, const size_t *alignments,
                                     const char *const *types) {
-  Kernel &kernel = recorder().kernels[function];
-  for (int i = 0; i < count; ++i) {
-    std::string type = types[i];  // … [with T = const float*]
-    size_t begin = type.find("T = "), end = type.rfind(']');
-    kernel.types.push_back(begin == std::string::npos ? type : type.substr(begin + 4, end - begin - 4));
-    kernel.sizes.push_back(sizes[i]);
-    kernel.alignments.push_back(alignments[i]);
-  }
+  add_parameters(recorder().kernels[function], count, sizes, alignments, types);
+}
+// A kernel that g++ has built tells itself what it is given: `kernel` is the name of a type in its body.
+extern "C" void klineage_launched(const char *kernel, int count, const size_t *sizes, const size_t *alignments,
+                                  const char *const *types, void **arguments) {
+  auto &open = recorder().configurations;
+  if (open.empty()) return;
+  const Configuration now = open.back();
+  open.pop_back();
+  const std::string within = demangled(kernel);
+  Kernel called{kernel, within.substr(0, within.rfind("::")), {}, {}, {}};
+  add_parameters(called, count, sizes, alignments, types);
+  launch(called, now.grid, now.block, arguments, now.shared, false, dim3());
 }
 
 // ---- what compiled code calls by itself
@@ -275,11 +300,8 @@ extern "C" char __cudaInitModule(void **) { return 1; }
 extern "C" void __cudaRegisterFunction(void **, const char *function, char *, const char *name, int, uint3 *, uint3 *,
                                        dim3 *, dim3 *, int *) {
   Kernel &kernel = recorder().kernels[function];
-  int status = 0;
-  char *plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   kernel.mangled = name;
-  kernel.name = status == 0 && plain ? plain : name;
-  free(plain);
+  kernel.name = demangled(name);
 }
 extern "C" void __cudaRegisterVar(void **, char *host, char *, const char *name, int, size_t bytes, int, int) {
   recorder().buffers[reinterpret_cast<uintptr_t>(host)] = {bytes, recorder().next++, "data", name, "", {}, {}};

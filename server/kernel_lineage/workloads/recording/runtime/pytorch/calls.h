@@ -126,7 +126,7 @@ template <class F> bool entry(const char *name, F function) {
 inline int listen() {
   setvbuf(stdout, nullptr, _IONBF, 0);
   for (size_t i = 0; i < entries().size(); ++i) printf("entry\t%zu\t%s\t%s\n", i, entries()[i].name.c_str(), entries()[i].kinds.c_str());
-  for (std::string line; std::getline(std::cin, line);) {
+  for (std::string line; std::getline(klineage_calls, line);) {
     auto parts = split(line, '\t');
     if (parts.size() < 3) continue;
     pid_t child = fork();
@@ -138,7 +138,11 @@ inline int listen() {
         entries().at(std::stoi(parts[1])).call(given);
         printf("%s\tdone\t%s\n", parts[0].c_str(), all_asked().c_str());
       } catch (std::exception &error) {
-        printf("%s\t%s\n", parts[0].c_str(), error.what());
+        // What the code throws itself is a check without a condition.
+        const std::string text = error.what(), kind = text.substr(0, text.find('\t'));
+        const bool is_told = kind == "check" || kind == "error";
+        const std::string line = is_told ? text : "check\tfalse\t\t\t\t" + clean(text) + "\t" + all_asked();
+        printf("%s\t%s\n", parts[0].c_str(), line.c_str());
       }
       klineage_end();
     }

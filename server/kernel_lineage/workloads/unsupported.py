@@ -1,0 +1,38 @@
+"""Kernels that no workload can say how to run, with the line that says so: nothing is read or run for them."""
+
+from __future__ import annotations
+
+import re
+
+from kernel_lineage.kernels.cuda_text import blank_literals
+from kernel_lineage.kernels.source import Kernel, Language
+
+_TEXTURE = (
+    r"\b(?:tex(?:1D|2D|3D|Cubemap)\w*|surf(?:1D|2D|3D|Cubemap)\w*)\s*[<(]|\bcuda(?:Texture|Surface)Object_t\b"
+)
+_WHOLE_GRID = (
+    r"\bthis_grid\s*\(\s*\)\s*\.\s*sync\s*\(|\b(?P<grid>\w+)\s*=\s*(?:\w+\s*::\s*)*this_grid\s*\(\s*\)(?=[\s\S]*"
+    r"(?:\b(?P=grid)\s*\.\s*sync\s*\(|\bsync\s*\(\s*(?P=grid)\s*\)))"
+)
+_CLUSTER = r"\b__cluster_dims__\b|\bthis_cluster\s*\(|\bmap_shared_rank\s*[<(]"
+_KINDS = (
+    (re.compile(_TEXTURE), "textures and surfaces are"),
+    (re.compile(_WHOLE_GRID), "a barrier of the whole grid, which needs a cooperative launch, is"),
+    (re.compile(_CLUSTER), "clusters of blocks are"),
+)
+
+
+def unsupported(kernel: Kernel) -> str:
+    """What of a kernel, or of the functions that it calls in its file, is not supported; "" for nothing."""
+    source = kernel.source
+    if kernel.language is not Language.CUDA or source is None:
+        return ""
+    called = [f for f in source.device_functions if f.name in kernel.device_functions]
+    bare = blank_literals(source.data)
+    for span in (kernel.span, *(f.span for f in called)):
+        text = bare[span.start : span.end].decode("utf-8", "replace")
+        for pattern, what in _KINDS:
+            if (found := pattern.search(text)) is not None:
+                line = span.first_line + text.count("\n", 0, found.start())
+                return f"line {line}: {what} not supported: a workload cannot say them"
+    return ""
