@@ -60,8 +60,8 @@ class Names:
         return {name: macro for name, macro in found.items() if macro is not None}
 
     @cached_property
-    def aliases(self) -> Mapping[str, str]:
-        """Types by their other names, where these have one meaning."""
+    def meanings(self) -> Mapping[str, set[str]]:
+        """The types that other names stand for; several where `#if` or functions give one name to several."""
         meanings: dict[str, set[str]] = {}
         for text in self.texts:
             for match in _ALIAS.finditer(text.code):
@@ -71,12 +71,16 @@ class Names:
         for macro in self.macros.values():
             if macro.parameters is None and (macro.body in DTYPES or vector_of(macro.body)):
                 meanings.setdefault(macro.name, set()).add(macro.body)
-        return {name: next(iter(types)) for name, types in meanings.items() if len(types) == 1}
+        return meanings
+
+    @cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """Types by their other names, where these have one meaning."""
+        return {name: next(iter(types)) for name, types in self.meanings.items() if len(types) == 1}
 
     def has_alternatives(self, name: str) -> bool:
         """Whether a type is one of several, by `#if`."""
-        found = rb"(?:typedef\b[^;]*\b%b\s*;|using\s+%b\s*=)" % ((re.escape(name.encode()),) * 2)
-        return sum(len(re.findall(found, text.code)) for text in self.texts) > 1
+        return len(self.meanings.get(name, ())) > 1
 
     @cached_property
     def _file_level(self) -> Mapping[str, Mapping[str, Node]]:
