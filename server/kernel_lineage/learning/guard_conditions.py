@@ -5,27 +5,20 @@ What has no counterpart in the condition language stays a guard: it is shown as 
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.skills.card import Category
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.spelled import spelled
-from kernel_lineage.skills.conditions.tree import Expr, FactRef, Op, facts_in, names_in
+from kernel_lineage.skills.conditions.tree import OPPOSITE, Expr, FactRef, Op, facts_in, names_in
+from kernel_lineage.skills.conditions.unparse import written
 
 _STATED = frozenset({"assert", "static_assert", "check"})
 """Kinds of guards that say what must hold, whatever it is."""
 _NOTHING = re.compile(r"\b(?:NULL|nullptr|None)\b")
-_CONTRARY: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
 
 
 def condition_of(guard: str, names: Collection[str]) -> str | None:
@@ -106,9 +99,10 @@ def _is_flag(tree: Expr) -> bool:
 
 def _opposite(condition: str) -> str:
     """`C % 4 != 0` of `C % 4 == 0`; what is more than one comparison is put behind `not`."""
-    tree = ast.parse(condition, mode="eval").body
-    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _CONTRARY:
-        return ast.unparse(ast.Compare(tree.left, [_CONTRARY[type(tree.ops[0])]()], tree.comparators))
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return ast.unparse(tree.operand)
+    tree = parse(condition)
+    match tree:
+        case Op(op=op) if op in OPPOSITE:
+            return written(replace(tree, op=OPPOSITE[op]))
+        case Op(op="not", operands=(operand,)):
+            return written(operand)
     return f"not ({condition})"
