@@ -30,18 +30,6 @@ _MAY_MATTER = re.compile(
 _LAUNCHES = re.compile(rb"<<<|[lL]aunch|LAUNCH")
 _TAIL = re.compile(rb"\)\s*(?:const|noexcept|override|final|->[^()]*|\s)*\Z")
 _MACRO_KERNEL = re.compile(r"__global__[^{;]*?\b([A-Za-z_]\w*)\s*\([^{;]*\{")
-_VALUE = re.compile(rb"\bauto\s*[*&]?\s*\w+\s*=\s*&?\s*([A-Za-z_]\w*)\s*[<;]")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-_LONGEST_VALUE = 4000
-"""Characters; a longer constant is a table of data."""
-_MAY_MATTER = re.compile(
-    rb"__global__|__device__|<<<|[lL]aunch|LAUNCH|DEVICE|#|\b(?:struct|class|union|enum|using|typedef|const|constexpr)\b"
-    rb"|__constant__|__host__|\b[A-Z]\w*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]"
-)
-_LAUNCHES = re.compile(rb"<<<|[lL]aunch|LAUNCH")
-_TAIL = re.compile(rb"\)\s*(?:const|noexcept|override|final|->[^()]*|\s)*\Z")
-_INCLUDE = re.compile(rb"\#\s*include\s*[<\"]([^>\"\n]+)[>\"]")
-_DEFINE = re.compile(rb"\#\s*define\s+([A-Za-z_]\w*)(\([^)\n]*\))?(.*)", re.DOTALL)
 _VALUE = re.compile(
     rb"\s*(?:template\s*<.*>\s*)?(?:using\s+(?P<using>[A-Za-z_]\w*)\s*="
     rb"|typedef\b.*?(?P<typedef>[A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\Z"
