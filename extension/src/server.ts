@@ -117,6 +117,7 @@ export class Server implements vscode.Disposable {
         device: settings.device,
         check: settings.check,
         hypotheses: settings.hypotheses,
+        hints: settings.hints,
         checkSeconds: settings.checkSeconds,
         remote: settings.remote,
         modelBaseUrl: settings.modelBaseUrl,

@@ -14,6 +14,8 @@ export interface Settings {
   readonly checkSeconds: number;
   /** Offer also skills that no verified use has admitted. */
   readonly hypotheses: boolean;
+  /** Show measured figures beside the code. */
+  readonly hints: boolean;
   /** Where a candidate is judged when not here. */
   readonly remote: string;
   readonly modelBaseUrl: string;
@@ -21,7 +23,7 @@ export interface Settings {
 }
 
 const SECTION = 'klineage';
-const RESTARTS = ['server.command', 'interpreter', 'device', 'check', 'codeActions', 'remote', 'model'].map((name) => `${SECTION}.${name}`);
+const RESTARTS = ['server.command', 'interpreter', 'device', 'check', 'codeActions', 'hints', 'remote', 'model'].map((name) => `${SECTION}.${name}`);
 
 export function readSettings(): Settings {
   const section = vscode.workspace.getConfiguration(SECTION);
@@ -32,6 +34,7 @@ export function readSettings(): Settings {
     check: section.get<CheckWhen>('check.when', 'typing'),
     checkSeconds: section.get<number>('check.seconds', 10),
     hypotheses: section.get<boolean>('codeActions.hypotheses', false),
+    hints: section.get<boolean>('hints.measured', false),
     remote: section.get<string>('remote', ''),
     modelBaseUrl: section.get<string>('model.baseUrl', ''),
     modelName: section.get<string>('model.name', ''),

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 
+import { virtualDocuments } from './documents';
 import type { Server } from './server';
 
 interface Finding {
@@ -46,7 +47,11 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
     await Promise.all(vscode.workspace.textDocuments.map(({ uri }) => refresh(uri)));
   };
 
-  const run = async (request: vscode.TestRunRequest, cancelled: vscode.CancellationToken): Promise<void> => {
+  const run = async (
+    request: vscode.TestRunRequest,
+    cancelled: vscode.CancellationToken,
+    then: (test: vscode.TestItem, place: unknown) => Promise<void> = async () => undefined,
+  ): Promise<void> => {
     const running = controller.createTestRun(request);
     const wanted = (request.include ?? [...controller.items].map(([, file]) => file)).flatMap(kernelItems);
     wanted.forEach((test) => running.enqueued(test));
@@ -62,6 +67,7 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
           await ask('klineage.check', place);
           const kernel = (await kernelsOf(test.uri)).find(({ kernel: name }) => name === test.label);
           report(controller, running, test, kernel);
+          await then(test, place);
         } catch (error) {
           // A newer text has ended the check, or the server is gone.
           running.errored(test, new vscode.TestMessage(`${test.label} was not checked: ${String(error)}`));
@@ -71,7 +77,17 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
       running.end();
     }
   };
-  controller.createRunProfile('Check', vscode.TestRunProfileKind.Run, run, true);
+  /** All that a check knows of a kernel, as a text to read, to search and to hand on. */
+  const asText = async (test: vscode.TestItem, place: unknown): Promise<void> => {
+    const text = await ask<string | null>('klineage.debugText', place);
+    if (text) {
+      const uri = virtualDocuments.add(`${test.uri}`, `/${test.label}.txt`, text);
+      await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true });
+    }
+  };
+  controller.createRunProfile('Check', vscode.TestRunProfileKind.Run, (request, cancelled) => run(request, cancelled), true);
+  const { Debug } = vscode.TestRunProfileKind;
+  controller.createRunProfile('Debug Text', Debug, (request, cancelled) => run(request, cancelled, asText), true);
   context.subscriptions.push(controller, server.onChecked((uri) => void refresh(vscode.Uri.parse(uri))));
 }
 

@@ -7,77 +7,12 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 
+from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.expressions import ExpressionError
+from kernel_gate.variations import AT_LARGEST, OF_CONSTANTS, Variation, variations_of
 from kernel_gate.workload import Workload
-
-
-class Variation(StrEnum):
-    """How inputs differ from what the workload declares. Only `normal` values are varied: others promise a range."""
-
-    DECLARED = "as declared"
-    SMALL = "scaled by 1e-3"
-    LARGE = "scaled by 1e3"
-    HEAVY_TAILED = "heavy-tailed"
-    ONE_HOT = "one-hot rows"
-    CONSTANT = "constant rows"
-    CANCELLING = "cancelling sums"
-    BOUNDARY = "boundary values"
-    NON_FINITE = "NaN and infinities"
-    NOT_A_NUMBER = "NaNs"
-    INFINITE = "one infinity"
-    FAR_FROM_ZERO = "mean far above the spread"
-    FAR_BELOW = "mean far below zero"
-    NEGATIVE = "all negative"
-    SORTED = "sorted rows"
-    FIRST_PEAK = "first elements far above, last far below"
-    LAST_PEAK = "last elements far above, first far below"
-    TIES = "ties and halves"
-    """Few values, many of them half-way between numbers that may be rounded to."""
-    SIGNED_ZEROS = "zeros of both signs"
-    SUBNORMAL = "subnormal values"
-    AROUND = "around"
-    """The constants of the code that the case names: rows in turn at them, above them all and below them all."""
-    ABOVE = "above"
-    """All above the constants that the case names."""
-    BELOW = "below"
-    """All below them."""
-    ALL_TINY = "all scaled by 1e-10"
-    """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
-    ALL_LARGE = "all scaled by 1e3"
-    MIXED = "each input by a variation of its own"
-    """The variations are drawn from `ONE_INPUT`."""
-    LOWEST = "indices at their lowest"
-    HIGHEST = "indices at their highest"
-    DYADIC = "halves and powers of two"
-    """The varied input holds halves up to the largest values of narrow types, every other one powers of two: so what
-    is divided or scaled before it is rounded lies half-way, and rows whose largest value is the scale do as well.
-    """
-
-
-OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
-"""Variations of inputs with declared limits; the others are of values that nothing is promised of."""
-OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
-"""Variations around constants of the code."""
-OF_ALL = frozenset({Variation.ALL_TINY, Variation.ALL_LARGE})
-"""Variations that keep the sign, and so are of positive inputs as well; of all inputs at once."""
-
-ONE_INPUT = (
-    Variation.DECLARED,
-    Variation.SMALL,
-    Variation.LARGE,
-    Variation.HEAVY_TAILED,
-    Variation.BOUNDARY,
-    Variation.FAR_FROM_ZERO,
-    Variation.NEGATIVE,
-    Variation.FIRST_PEAK,
-    Variation.LAST_PEAK,
-)
-"""What `MIXED` draws from for each input; finite all of them."""
-AT_LARGEST = frozenset({Variation.LOWEST, Variation.HIGHEST, Variation.FIRST_PEAK, Variation.LAST_PEAK})
-"""Asked of the largest named shape as well: for counts that overflow, and ends that a block does not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +59,8 @@ class Case:
     """Constants of the code that values are drawn at, above and below (`AROUND`)."""
     scalars: tuple[tuple[str, int], ...] = ()
     """Values that scalars take in the place of the workload's constants."""
+    placed: tuple[tuple[str, int, float], ...] = ()
+    """Input, place in its elements in a row, and value that stands there (`CRITICAL`)."""
 
     def applied(self, workload: Workload) -> Workload:
         """The workload with this case's scalars."""
@@ -139,6 +76,8 @@ class Case:
     def inputs(self) -> str:
         """What the values are, as `the_case` reads it."""
         numbers = " ".join(f"{c:.9g}" for c in self.around)
+        if self.placed:
+            return f"{self.variation} " + " ".join(f"{n}[{i}]={v!r}" for n, i, v in self.placed)
         return f"{self.variation} {numbers}" if self.around else str(self.variation)
 
     @property
@@ -152,7 +91,10 @@ class Case:
         hidden = self.origin == "hidden" and self.memory == ALLOCATED
         parts = [shape, "hidden shape" if hidden else "", f"seed {self.seed}"]
         if self.variation is not Variation.DECLARED:
-            parts.append(f"inputs {self.inputs}")
+            many = (
+                f"{self.variation} in {len(self.placed)} places of {self.placed[0][0]}" if self.placed else ""
+            )
+            parts.append(f"inputs {many or self.inputs}")
         if self.memory != ALLOCATED:
             parts.append(f"memory {self.memory}")
         return ", ".join(part for part in parts if part)
@@ -187,6 +129,7 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
     known = [v.value for v in Variation]
+    inputs, placed_values = _placed_values(inputs)
     inputs, around = _constants(inputs)
     if inputs not in known:
         raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(known)}")
@@ -195,7 +138,18 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if strange := {*dict(placed.offsets), *(placed.alias or ())} - pointers:
         raise ValueError(f"the workload has no buffer {', '.join(sorted(strange))}")
     named = dims in list(workload.shapes()) and (placed == ALLOCATED or _is_promised(workload, placed))
-    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed, around, scalars)
+    return Case(
+        dims, seed, Variation(inputs), "named" if named else "hidden", placed, around, scalars, placed_values
+    )
+
+
+_PLACED = re.compile(r"(\w+)\[(\d+)\]=(\S+)")
+
+
+def _placed_values(inputs: str) -> tuple[str, tuple[tuple[str, int, float], ...]]:
+    """`critical values x[3]=0.5 x[7]=1.5` as its variation and what stands where."""
+    found = tuple((m[1], int(m[2]), float(m[3])) for m in _PLACED.finditer(inputs))
+    return _PLACED.sub("", inputs).strip(), found
 
 
 def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:
@@ -285,11 +239,6 @@ def _nearest(
     return []
 
 
-def has_free_values(workload: Workload) -> bool:
-    """Whether nothing is promised of some input's values, so that they may be varied."""
-    return any(a.kind in {"input", "inout"} and a.has_free_values for a in workload.args)
-
-
 def named_shapes(workload: Workload) -> list[dict[str, int]]:
     """The shapes that the workload names and that keep its promises, smallest first."""
     valid = (d for d in workload.shapes() if is_valid(workload, d))
@@ -306,7 +255,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
         ]
     if named:
         typical = typical_shape(named)
-        variations = list(_variations(workload))
+        variations = list(variations_of(workload))
         cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
         if named[-1] != typical:
             cases += [
@@ -324,8 +273,6 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
     return cases
 
 
-_MIXED = 3
-"""Draws of a variation for each input."""
 _MOST_SCALARS = 3
 """Float scalars that are varied, and integers."""
 _OF_SCALARS = (
@@ -361,27 +308,31 @@ def other_integer(workload: Workload, case: Case) -> str | None:
     return next((name for name, _ in case.scalars if name in usual), None)
 
 
-def _variations(workload: Workload) -> Iterator[Variation]:
-    """Those that change some input of the workload."""
-    inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
-    free = has_free_values(workload)
-    scaled = sum(a.has_free_values or a.values_spec[0] == "positive" for a in inputs)
-    limited = any(a.values_spec[0] == "integers" and a.values_spec[1] for a in inputs)
-    for variation in Variation:
-        if variation is Variation.DECLARED or variation in OF_CONSTANTS:
-            continue
-        if variation is Variation.MIXED:
-            yield from (variation,) * (_MIXED if sum(a.has_free_values for a in inputs) > 1 else 0)
-        elif variation is Variation.DYADIC:
-            yield from (variation,) * bool(scaled)
-        elif limited if variation in OF_INDICES else scaled > free if variation in OF_ALL else free:
-            yield variation
+def needed_of_scalars(workload: Workload, case: Case) -> str | None:
+    """What callers may mean who pass the workload's own numbers: an integer just that one, a float above zero none
+    below. None for a case that changes neither.
+    """
+    if (name := other_integer(workload, case)) is not None:
+        return f"{name} == {constant_integers(workload)[name]}"
+    values = workload.scalars(case.dims)
+    return next((f"{name} >= 0" for name, value in case.scalars if value < 0 < values[name]), None)
 
 
 def _constant_scalars(workload: Workload) -> list[str]:
     """Float scalars whose value is a number in the workload, and so one of many that callers may pass."""
     floats = (a for a in workload.args if a.kind == "scalar" and a.dtype.startswith(("float", "bfloat")))
     return [a.name for a in floats if not re.search("[A-Za-z_]", _without_exponents(str(a.value)))]
+
+
+_MOST_USUAL = 1e6
+"""Scalars beyond are no thresholds of data, but take the place of an infinity."""
+
+
+def float_scalars(workload: Workload, dims: Mapping[str, int]) -> list[float]:
+    """The values of the first float scalars that are not zero, which data may be compared with as with constants."""
+    values = workload.scalars(dims)
+    floats = (a.name for a in workload.args if a.kind == "scalar" and a.dtype in FLOAT_NAMES)
+    return [float(values[n]) for n in floats if 0 < abs(values[n]) < _MOST_USUAL][:_MOST_SCALARS]
 
 
 def _without_exponents(text: str) -> str:

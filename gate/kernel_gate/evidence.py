@@ -37,9 +37,9 @@ def companion_names(workload: Workload) -> list[str]:
     """The oracle and data files that the workload names, relative to its folder."""
     names = [workload.oracle.python.partition(":")[0]] if workload.oracle else []
     for argument in workload.args:
-        kind, given = argument.values_spec
+        kind, parameters = argument.values_spec
         if kind == "file":
-            names.append(given[0].strip("\"'"))
+            names.append(parameters[0].strip("\"'"))
     return names
 
 
@@ -133,8 +133,8 @@ def nvcc_version() -> str | None:
         done = run_tool([str(find_nvcc()), "--version"])
     except (CompilerMissing, OSError):
         return None
-    found = re.search(r"\bV(\d+(?:\.\d+)+)", done.stdout)
-    return found[1] if found else None
+    version = re.search(r"\bV(\d+(?:\.\d+)+)", done.stdout)
+    return version[1] if version else None
 
 
 def environment(device: dict[str, Any], options: GateOptions) -> dict[str, Any]:

@@ -311,10 +311,12 @@ class Execution:
 
 def added(first: Sequence[Asserted], second: Sequence[Asserted]) -> tuple[Asserted, ...]:
     """What several launches say of the same invariants."""
-    found = {said.number: said for said in first}
-    for said in second:
-        found[said.number] = found[said.number] + said if said.number in found else said
-    return tuple(found.values())
+    by_number = {assertion.number: assertion for assertion in first}
+    for assertion in second:
+        by_number[assertion.number] = (
+            by_number[assertion.number] + assertion if assertion.number in by_number else assertion
+        )
+    return tuple(by_number.values())
 
 
 def _summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,15 +25,15 @@ def sharing_builds(
     """
     asked = [p for p in programs if p.language == "triton"]
     needed = {number: _units(case, workload, asked) for number, case in enumerate(cases)}
-    known = set[tuple[int, Unit]]().union(*(needed[n] for n, case in enumerate(cases) if case.required))
+    built = set[tuple[int, Unit]]().union(*(needed[n] for n, case in enumerate(cases) if case.required))
     usual = next((case.dims for case in cases if case.required), dict[str, int]())
     drawn, most = random.Random(seed), _MOST_UNITS * len(asked)
     order = sorted(needed, key=lambda n: (-_changed(cases[n], usual), drawn.random()))
     left_out = set[int]()
     for number in order:
-        if len(known | needed[number]) <= most:
-            known |= needed[number]
-        elif not needed[number] <= known:
+        if len(built | needed[number]) <= most:
+            built |= needed[number]
+        elif not needed[number] <= built:
             left_out.add(number)
     kept = [case for number, case in enumerate(cases) if number not in left_out]
     return kept, [cases[number] for number in sorted(left_out)]

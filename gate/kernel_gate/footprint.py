@@ -9,7 +9,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
-from kernel_gate.cases import Case, Variation
+from kernel_gate.cases import Case
 from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
@@ -20,6 +20,7 @@ from kernel_gate.expressions import ExpressionError
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import Program
+from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
 
 _SEED = 91
@@ -88,10 +89,10 @@ def footprints(
     ) as error:
         raise FootprintError(str(error)) from error
     except MemoryError as error:
-        said = (
+        message = (
             f"this machine's memory does not hold the buffers of a shape{f': {error}' if str(error) else ''}"
         )
-        raise FootprintError(said, of_races=races) from error
+        raise FootprintError(message, of_races=races) from error
     finally:
         device.close()
 

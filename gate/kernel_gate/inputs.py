@@ -12,11 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
-from kernel_gate.cases import OF_ALL, OF_INDICES, ONE_INPUT, Case, Variation
+from kernel_gate.around_constants import last_place, put_around
+from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
+from kernel_gate.limited_values import (
+    Limits,
+    few_floats,
+    few_integers,
+    halves_within,
+    some_of,
+    special_floats,
+    special_integers,
+    with_zeros,
+)
 from kernel_gate.placed_integers import offsets, permutation
 from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, vary
+from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -71,74 +83,65 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
             continue
         generator = np.random.default_rng([case.seed, zlib.crc32(argument.name.encode())])
         shape = workload.extents(argument, case.dims)
-        changed = argument.name == varied or case.variation in OF_INDICES | OF_ALL
-        variation = case.variation if changed else Variation.DECLARED
-        if case.variation is Variation.MIXED:
-            variation = ONE_INPUT[int(generator.integers(len(ONE_INPUT)))]
+        variation = _variation_of(argument, case, varied, generator)
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+        for _, place, value in (p for p in case.placed if p[0] == argument.name):
+            arrays[argument.name].reshape(-1)[place] = DTYPES[argument.dtype].narrow(np.array(value))
         if case.variation is Variation.DYADIC:
             arrays[argument.name] = _dyadic(
-                argument, arrays[argument.name], argument.name == varied, generator
+                argument, arrays[argument.name], argument.name == varied, known, generator
             )
         if case.around and not argument.has_structure and arrays[argument.name].size:
-            _put_around(argument, arrays[argument.name], case, generator)
+            put_around(argument, arrays[argument.name], case, limits_of(argument, known), generator)
     return arrays
 
 
-def _dyadic(argument: Argument, values: Array, varied: bool, generator: np.random.Generator) -> Array:
+def _variation_of(
+    argument: Argument, case: Case, varied: str | None, generator: np.random.Generator
+) -> Variation:
+    """How one input of a case is drawn."""
+    if case.variation is Variation.MIXED:
+        return ONE_INPUT[int(generator.integers(len(ONE_INPUT)))]
+    if case.variation is Variation.NAN_AT_ENDS:
+        return Variation.NOT_A_NUMBER if argument.name == varied else Variation.ENDS
+    if case.variation is Variation.SATURATED and argument.name != varied and argument.has_free_values:
+        return Variation.LARGE
+    if argument.name == varied or case.variation in OF_INDICES | OF_ALL | WITHIN_LIMITS:
+        return case.variation
+    return Variation.DECLARED
+
+
+def limits_of(argument: Argument, known: Mapping[str, Number]) -> Limits | None:
+    """What a float input may be from and to, both included; None where nothing is promised, or not in this way."""
+    kind, given = argument.values_spec
+    if kind == "uniform":
+        low, high = (float(evaluate(g, known)) for g in given) if given else (0.0, 1.0)
+        return low, high
+    return _POSITIVE if kind == "positive" else None
+
+
+_POSITIVE = (0.125, 4.0)
+"""Where few values of a positive input lie; others are not limited by it."""
+
+
+def _dyadic(
+    argument: Argument,
+    values: Array,
+    varied: bool,
+    known: Mapping[str, Number],
+    generator: np.random.Generator,
+) -> Array:
     """Float values as `Variation.DYADIC` says, inside what the workload declares."""
-    dtype = DTYPES[argument.dtype]
-    if not dtype.is_float or argument.values_spec[0] not in ("normal", "positive", "uniform"):
+    dtype, kind = DTYPES[argument.dtype], argument.values_spec[0]
+    if not dtype.is_float or kind not in ("normal", "positive", "uniform"):
         return values
-    if varied:
-        return dtype.narrow(halves(values.shape, generator))
+    low, high = limits_of(argument, known) or (0.0, 0.0)
     wide = dtype.wide(values)
-    powers = powers_of_two(wide)
-    promised = argument.values_spec[0] == "uniform"
-    outside = promised & ((powers < wide.min(initial=np.inf)) | (powers > wide.max(initial=-np.inf)))
-    return dtype.narrow(np.where(outside, wide, powers))
-
-
-_TURNS = (Variation.AROUND, Variation.ABOVE, Variation.BELOW)
-
-
-def _put_around(argument: Argument, values: Array, case: Case, generator: np.random.Generator) -> None:
-    """Some elements at the case's constants and beside them, all above them, or all below them; of rows in turn each
-    of the three, where the case does not say which.
-    """
-    dtype, constants = DTYPES[argument.dtype], case.around
-    rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
-    if not dtype.is_float or not argument.has_free_values:
-        low, high = (int(values.min(initial=0)), int(values.max(initial=0))) if not dtype.is_float else (1, 0)
-        inside = [int(c) + d for c in constants for d in (-1, 0, 1) if c == int(c) and low <= c + d <= high]
-        if inside:
-            chosen = generator.random(rows.shape) < 0.5
-            rows[chosen] = generator.choice(inside, int(chosen.sum()))
-        return
-    near = np.array([v for c in constants for v in (c, np.nextafter(np.float32(c), np.float32(np.inf)),
-                     np.nextafter(np.float32(c), np.float32(-np.inf)), c + _step(dtype, c), c - _step(dtype, c),
-                     1.5 * c + 1, c - 1, c / 2, -c)])  # fmt: skip
-    first = int(generator.integers(3)) if len(rows) >= len(_TURNS) else 0
-    with np.errstate(over="ignore"):
-        for number, row in enumerate(rows):
-            spread = np.abs(generator.standard_normal(len(row)))
-            turn = _TURNS[(number + first) % 3] if case.variation is Variation.AROUND else case.variation
-            match turn:
-                case Variation.AROUND:
-                    chosen = generator.random(len(row)) < 0.3
-                    row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
-                    exact = dtype.narrow(generator.permutation(np.array(constants, float)))[: len(row)]
-                    row[generator.permutation(len(row))[: len(exact)]] = exact
-                case Variation.ABOVE:
-                    row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
-                case _:
-                    row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
-
-
-def _step(dtype: DType, values: Array | float) -> Array:
-    """One or two units in the last place of each value in the type, in the values' own unit."""
-    steps: Array = np.maximum(2.0 * dtype.epsilon * np.abs(values), dtype.quantum)
-    return steps
+    wanted = halves(values.shape, generator) if varied else powers_of_two(wide)
+    if kind == "uniform":
+        wanted = halves_within(wanted, (low, high)) if varied else wanted
+        wanted = np.where((wanted < low) | (wanted > high), wide, wanted)
+    return dtype.narrow(wanted)
 
 
 _FEW = 1 << 16
@@ -181,10 +184,13 @@ def _must_fit(workload: Workload, case: Case) -> None:
 
 
 def _varied_argument(workload: Workload, case: Case) -> str | None:
-    """The largest input whose values are free; of single NaNs and infinities any of them, by the seed."""
-    free = [a for a in workload.args if a.kind in {"input", "inout"} and a.has_free_values]
-    if free and case.variation in (Variation.NOT_A_NUMBER, Variation.INFINITE):
+    """The largest input whose values are free; where they are varied in turn any of them, by the seed."""
+    inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
+    free = [a for a in inputs if a.has_free_values]
+    if free and case.variation in IN_TURN:
         return free[case.seed % len(free)].name
+    if not free and case.variation is Variation.DYADIC:
+        free = [a for a in inputs if a.values_spec[0] in ("uniform", "positive")]
     largest = max(free, key=lambda a: int(np.prod(workload.extents(a, case.dims))), default=None)
     return largest.name if largest else None
 
@@ -208,7 +214,8 @@ def _make(
     if kind == "permutation":
         return dtype.narrow(permutation(int(evaluate(given[0], known)), shape, generator))
     if kind == "offsets":
-        return dtype.narrow(offsets(int(evaluate(given[0], known)), shape, generator))
+        total = int(evaluate(given[0], known))
+        return dtype.narrow(offsets(total, shape, generator, at_ends=variation is Variation.ENDS))
     if not dtype.is_float:
         chosen = (
             one_hot(shape, generator, 1.0)
@@ -224,9 +231,13 @@ def _make(
     ):
         # Far inside every type's range; timed shapes are large, and this takes a fifth of the time.
         return dtype.narrow(generator.standard_normal(shape, np.float32))
-    if kind == "uniform":
-        low_f, high_f = (float(evaluate(g, known)) for g in given) if given else (0.0, 1.0)
-        values = generator.uniform(low_f, high_f, shape)
+    limits = limits_of(argument, known)
+    if variation is Variation.FEW and (kind == "normal" or limits is not None):
+        return dtype.narrow(few_floats(limits, shape, dtype, generator))
+    if kind == "uniform" and limits is not None:
+        values = generator.uniform(*limits, shape)
+        if variation is Variation.ENDS:
+            values = some_of(values, special_floats(limits, dtype), generator)
     elif kind == "positive":
         values = (np.abs(generator.standard_normal(shape)) + 0.1) * _scale(variation, dtype)
     elif kind == "boundary":
@@ -241,6 +252,8 @@ def _make(
     else:
         values = generator.standard_normal(shape) * _scale(variation, dtype)
         values = vary(values, variation, generator, boundary_values(dtype))
+    if variation is Variation.ZEROS_AMONG and kind in ("normal", "uniform"):
+        values = with_zeros(values, limits, generator)
     return dtype.narrow(np.where(np.isfinite(values), np.clip(values, -dtype.largest, dtype.largest), values))
 
 
@@ -273,11 +286,15 @@ def _integers(
             )
         if variation in (Variation.LOWEST, Variation.HIGHEST):
             return dtype.narrow(np.full(shape, low if variation is Variation.LOWEST else high))
+        if variation is Variation.FEW:
+            return dtype.narrow(few_integers(low, high, shape, generator))
         drawn = generator.integers(low, high, shape, np.int64 if high < 2**63 else np.uint64, endpoint=True)
+        if variation is Variation.ENDS:
+            drawn = some_of(drawn, np.array(special_integers(low, high), drawn.dtype), generator)
         return dtype.narrow(drawn)
     values = generator.integers(least, most, shape, dtype.storage, endpoint=True)
     match variation:
-        case Variation.SMALL:
+        case Variation.SMALL | Variation.FEW:
             return generator.integers(max(least, -3), min(most, 3), shape, dtype.storage, endpoint=True)
         case Variation.ONE_HOT:
             return one_hot(shape, generator, 1.0).astype(dtype.storage)
@@ -289,8 +306,13 @@ def _integers(
     return values
 
 
-def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array], draw: int = 0) -> dict[str, Array]:
-    """The same inputs, each float element moved by one unit in its last place, up or down at random."""
+def perturbed(
+    workload: Workload, case: Case, inputs: Mapping[str, Array], draw: int = 0, units: int = 1
+) -> dict[str, Array]:
+    """The same inputs, each float element moved by so many units in its last place, up or down at random.
+
+    The same draw moves in the same directions; zeros stay, each with its sign.
+    """
     generator = np.random.default_rng([case.seed, 77, draw])
     moved = dict(inputs)
     for argument in workload.args:
@@ -299,8 +321,8 @@ def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array], draw:
             signs = generator.choice(np.array([-1.0, 1.0]), inputs[argument.name].shape)
             wide = dtype.wide(inputs[argument.name])
             with np.errstate(invalid="ignore", over="ignore"):
-                steps = _step(dtype, wide) * (wide != 0)
-                moved[argument.name] = dtype.narrow(wide + signs * steps)
+                near = wide + units * signs * last_place(dtype, wide)
+                moved[argument.name] = dtype.narrow(np.where(wide != 0, near, wide))
     return moved
 
 

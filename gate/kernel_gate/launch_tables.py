@@ -109,8 +109,8 @@ class KernelLaunch(Launch):
 
     def step(self, everything: tuple[str, ...]) -> LaunchStep:
         """The same as a program carries it; `everything` are the workload's arguments."""
-        given = everything if self.arguments is None else tuple(map(_operand, self.arguments))
-        return LaunchStep(self.kernel, self.spec(), given, self.template_arguments)
+        operands = everything if self.arguments is None else tuple(map(_operand, self.arguments))
+        return LaunchStep(self.kernel, self.spec(), operands, self.template_arguments)
 
 
 class MemsetTable(Table):
@@ -131,21 +131,21 @@ class MemsetTable(Table):
         return MemsetStep(self.memset, self.value, nbytes, str(self.offset))
 
 
-def _operand(given: str | PointerTable | ValueTable | StructureTable) -> Operand:
-    if isinstance(given, StructureTable):
-        fields = zip(given.at, map(_word, given.fields), strict=True)
-        return Structure(tuple(fields), given.bytes, given.align)
-    return _word(given)
+def _operand(table: str | PointerTable | ValueTable | StructureTable) -> Operand:
+    if isinstance(table, StructureTable):
+        fields = zip(table.at, map(_word, table.fields), strict=True)
+        return Structure(tuple(fields), table.bytes, table.align)
+    return _word(table)
 
 
-def _word(given: str | PointerTable | ValueTable) -> Word:
-    match given:
+def _word(table: str | PointerTable | ValueTable) -> Word:
+    match table:
         case PointerTable():
-            return Pointer(given.buffer, str(given.offset))
+            return Pointer(table.buffer, str(table.offset))
         case ValueTable():
-            return Value(str(given.value), given.dtype)
+            return Value(str(table.value), table.dtype)
         case _:
-            return given
+            return table
 
 
 def first_launch(tables: object) -> dict[str, object] | None:

@@ -157,11 +157,11 @@ class _Binding:
 
     def argument(self, name: str) -> Argument:
         """An argument of the workload or a scratch buffer. Raises `LaunchError` for any other name."""
-        found = self.workload.argument(name) or next((a for a in self.scratch if a.name == name), None)
-        if found is None:
+        argument = self.workload.argument(name) or next((a for a in self.scratch if a.name == name), None)
+        if argument is None:
             message = f"the workload has no argument named {name}"
             raise LaunchError(message, code=Reason.ARGUMENTS_DIFFER)
-        return found
+        return argument
 
     def nbytes(self, name: str) -> int:
         """The size of a buffer."""

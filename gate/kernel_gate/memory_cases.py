@@ -15,6 +15,8 @@ from kernel_gate.workload import Argument, Workload
 ALLOCATOR_ALIGNMENT = 256
 """Bytes; cudaMalloc's own. A workload's promise of more is kept by placing the buffer as an allocator would."""
 _MOST_ALIASES = 4
+_MOST_ALONE = 8
+"""Buffers that are misplaced alone."""
 
 
 def memory_cases(
@@ -45,8 +47,10 @@ def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[st
     cases = []
     if promised:
         cases.append(Case(dims, seed + 3000, memory=Memory(promised)))
-    if open_ones:
-        cases.append(Case(dims, seed + 3001, origin="hidden", memory=Memory(open_ones)))
+    # Together and each alone: a candidate may ask for the alignment of some of its buffers, and not of others.
+    alone = [(placed,) for placed in open_ones[:_MOST_ALONE]] if len(open_ones) > 1 else []
+    for number, placed in enumerate([open_ones, *alone] if open_ones else []):
+        cases.append(Case(dims, seed + 3001 + number, origin="hidden", memory=Memory(placed)))
     for number, (output, source) in enumerate(_pairs(workload, baseline, dims)):
         memory = Memory(alias=(output.name, source.name))
         if source.name in output.may_alias:
@@ -54,16 +58,6 @@ def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[st
         elif number < _MOST_ALIASES:
             cases.append(Case(dims, seed + 3100 + number, origin="hidden", memory=memory))
     return cases
-
-
-def apart(case: Case) -> list[Case]:
-    """One case for each buffer of a hidden case that misplaces several; none for others."""
-    if case.origin != "hidden" or len(case.memory.offsets) < 2:
-        return []
-    return [
-        Case(case.dims, case.seed, case.variation, "hidden", Memory((placed,)))
-        for placed in case.memory.offsets
-    ]
 
 
 def _pairs(

@@ -9,9 +9,17 @@ import numpy as np
 from kernel_gate.dtypes import Array
 
 
-def offsets(total: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    """Ascending rows from 0 to `total`, both included: where the parts of something begin, and where the last ends."""
-    drawn = np.sort(generator.integers(0, total, shape, endpoint=True), axis=-1)
+def offsets(
+    total: int, shape: tuple[int, ...], generator: np.random.Generator, *, at_ends: bool = False
+) -> Array:
+    """Ascending rows from 0 to `total`, both included: where the parts of something begin, and where the last ends.
+
+    `at_ends`: all parts are empty but one of each row.
+    """
+    if at_ends:
+        drawn = np.sort(generator.choice((0, total), shape), axis=-1)
+    else:
+        drawn = np.sort(generator.integers(0, total, shape, endpoint=True), axis=-1)
     if drawn.size:
         drawn[..., 0], drawn[..., -1] = 0, total
     return drawn

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernel_gate.cases import Variation
 from kernel_gate.dtypes import Array
+from kernel_gate.variations import Variation
 
+_SATURATED = (11.0, 17.0)
+"""A half's exponential ends at 11, and 1 + e⁻ˣ is 1 in 32 bits from 17 on."""
 _BEYOND_EXP = 120.0
 """Further than the exponential of a 32-bit float reaches."""
 
@@ -37,7 +39,7 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
             return np.where(chosen, generator.choice(boundary, values.shape), values)
         case Variation.NON_FINITE:
             return _with_specials(values, generator, (-np.inf, np.nan, np.inf))
-        case Variation.NOT_A_NUMBER:
+        case Variation.NOT_A_NUMBER | Variation.NAN_AT_ENDS:
             return _with_nans(values, generator)
         case Variation.INFINITE:
             return _with_specials(values, generator, (np.inf,))
@@ -55,6 +57,8 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
             return generator.integers(-64, 64, values.shape, endpoint=True) / 32.0
         case Variation.SIGNED_ZEROS:
             return np.where(generator.random(values.shape) < 0.5, -0.0, 0.0)
+        case Variation.SATURATED:
+            return np.copysign(generator.uniform(*_SATURATED, values.shape), values)
         case Variation.SUBNORMAL:
             return values * (100.0 * float(boundary[boundary > 0].min()))
     return values

@@ -113,7 +113,7 @@ class Worker:
                 if cancelled is not None and cancelled():
                     return without_answer(request, watch.at, Reason.CANCELLED, "cancelled")
                 if time.monotonic() > deadline:
-                    why = f"ended after {timeout:g} s without a verdict: the kernel hangs, or it needs more time"
+                    why = f"ended after {timeout:.3g} s without a verdict: the kernel hangs, or it needs more time"
                     return without_answer(request, watch.at, Reason.HANG, why)
                 try:
                     event = self._events.get(timeout=_POLL_SECONDS)

@@ -103,6 +103,12 @@ class Argument(Table):
         return self.values_spec in {("normal", ()), ("integers", ())}
 
     @property
+    def has_limits(self) -> bool:
+        """Whether the values may be any within limits that are declared."""
+        kind, given = self.values_spec
+        return kind in ("uniform", "positive", "offsets") or (kind == "integers" and bool(given))
+
+    @property
     def has_structure(self) -> bool:
         """Whether the values stand to each other in a way that single ones may not leave."""
         return self.values_spec[0] in ("file", "listed", "offsets", "permutation")
@@ -258,20 +264,20 @@ class Workload(Table):
         for argument in self.args:
             self.extents(argument, dims)
         scalars = self.scalars(dims)
-        known: dict[str, Number] = {**dims, **scalars}
+        numbers: dict[str, Number] = {**dims, **scalars}
         for amount in (self.work.bytes, self.work.flops):
             if amount is not None:
-                expressions.evaluate(amount, known)
+                expressions.evaluate(amount, numbers)
         for table in self.launches or (self.launch,):
             if isinstance(table, MemsetTable):
-                self._try_buffer(table.memset, (table.offset, table.bytes or 0), known)
+                self._try_buffer(table.memset, (table.offset, table.bytes or 0), numbers)
             else:
-                self._try_launch(table, known)
+                self._try_launch(table, numbers)
             if isinstance(table, KernelLaunch):
-                self._try_arguments(table, known)
+                self._try_arguments(table, numbers)
 
-    def _try_launch(self, launch: Launch, known: Mapping[str, Number]) -> None:
-        names = dict(known)
+    def _try_launch(self, launch: Launch, numbers: Mapping[str, Number]) -> None:
+        names = dict(numbers)
         for name, text in launch.constexpr.items():
             value = constant(text, names)
             if isinstance(value, (int, float)):
@@ -279,28 +285,28 @@ class Workload(Table):
         for value in (*launch.grid, *launch.block, launch.shared_bytes):
             expressions.evaluate_int(value, names)
 
-    def _try_arguments(self, launch: KernelLaunch, known: Mapping[str, Number]) -> None:
+    def _try_arguments(self, launch: KernelLaunch, numbers: Mapping[str, Number]) -> None:
         arguments = launch.arguments or ()
-        if self.language != "cuda" and any(isinstance(given, StructureTable) for given in arguments):
+        if self.language != "cuda" and any(isinstance(entry, StructureTable) for entry in arguments):
             raise ValueError(f"launches: {launch.kernel} is no CUDA C++, so it takes no structure by value")
-        parts = [given.fields if isinstance(given, StructureTable) else (given,) for given in arguments]
-        for given in itertools.chain.from_iterable(parts):
-            match given:
+        parts = [entry.fields if isinstance(entry, StructureTable) else (entry,) for entry in arguments]
+        for entry in itertools.chain.from_iterable(parts):
+            match entry:
                 case PointerTable():
-                    self._try_buffer(given.buffer, (given.offset,), known)
+                    self._try_buffer(entry.buffer, (entry.offset,), numbers)
                 case ValueTable():
-                    expressions.evaluate(given.value, known)
-                    if given.dtype not in NAMES:
-                        raise ValueError(f"launches: {given.dtype!r} is not one of {', '.join(NAMES)}")
-                case _ if self.argument(given) is None:
-                    raise ValueError(f"launches: `{given}` of {launch.kernel} is not among the args")
+                    expressions.evaluate(entry.value, numbers)
+                    if entry.dtype not in NAMES:
+                        raise ValueError(f"launches: {entry.dtype!r} is not one of {', '.join(NAMES)}")
+                case _ if self.argument(entry) is None:
+                    raise ValueError(f"launches: `{entry}` of {launch.kernel} is not among the args")
 
-    def _try_buffer(self, name: str, numbers: tuple[Expression, ...], known: Mapping[str, Number]) -> None:
+    def _try_buffer(self, name: str, numbers: tuple[Expression, ...], values: Mapping[str, Number]) -> None:
         argument = self.argument(name)
         if argument is None or not argument.is_pointer:
             raise ValueError(f"launches: `{name}` is not a buffer among the args")
         for number in numbers:
-            expressions.evaluate_int(number, known)
+            expressions.evaluate_int(number, values)
 
     @property
     def steps(self) -> tuple[LaunchStep | MemsetStep, ...]:

@@ -20,13 +20,13 @@ ONE_OR_MANY = ("grid", "block", "call")
 def workload_schema() -> dict[str, Any]:
     """The schema, JSON Schema 2020-12."""
     schema = workload.Workload.model_json_schema()
-    said = _field_docs()
+    docs = _field_docs()
     definitions = schema["$defs"]
     for name, table in [("Workload", schema), *definitions.items()]:
         table.pop("title", None)
         for key, field in table.get("properties", {}).items():
             field.pop("title", None)
-            if (text := said.get((name, key))) is not None:
+            if (text := docs.get((name, key))) is not None:
                 field["description"] = text
         for key in ONE_OR_MANY:
             if key in table.get("properties", {}):
@@ -94,27 +94,27 @@ def _sizes(rule: Any) -> Any:
 
 def _field_docs() -> dict[tuple[str, str], str]:
     """(Class, field) → the text below the field."""
-    found: dict[tuple[str, str], str] = {}
+    docs: dict[tuple[str, str], str] = {}
     for module in (workload, launch_tables):
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for made in tree.body:
             if isinstance(made, ast.ClassDef):
-                found |= {(made.name, field): text for field, text in _docs_of(made)}
+                docs |= {(made.name, field): text for field, text in _docs_of(made)}
         for made in tree.body:  # what a table takes over from another
             if isinstance(made, ast.ClassDef):
                 for base in made.bases:
-                    inherited = {f: t for (c, f), t in found.items() if c == ast.unparse(base)}
-                    found = {(made.name, f): t for f, t in inherited.items()} | found
-    return found
+                    inherited = {f: t for (c, f), t in docs.items() if c == ast.unparse(base)}
+                    docs = {(made.name, f): t for f, t in inherited.items()} | docs
+    return docs
 
 
 def _docs_of(made: ast.ClassDef) -> list[tuple[str, str]]:
     return [
-        (field.target.id, " ".join(said.value.value.split()))
-        for field, said in zip(made.body, made.body[1:], strict=False)
+        (field.target.id, " ".join(following.value.value.split()))
+        for field, following in zip(made.body, made.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
-        and isinstance(said, ast.Expr)
-        and isinstance(said.value, ast.Constant)
-        and isinstance(said.value.value, str)
+        and isinstance(following, ast.Expr)
+        and isinstance(following.value, ast.Constant)
+        and isinstance(following.value.value, str)
     ]

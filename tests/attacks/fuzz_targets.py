@@ -44,9 +44,10 @@ from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.drafting import recorded_draft
+from kernel_lineage.workloads.recording.failed import Failed
 from kernel_lineage.workloads.recording.includes import without_kernels
 from kernel_lineage.workloads.recording.launches import launch_of
-from kernel_lineage.workloads.recording.mending import Failed, mended
+from kernel_lineage.workloads.recording.mending import mended
 from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes
 from workloads.recording.test_recorder import EXTENSION, PROGRAM

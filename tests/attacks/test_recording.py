@@ -28,10 +28,11 @@ from kernel_lineage.workloads.recording.build import Built, HostBuildError, Reco
 from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.entries import entries_of
+from kernel_lineage.workloads.recording.failed import Failed
 from kernel_lineage.workloads.recording.includes import include_folders
 from kernel_lineage.workloads.recording.launches import launch_of
 from kernel_lineage.workloads.recording.mains import Program
-from kernel_lineage.workloads.recording.mending import Failed, mended
+from kernel_lineage.workloads.recording.mending import mended
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes

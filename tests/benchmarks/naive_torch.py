@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -134,7 +135,117 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
             torch.matmul,
             lambda d: (r(d["M"], d["K"], dtype=half), r(d["K"], d["N"], dtype=half)),
         ),
+        "quick_gelu_half": (lambda x: x * (1.702 * x).sigmoid(), lambda d: (r(d["n"], dtype=half),)),
+        "channels_first_bytes": (
+            lambda x, m, s: (x.float() / 255 - m).mul(s).permute(0, 3, 1, 2).contiguous(),
+            lambda d: (
+                torch.randint(0, 256, (d["B"], d["Y"], d["X"], d["C"]), device="cuda", dtype=torch.uint8),
+                r(d["C"]),
+                r(d["C"]),
+            ),
+        ),
+        "conv1d_channels": (
+            lambda x, w, b: f.relu(f.conv1d(x, w, b)),
+            lambda d: (r(d["N"], d["I"], d["L"]), r(d["O"], d["I"], 5), r(d["O"])),
+        ),
+        "softmax_middle": (lambda x: f.softmax(x, 1), lambda d: (r(d["A"], d["D"], d["B"]),)),
+        "bmm_transposed_struct": (
+            lambda a, b: torch.bmm(a, b.transpose(1, 2)) * 0.125,
+            lambda d: (r(d["Z"], d["M"], d["K"]), r(d["Z"], d["N"], d["K"])),
+        ),
+        "heads_permuted_bf16": (
+            lambda x: [p.contiguous() for p in x.permute(2, 0, 3, 1, 4)],
+            lambda d: (r(d["B"], d["T"], 3, d["H"], d["D"], dtype=bf16),),
+        ),
+        "max_pool_overlap": (
+            lambda x: f.max_pool2d(x, 3, 2, 1),
+            lambda d: (r(d["N"], d["C"], d["Y"], d["X"]),),
+        ),
+        "adam_mixed": (
+            _adam_step,
+            lambda d: (r(d["n"]), r(d["n"], dtype=half), r(d["n"], dtype=half), r(d["n"]), r(d["n"]).abs()),
+        ),
+        "quantise_rows_y": (_quantised, lambda d: (r(d["M"], d["N"], dtype=half),)),
+        "byte_histogram": (
+            lambda x: torch.bincount(x, minlength=256),
+            lambda d: (torch.randint(0, 256, (d["n"],), device="cuda", dtype=torch.uint8),),
+        ),
+        "scores_causal_bf16": (
+            lambda q, k: (
+                (q @ k.transpose(1, 2))
+                .float()
+                .mul(q.shape[2] ** -0.5)
+                .masked_fill(
+                    torch.ones(q.shape[1], q.shape[1], device="cuda", dtype=torch.bool).triu(1), -math.inf
+                )
+            ),
+            lambda d: (r(d["Z"], d["T"], d["D"], dtype=bf16), r(d["Z"], d["T"], d["D"], dtype=bf16)),
+        ),
+        "smooth_l1_rows": (
+            lambda p, t: f.smooth_l1_loss(p, t, reduction="none", beta=0.5).mean(1),
+            lambda d: (r(d["M"], d["N"]), r(d["M"], d["N"])),
+        ),
+        "triton_bias_tanh_elements": (
+            lambda x, b: torch.tanh(x + b),
+            lambda d: (r(d["M"], d["N"]), r(d["N"])),
+        ),
+        "triton_row_sums_scalar": (lambda x: x.sum(1), lambda d: (r(d["M"], d["N"]),)),
+        "triton_column_max_scalar": (
+            lambda x: x.abs().amax(0).float(),
+            lambda d: (r(d["M"], d["N"], dtype=half),),
+        ),
+        "triton_linear_elements": (
+            f.linear,
+            lambda d: (r(d["M"], d["K"]), r(d["O"], d["K"]), r(d["O"])),
+        ),
+        "triton_softmax_amp_masks": (
+            lambda x: f.softmax(0.125 * x.float(), 1).to(bf16),
+            lambda d: (r(d["M"], d["N"], dtype=bf16),),
+        ),
+        "triton_depthwise_conv1d": (
+            lambda x, w: sum(f.pad(x, (0, 0, 3 - k, 0))[:, : x.shape[1]].float() * w[k] for k in range(4)).to(
+                half
+            ),
+            lambda d: (r(d["B"], d["T"], d["C"], dtype=half), r(4, d["C"])),
+        ),
+        "triton_transpose_elements": (
+            lambda x: x.t().contiguous(),
+            lambda d: (r(d["M"], d["N"], dtype=half),),
+        ),
+        "triton_matvec_program": (torch.mv, lambda d: (r(d["M"], d["N"]), r(d["N"]))),
+        "triton_group_quantise": (_quantised, lambda d: (r(d["G"], 64, dtype=half),)),
+        "triton_embedding_tokens": (
+            lambda i, w, p: f.embedding(i, w) + p,
+            lambda d: (
+                torch.randint(0, d["V"], (d["B"], d["T"]), device="cuda"),
+                r(d["V"], 128),
+                r(d["T"], 128),
+            ),
+        ),
+        "triton_bce_mean": (
+            lambda z, t: f.binary_cross_entropy_with_logits(z, t, reduction="none").mean(1),
+            lambda d: (r(d["M"], d["N"]), r(d["M"], d["N"]).sigmoid()),
+        ),
+        "triton_pool_windows": (
+            lambda x: f.avg_pool1d(x[None], 4)[0],
+            lambda d: (r(d["R"], 4 * d["P"]),),
+        ),
     }
+
+
+def _adam_step(master: Any, model: Any, grad: Any, m: Any, v: Any) -> None:
+    """One step in place, with the kernel's numbers."""
+    g = grad.float() * 0.5
+    m.mul_(0.9).add_(g, alpha=0.1)
+    v.mul_(0.99).addcmul_(g, g, value=0.01)
+    master.sub_(0.001 * m / (v.sqrt() + 1e-6))
+    model.copy_(master)
+
+
+def _quantised(x: Any) -> tuple[Any, Any]:
+    """Rows as int8, with a scale for each."""
+    scale = x.float().abs().amax(1, keepdim=True) / 127
+    return (x.float() / scale).round().char(), scale
 
 
 def _gated(a: Any, b: Any) -> Any:

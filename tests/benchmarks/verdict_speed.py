@@ -60,10 +60,10 @@ def _warm() -> None:
             ground, started = chosen.ground, time.monotonic()
             verdict = judge(ground.program(), ground.program(chosen.text("honest")), ground.workload,
                             device="cuda", options=GateOptions(need="not_slower"), kept=kept)  # fmt: skip
-            parts = verdict.environment.get("seconds_of", {})
-            rows.append((time.monotonic() - started, name, verdict.outcome, parts))
-            print(f"{name}: {rows[-1][0]:.2f} s, {verdict.outcome}, {parts}", flush=True)  # noqa: T201
-    after = sorted(seconds for seconds, *_ in rows[1:])
+            rows.append(time.monotonic() - started)
+            stages = ", ".join(f"{stage.name} {stage.seconds or 0:.2f}" for stage in verdict.stages)
+            print(f"{name}: {rows[-1]:.2f} s, {verdict.outcome}; {stages}", flush=True)  # noqa: T201
+    after = sorted(rows[1:])
     half, most = after[len(after) // 2], after[int(0.95 * (len(after) - 1))]
     print(f"after the first: p50 {half:.2f} s, p95 {most:.2f} s")  # noqa: T201
 

@@ -243,6 +243,15 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     assert (block_sum["state"], block_sum["findings"][0]["line"]) == ("wrong", 7)
     assert twice["state"] == "right"
     assert "n 1, hidden shape" in "; ".join(twice["passed"])
+    at = editor.position(uri, "block_sum")
+    text = await editor.command(
+        "klineage.debugText", {"uri": uri, "line": at.line, "character": at.character}
+    )
+    assert text.startswith("block_sum: wrong\n")
+    assert re.search(r"sum\.cu:7: error \[race\]\n  block_sum: race on shared buf", text)
+    (marked, *_) = re.findall(r"^  > +7 \| (.*)$", text, re.MULTILINE)
+    assert marked in path.read_text()
+    assert f"See it again: klineage check '{path}:block_sum'" in text
 
 
 async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path, editor):

@@ -51,6 +51,20 @@ async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
             assert "<script" not in drawn["html"]
 
 
+async def test_a_kernel_in_a_string_of_a_python_file_has_no_lineage_and_all_say_why(scale):
+    inside = scale.with_name("scale.py")
+    with Repo.init(scale.parent) as repository:
+        commit(repository, inside, f'SOURCE = r"""\n{SCALE}"""\n', "Add the source")
+        async with session(scale.parent, QUIET) as editor:
+            uri = editor.open(inside)
+            why = "in a history, CUDA C++ in the strings of a Python file is not read"
+            await card_with(editor, uri, f"**Lineage** not mined: {why}")
+            about = {"uri": uri, "line": 3, "character": 20}
+            assert why in (await editor.command("klineage.timeline", about))["reason"]
+            tree = await editor.command("klineage.view", {"view": "lineage", **about})
+            assert (tree["state"], tree["reason"]) == ("problem", f"not mined: {why}")
+
+
 @pytest.mark.long
 async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
     async with session(scale.parent, QUIET) as editor:

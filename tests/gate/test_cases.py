@@ -5,12 +5,11 @@ import pytest
 
 from gate.programs import workload
 from kernel_gate.cases import (
-    OF_ALL,
-    OF_CONSTANTS,
     Case,
-    Variation,
     constant_integers,
+    float_scalars,
     hidden_shapes,
+    needed_of_scalars,
     next_prime,
     parse_dims,
     plan,
@@ -18,12 +17,16 @@ from kernel_gate.cases import (
     the_case,
 )
 from kernel_gate.inputs import make_inputs, perturbed
+from kernel_gate.variations import OF_ALL, OF_CONSTANTS, Variation
 from kernel_gate.workload import WorkloadError
 
 DIMS = {"N": 3, "C": 70}
 
-OTHERS = {Variation.LOWEST, Variation.HIGHEST, *OF_CONSTANTS}
-"""Variations of indices, and of constants that a case names."""
+OTHERS = {
+    *(Variation.LOWEST, Variation.HIGHEST, Variation.ENDS, Variation.FEW, Variation.NAN_AT_ENDS),
+    *(Variation.CRITICAL, *OF_CONSTANTS),
+}
+"""Variations of inputs with limits, of constants that a case names, and of values that it places."""
 
 
 def with_values(values: str, dtype: str = "float32"):
@@ -70,8 +73,67 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
 
-def test_values_that_promise_a_range_are_not_varied():
-    assert {c.variation for c in plan(with_values("uniform(0, 1)"), 91)} == {Variation.DECLARED}
+def test_values_that_promise_a_range_are_varied_within_it():
+    ranged = with_values("uniform(0, 1)")
+    cases = plan(ranged, 91)
+    within = {Variation.DYADIC, Variation.ENDS, Variation.FEW, Variation.ZEROS_AMONG}
+    assert {c.variation for c in cases} == {Variation.DECLARED} | within
+    drawn_values = {c.variation: make_inputs(ranged, c)["x"] for c in cases if c.dims != {"N": 1, "C": 32}}
+    assert all(v.min() >= 0 and v.max() <= 1 for v in drawn_values.values())
+    ends = drawn_values[Variation.ENDS]
+    assert {0.0, 1.0} <= set(ends.flat) and np.signbit(ends[ends == 0]).any()
+    assert len(set(drawn_values[Variation.FEW].flat)) <= 9
+    zeros = drawn_values[Variation.ZEROS_AMONG]
+    assert (zeros == 0).mean() > 0.1 and (zeros == 0).all(axis=-1).sum() == 1
+    assert not (
+        make_inputs(with_values("uniform(1, 2)"), Case(DIMS, 91, Variation.ZEROS_AMONG))["x"] == 0
+    ).any()
+
+
+def test_whole_numbers_with_limits_are_at_their_ends_and_at_powers_of_two():
+    x = drawn("integers(3, 1025)", "int32", variation=Variation.ENDS)
+    assert {3, 1024} <= set(x.flat) and {31, 32, 33, 512} & set(x.flat) and x.min() >= 3 and x.max() <= 1024
+    assert len(set(drawn("integers(3, 1025)", "int32", variation=Variation.FEW).flat)) <= 4
+    offsets = drawn("offsets(50)", "int32", variation=Variation.ENDS)
+    assert set(offsets.flat) == {0, 50}
+
+
+def test_each_free_input_has_nans_and_moderate_values_in_turn():
+    another = 'name = "w"\nkind = "input"\ndtype = "float32"\nshape = ["N", "C"]\n'
+    third = another.replace('"w"', '"u"') + 'values = "uniform"\n'
+    three = workload(**{'[[args]]\nname = "x"': f'[[args]]\n{another}[[args]]\n{third}[[args]]\nname = "x"'})
+    for variation in (Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.INFINITE):
+        cases = [c for c in plan(three, 91) if c.variation is variation]
+        inputs = [make_inputs(three, c) for c in cases]
+        assert [sorted(n for n, v in one.items() if not np.isfinite(v).all()) for one in inputs] in (
+            [["w"], ["x"]],
+            [["x"], ["w"]],
+        )
+    assert {0.0, 1.0} <= set(make_inputs(three, Case(DIMS, 91, Variation.NAN_AT_ENDS))["u"].flat)
+    saturated = make_inputs(three, Case(DIMS, 91, Variation.SATURATED))
+    spreads = sorted((np.abs(saturated[n]).max(), n) for n in "wx")
+    assert 11 <= spreads[0][0] <= 17 and spreads[1][0] > 500
+
+
+def test_constants_and_scalars_stand_in_inputs_that_may_have_them():
+    x = drawn("uniform(0, 1)", variation=Variation.AROUND, around=(0.3, 7.0))
+    assert np.float32(0.3) in x and x.max() <= 1
+    scaled = workload(**{'dtype = "int32"': 'dtype = "float32"', 'value = "N * C"': 'value = "0.25"'})
+    assert float_scalars(scaled, DIMS) == [0.25]
+
+
+def test_placed_values_stand_where_the_case_says_and_are_repeated_from_its_text():
+    case = Case(DIMS, 91, Variation.CRITICAL, "hidden", placed=(("x", 71, 0.125), ("x", 3, -2.0)))
+    x = make_inputs(workload(), case)["x"]
+    assert (x[1, 1], x[0, 3]) == (0.125, -2.0) and not case.required
+    assert the_case(workload(), DIMS, 91, case.inputs, "").placed == case.placed
+    assert str(case).endswith("inputs critical values in 2 places of x")
+
+
+def test_what_only_a_scalar_below_zero_needs_is_a_condition_of_it():
+    scaled = workload(**{'dtype = "int32"': 'dtype = "float32"', 'value = "N * C"': 'value = "0.25"'})
+    assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", -1),))) == "n >= 0"
+    assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", 0),))) is None
 
 
 def test_several_inputs_are_scaled_together_and_positive_ones_stay_positive():
@@ -236,6 +298,8 @@ def test_variations_change_what_they_say(variation):
         Variation.LAST_PEAK: lambda: (x[:, -1] > x[:, :-1].max() + 88).all() and (x[:, 0] < -88).all(),
         Variation.ALL_TINY: lambda: 0 < np.abs(x).max() < 1e-9,
         Variation.ALL_LARGE: lambda: x.std() > 500,
+        Variation.ZEROS_AMONG: lambda: (x == 0).any() and np.signbit(x[x == 0]).any() and (x != 0).any(),
+        Variation.SATURATED: lambda: np.abs(x).min() >= 11 and np.abs(x).max() <= 17,
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,
     }
     assert checks[variation]()

@@ -4,11 +4,12 @@ import pytest
 
 from gate.programs import AFFINE, affine, workload
 from kernel_gate.building import build_program
-from kernel_gate.cases import Case, Variation, plan
+from kernel_gate.cases import Case, plan
 from kernel_gate.gate import judge
 from kernel_gate.inputs import make_inputs
 from kernel_gate.program import Program
 from kernel_gate.stages.follow import followed, one_of_each_path
+from kernel_gate.variations import Variation
 
 VECTORS = """__global__ void affine(float *y, const float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

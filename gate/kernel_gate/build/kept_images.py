@@ -48,21 +48,21 @@ class KeptImages:
         text = json.dumps(fields, sort_keys=True)
         keys: dict[Unit, _Key] = {unit: (text, arch, want_cubin, unit) for unit in units}
         with self._lock:
-            found = {unit: self._images[key] for unit, key in keys.items() if key in self._images}
-            others = {u: self._in_work[k] for u, k in keys.items() if u not in found and k in self._in_work}
-            own = [unit for unit in keys if unit not in found and unit not in others]
+            images = {unit: self._images[key] for unit, key in keys.items() if key in self._images}
+            others = {u: self._in_work[k] for u, k in keys.items() if u not in images and k in self._in_work}
+            own = [unit for unit in keys if unit not in images and unit not in others]
             self._in_work |= {keys[unit]: Future() for unit in own}
-        found |= self._made(keys, own, compiled)
-        found |= {unit: image for unit, work in others.items() if (image := work.result()) is not None}
-        failed = [unit for unit in others if unit not in found]
-        found |= dict(compiled(failed)) if failed else {}
+        images |= self._made(keys, own, compiled)
+        images |= {unit: image for unit, work in others.items() if (image := work.result()) is not None}
+        failed = [unit for unit in others if unit not in images]
+        images |= dict(compiled(failed)) if failed else {}
         with self._lock:
-            self._images |= {key: found[unit] for unit, key in keys.items()}
+            self._images |= {key: images[unit] for unit, key in keys.items()}
             for key in keys.values():
                 self._images.move_to_end(key)
             while len(self._images) > self._most:
                 self._images.popitem(last=False)
-        return {unit: found[unit] for unit in units}
+        return {unit: images[unit] for unit in units}
 
     def _made(
         self,

@@ -22,14 +22,14 @@ def kernels_of(program: Program) -> list[str]:
 
 def near_names(program: Program, wanted: str) -> str:
     """`; it has layernorm_forward, softmax`, the nearest names first; "" when it has no kernel at all."""
-    known = kernels_of(program)
-    if not known:
+    kernels = kernels_of(program)
+    if not kernels:
         return "; it has no kernel"
     bare = wanted.rsplit("::", 1)[-1].partition("<")[0]
-    if bare in known:
+    if bare in kernels:
         needs = "its namespace, its template's arguments, or what the `#if` around it asks for"
         return f"; its text has one, which needs {needs}"
-    near = difflib.get_close_matches(bare, known, n=3, cutoff=0.5)
-    ordered = list(dict.fromkeys([*near, *known]))
+    near = difflib.get_close_matches(bare, kernels, n=3, cutoff=0.5)
+    ordered = list(dict.fromkeys([*near, *kernels]))
     more = f" and {len(ordered) - _MOST} more" if len(ordered) > _MOST else ""
     return f"; it has {', '.join(ordered[:_MOST])}{more}"

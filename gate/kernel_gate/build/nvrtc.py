@@ -44,13 +44,13 @@ _ENTRY = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 @cache
 def _library() -> ctypes.CDLL:
     """The loaded library; its builtins go first, because it looks for them by bare name."""
-    found = find_nvrtc()
+    nvrtc = find_nvrtc()
     try:
-        if found.builtins:
-            ctypes.CDLL(str(found.builtins), mode=ctypes.RTLD_GLOBAL)
-        library = ctypes.CDLL(str(found.library))
+        if nvrtc.builtins:
+            ctypes.CDLL(str(nvrtc.builtins), mode=ctypes.RTLD_GLOBAL)
+        library = ctypes.CDLL(str(nvrtc.library))
     except OSError as error:
-        raise CompilerMissing(f"{found.library} cannot be loaded ({error}); {HOW_TO_GET}") from error
+        raise CompilerMissing(f"{nvrtc.library} cannot be loaded ({error}); {HOW_TO_GET}") from error
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     return library
 
@@ -134,13 +134,13 @@ class _Handle:
 
 def read_diagnostics(log: str, program: Program) -> tuple[Diagnostic, ...]:
     """The messages of a log of NVRTC or nvcc; lines for messages about the program's own file (`#line` may name it)."""
-    found = []
+    diagnostics = []
     for match in _DIAGNOSTIC.finditer(log):
         file = match[1].rsplit("/", 1)[-1]
         own = file == _SOURCE_NAME or (bool(program.name) and program.name.startswith(file))
         message = match[4].strip() if own else f"{file}:{match[2]}: {match[4].strip()}"
-        found.append(Diagnostic(int(match[2]) if own else None, match[3], message))
-    return tuple(found)
+        diagnostics.append(Diagnostic(int(match[2]) if own else None, match[3], message))
+    return tuple(diagnostics)
 
 
 def build_failure(program: Program, log: str) -> BuildError:

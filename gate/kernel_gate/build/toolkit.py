@@ -50,8 +50,8 @@ def toolkit_roots() -> list[Path]:
 
 
 def _first_library(folder: Path, stem: str) -> Path | None:
-    found = [p for p in folder.glob(f"{stem}.so*") if ".alt." not in p.name]
-    return max(found, key=lambda p: (len(p.name), p.name), default=None)
+    libraries = [p for p in folder.glob(f"{stem}.so*") if ".alt." not in p.name]
+    return max(libraries, key=lambda p: (len(p.name), p.name), default=None)
 
 
 def _completed(include: Path) -> tuple[Path, ...]:

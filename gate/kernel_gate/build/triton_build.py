@@ -80,7 +80,7 @@ def _failure(program: Program, line: int | None, message: str) -> BuildError:
     label = program.name or program.entry
     place = f"{label}:{line + program.first_line - 1}" if line else label
     first = message.strip().splitlines()[0] if message.strip() else "no message"
-    remedy = next((what for said, what in _REMEDIES.items() if said in message), "")
+    remedy = next((what for phrase, what in _REMEDIES.items() if phrase in message), "")
     first = f"{first}; {remedy}" if remedy else first
     return BuildError(f"{place}: {first}", (Diagnostic(line, "error", message),), message)
 
@@ -89,15 +89,15 @@ def _jit_function(program: Program, entry: str, module: ModuleType) -> Any:
     """The jit function of that name, behind `@triton.autotune` and `@triton.heuristics`."""
     from triton.runtime.jit import JITFunction
 
-    found = getattr(module, entry, None)
-    while found is not None and not isinstance(found, JITFunction):
-        found = getattr(found, "fn", None)
-    if found is None:
+    candidate = getattr(module, entry, None)
+    while candidate is not None and not isinstance(candidate, JITFunction):
+        candidate = getattr(candidate, "fn", None)
+    if candidate is None:
         raise BuildError(
             f"{program.name or program.entry} has no @triton.jit function named `{entry}`",
             code=Reason.UNKNOWN_KERNEL,
         )
-    return found
+    return candidate
 
 
 def _bind(program: Program, function: Any, unit: Unit) -> dict[str, tuple[str, str]]:
@@ -134,8 +134,8 @@ def _no_assembler() -> Iterator[None]:
 
     whole = CUDABackend.add_stages
 
-    def add_stages(self: Any, stages: dict[str, Any], *given: Any, **named: Any) -> None:
-        whole(self, stages, *given, **named)
+    def add_stages(self: Any, stages: dict[str, Any], *positional: Any, **named: Any) -> None:
+        whole(self, stages, *positional, **named)
         stages["cubin"] = lambda _ptx, _metadata: b""
 
     CUDABackend.add_stages = add_stages
@@ -153,7 +153,7 @@ def _compile_unit(program: Program, function: Any, unit: Unit, arch: str, *, wan
     from triton.compiler.errors import CompilationError
 
     bound = _bind(program, function, unit)
-    given = {name: _as_triton(value) for name, value in unit.constexpr}
+    constexprs = {name: _as_triton(value) for name, value in unit.constexpr}
     signature: dict[str, str] = {}
     constants: dict[tuple[int, ...], Any] = {}
     attributes: dict[tuple[int, ...], list[list[Any]]] = {}
@@ -161,8 +161,8 @@ def _compile_unit(program: Program, function: Any, unit: Unit, arch: str, *, wan
     for index, parameter in enumerate(function.params):
         name = parameter.name
         if name not in bound:
-            if name in given:
-                constants[(index,)] = given[name]
+            if name in constexprs:
+                constants[(index,)] = constexprs[name]
             elif parameter.has_default:
                 constants[(index,)] = parameter.default
             else:

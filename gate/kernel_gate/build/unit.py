@@ -32,5 +32,5 @@ class Unit:
     def expression(self, program: Program) -> str:
         """The kernel as C++ names it: `layernorm<float, 4>`."""
         entry = self.entry or program.entry
-        given = self.template_arguments if self.entry else program.template_arguments
-        return f"{entry}<{', '.join(given)}>" if given else entry
+        template_arguments = self.template_arguments if self.entry else program.template_arguments
+        return f"{entry}<{', '.join(template_arguments)}>" if template_arguments else entry

@@ -118,9 +118,9 @@ class CudaContext:
         self._differ.prepared_async_call(
             (blocks, 1), (_THREADS, 1, 1), None, first, second, words, int(self._found)
         )
-        said = np.zeros(1, np.uint32)
-        self.driver.memcpy_dtoh(said, int(self._found))
-        return bool(said[0])
+        flag = np.zeros(1, np.uint32)
+        self.driver.memcpy_dtoh(flag, int(self._found))
+        return bool(flag[0])
 
     def leave(self) -> None:
         """Give back the scratch memory and the context. Safe after the context was lost."""

@@ -73,7 +73,7 @@ class CudaKernel:
         """What a launch of so many threads a block takes, and how many blocks of it run at once."""
         registers = int(self._function.num_regs)
         dynamic = shared_bytes + self._image.shared_bytes
-        found = occupancy(sm, block_threads, registers, self.static_shared_bytes + dynamic)
+        occupied = occupancy(sm, block_threads, registers, self.static_shared_bytes + dynamic)
         return {
             "entry": self._image.entry,
             "registers": registers,
@@ -82,9 +82,9 @@ class CudaKernel:
             "static_shared_bytes": self.static_shared_bytes,
             "dynamic_shared_bytes": dynamic,
             "block_threads": block_threads,
-            "blocks_per_multiprocessor": found.blocks,
-            "occupancy": found.share,
-            "occupancy_limited_by": found.limited_by,
+            "blocks_per_multiprocessor": occupied.blocks,
+            "occupancy": occupied.share,
+            "occupancy_limited_by": occupied.limited_by,
         }
 
     def enqueue(
@@ -155,8 +155,8 @@ class CudaKernel:
             return LaunchResult()
         self._device.lost = True
         KEPT.append(self._device)
-        said = f"the launch did not end within {self._device.launch_limit():.3g} s"
-        return LaunchResult((Fault("timeout", said),), device_lost=True)
+        message = f"the launch did not end within {self._device.launch_limit():.3g} s"
+        return LaunchResult((Fault("timeout", message),), device_lost=True)
 
 
 _IMAGE_ERRORS = (

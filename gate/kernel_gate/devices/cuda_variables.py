@@ -16,14 +16,14 @@ _DECLARED = re.compile(
 
 def find_variables(driver: Any, module: Any, ptx: str) -> dict[str, tuple[int, bytes]]:
     """Address and present contents of each."""
-    found = {}
+    variables = {}
     for name in dict.fromkeys(_DECLARED.findall(ptx)):
         try:
             address, nbytes = module.get_global(name)
         except driver.LogicError:
             continue
-        found[name] = (int(address), _peek(driver, int(address), int(nbytes)))
-    return found
+        variables[name] = (int(address), _peek(driver, int(address), int(nbytes)))
+    return variables
 
 
 def overwrite(driver: Any, variables: Mapping[str, tuple[int, bytes]], seed: int) -> tuple[str, ...]:

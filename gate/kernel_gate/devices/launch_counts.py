@@ -138,7 +138,7 @@ class LaunchCounts:
 
     def document(self) -> dict[str, Any]:
         """As JSON: the total, a row for each line in the order of the source, and the work by each byte once."""
-        known = sorted(line for line in self.lines if line is not None)
-        order: list[int | None] = [*known, *([None] if None in self.lines else [])]
+        numbers = sorted(line for line in self.lines if line is not None)
+        order: list[int | None] = [*numbers, *([None] if None in self.lines else [])]
         rows = [{"line": line, **self.lines[line].document()} for line in order]
         return {"total": self.total.document(), "lines": rows, "work": asdict(self.work)}

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Birth
-from kernel_gate.emulated.formats import FORMATS, unpack
+from kernel_gate.emulated.formats import FORMATS, opened
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType
@@ -50,7 +50,7 @@ class Births:
                 before = [read(wave) for read in reads] if overwrites else None
                 step(wave)
                 made = out(wave)
-                if not all(np.isfinite(half).all() for half in _open(made, result)):
+                if not all(np.isfinite(half).all() for half in opened(made, result)):
                     self._look(wave, site, (made, result), before or [r(wave) for r in reads], operands)
 
             return watched
@@ -65,10 +65,10 @@ class Births:
         operands: list[Array],
         kinds: list[PtxType],
     ) -> None:
-        halves = _open(*made)
-        opened = [_open(value, kind) for value, kind in zip(operands, kinds, strict=True)]
+        halves = opened(*made)
+        inputs = [opened(value, kind) for value, kind in zip(operands, kinds, strict=True)]
         for lane, result in enumerate(halves):
-            given = [o[lane % len(o)] for o in opened]
+            given = [o[lane % len(o)] for o in inputs]
             looks: tuple[tuple[Literal["NaN", "infinity"], Any], ...] = (
                 ("NaN", np.isnan(result) & _all(given, lambda v: ~np.isnan(v))),
                 ("infinity", np.isinf(result) & _all(given, np.isfinite)),
@@ -100,13 +100,6 @@ def _kinds(site: Site) -> tuple[PtxType, list[PtxType]] | None:
         if source.name in FORMATS and (FORMATS[target.name].lanes, site.operand_count) == (1, 2):
             return target, [source]
     return None
-
-
-def _open(value: Array, kind: PtxType) -> list[Array]:
-    """Values of a register; of a packed one the lower half and the upper."""
-    form = FORMATS[kind.name]
-    halves = [value] if form.lanes == 1 else unpack(value)
-    return [np.asarray(form.open(np.asarray(half).view(form.kind.dtype))) for half in halves]
 
 
 def _expression(site: Site, values: tuple[float, ...]) -> str:

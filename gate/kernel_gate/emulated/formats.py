@@ -86,6 +86,13 @@ FORMATS["bf16x2"] = Format(
 )
 
 
+def opened(value: Array, kind: PtxType) -> list[Array]:
+    """Values of a register in the carrier; of a packed one the lower half and the upper."""
+    form = FORMATS[kind.name]
+    halves = [value] if form.lanes == 1 else unpack(value)
+    return [np.asarray(form.open(np.asarray(half).view(form.kind.dtype))) for half in halves]
+
+
 def unpack(bits: Array) -> tuple[Array, Array]:
     """The lower and the upper half of 32-bit words."""
     words = np.asarray(bits).view(np.uint32)

@@ -15,9 +15,11 @@ from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpac
 from kernel_gate.emulated.births import Births
 from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.counts import Counts
+from kernel_gate.emulated.decisions import Decisions
 from kernel_gate.emulated.faults import Findings, LaunchFault
 from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.layout import POISON
+from kernel_gate.emulated.noise import Noise
 from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.refusal import refusal
@@ -70,6 +72,10 @@ class Checks:
     """Exact payloads beside the floats, instead of tags; None: none, and at no cost."""
     schedule: Schedule | None = None
     """Give warps turns in this order; None: all threads run as one where they can."""
+    decisions: Decisions | None = None
+    """What comparisons and roundings decide by; None: not looked at."""
+    noise: int | None = None
+    """Move rounded results by a unit in their last place, drawn from this seed; None: leave them as they are."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -262,6 +268,11 @@ class Launch:
         watchers: list[Watcher] = []
         if self.checks.births:
             watchers.append(births.watch)
+        if self.checks.decisions is not None:
+            watchers.append(self.checks.decisions.watch)
+        if self.checks.noise is not None:
+            seed = [self.checks.noise, self.number]
+            watchers.append(Noise(seed, tuple(self.kernel.flat.body)).watch)
         if self.tags is not None:
             watchers.append(self.tags.watch)
         if self.checks.terms is not None:

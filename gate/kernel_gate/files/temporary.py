@@ -70,8 +70,8 @@ def temporary_root() -> Path:
     user = os.getuid() if hasattr(os, "getuid") else 0
     root = Path(tempfile.gettempdir()) / f"klineage-{user}"
     root.mkdir(mode=0o700, exist_ok=True)
-    found = root.lstat()
-    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != user):
+    status = root.lstat()
+    if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != user):
         raise NotADirectoryError(
             f"{root} is not a folder of this user; remove it, or set TMPDIR to another place"
         )

@@ -62,12 +62,12 @@ def visible_gpus(uuids: list[str], setting: str | None) -> list[str]:
     visible: list[str] = []
     for name in (part.strip() for part in setting.split(",")):
         if name.isdecimal():
-            found = uuids[int(name) : int(name) + 1]
+            matches = uuids[int(name) : int(name) + 1]
         else:
-            found = [u for u in uuids if name and u.startswith(name)]
-        if len(found) != 1 or found[0] in visible:
+            matches = [u for u in uuids if name and u.startswith(name)]
+        if len(matches) != 1 or matches[0] in visible:
             break
-        visible += found
+        visible += matches
     return visible
 
 

@@ -76,8 +76,10 @@ def on_shape(
     buffers: dict[str, Tagged] = {}
     for tag in statements.tags:
         if tag.argument not in shapes:
-            known = ", ".join(shapes) or "none"
-            raise InvariantError(f"the workload has no buffer named {tag.argument}; it has {known}", tag.line)
+            arguments = ", ".join(shapes) or "none"
+            raise InvariantError(
+                f"the workload has no buffer named {tag.argument}; it has {arguments}", tag.line
+            )
         shape, itemsize = shapes[tag.argument]
         if len(tag.indices) not in (1, len(shape)):
             raise InvariantError(

@@ -70,14 +70,14 @@ def _of_cuda(source: str) -> Iterator[Comment]:
     lines = code.split("\n")
     bodies = list(_kernel_bodies(code))
     for token in TOKEN.finditer(source):
-        found = _STATEMENT.match(token[0]) if token[0].startswith("//") else None
-        if found is None:
+        statement = _STATEMENT.match(token[0]) if token[0].startswith("//") else None
+        if statement is None:
             continue
         line = source.count("\n", 0, token.start()) + 1
         codes = (n for n in range(line, len(lines) + 1) if lines[n - 1].strip())
         lines_of_it = _statement_lines(code, lines, next(codes, line))
         owner = next((name for name, start, end in bodies if start <= token.start() < end), None)
-        yield Comment(found[1], token.start(), token.end(), line, lines_of_it, owner)
+        yield Comment(statement[1], token.start(), token.end(), line, lines_of_it, owner)
 
 
 def _statement_lines(code: str, lines: list[str], line: int) -> tuple[int, int]:
@@ -139,8 +139,8 @@ def _of_python(source: str) -> Iterator[Comment]:
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     statements = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and not hasattr(n, "body")]
     for token in tokens:
-        found = _STATEMENT.match(token.string) if token.type == tokenize.COMMENT else None
-        if found is None:
+        statement = _STATEMENT.match(token.string) if token.type == tokenize.COMMENT else None
+        if statement is None:
             continue
         row, column = token.start
         inside = next((f for f in functions if f.lineno <= row <= _end(f)), None)
@@ -150,7 +150,7 @@ def _of_python(source: str) -> Iterator[Comment]:
         lines = (covering[0].lineno, _end(covering[0])) if covering else (row, row)
         start = starts[row - 1] + column
         owner = inside.name if inside is not None else None
-        yield Comment(found[1], start, start + len(token.string), row, lines, owner)
+        yield Comment(statement[1], start, start + len(token.string), row, lines, owner)
 
 
 def _end(node: ast.stmt) -> int:

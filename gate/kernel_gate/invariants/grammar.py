@@ -101,19 +101,19 @@ def read_tag(text: str) -> ReadTag:
         return ReadTag(match[1], indices, tuple((index, index) for index in indices))
     coordinates = []
     for part in split_commas(match[3]):
-        found = _COORDINATE.fullmatch(part.strip())
-        if found is None:
+        parts = _COORDINATE.fullmatch(part.strip())
+        if parts is None:
             raise InvariantError(f"`{part.strip()}` is no coordinate; {_HOW_TO_TAG}")
-        expression = found[2] or found[1]
-        if found[2] is None and found[1] not in indices:
+        expression = parts[2] or parts[1]
+        if parts[2] is None and parts[1] not in indices:
             raise InvariantError(
-                f"`{found[1]}` is none of the indices {', '.join(indices)}; say what it is: `{found[1]} = …`"
+                f"`{parts[1]}` is none of the indices {', '.join(indices)}; say what it is: `{parts[1]} = …`"
             )
         try:
             names(expression)
         except ExpressionError as error:
-            raise InvariantError(f"coordinate `{found[1]}`: {error}") from error
-        coordinates.append((found[1], expression.strip()))
+            raise InvariantError(f"coordinate `{parts[1]}`: {error}") from error
+        coordinates.append((parts[1], expression.strip()))
     if len({name for name, _ in coordinates}) < len(coordinates):
         raise InvariantError(f"`{text}` names a coordinate twice")
     return ReadTag(match[1], indices, tuple(coordinates))
@@ -122,21 +122,21 @@ def read_tag(text: str) -> ReadTag:
 def read_assertion(text: str) -> ReadAssertion:
     """What follows `klineage:`, where it begins with `assert`. Raises `InvariantError`."""
     body = text.removeprefix("assert").strip()
-    found = ReadAssertion()
+    assertion = ReadAssertion()
     for part in _split(body, _AND):
-        found.relations.append(_relation(part.strip(), found))
-    if not body or not all(r.coordinates for r in found.relations):
+        assertion.relations.append(_relation(part.strip(), assertion))
+    if not body or not all(r.coordinates for r in assertion.relations):
         raise InvariantError(f"`{text}` says nothing of a tag; {_HOW_TO_ASSERT}")
-    found.binding  # noqa: B018 - raises for a mixture
-    return found
+    assertion.binding  # noqa: B018 - raises for a mixture
+    return assertion
 
 
-def _relation(text: str, found: ReadAssertion) -> Relation:
+def _relation(text: str, assertion: ReadAssertion) -> Relation:
     if product := _PRODUCT.fullmatch(text):
         return Relation("==", (Coordinate(LEFT, product[1]), Coordinate(RIGHT, product[1])))
     inner = _call(text, "same")
     if inner is not None:
-        terms = tuple(_term(part.strip(), found) for part in split_commas(inner))
+        terms = tuple(_term(part.strip(), assertion) for part in split_commas(inner))
         if len(terms) < 1:
             raise InvariantError(f"`{text}` compares nothing; {_HOW_TO_ASSERT}")
         return Relation("==", terms)
@@ -145,10 +145,10 @@ def _relation(text: str, found: ReadAssertion) -> Relation:
     if len(sides) != 2 or signs == ["!="]:
         raise InvariantError(f"`{text}` is no comparison with == < <= > or >=; {_HOW_TO_ASSERT}")
     comparison: Comparison = signs[0]  # type: ignore[assignment]
-    return Relation(comparison, tuple(_term(side.strip(), found) for side in sides))
+    return Relation(comparison, tuple(_term(side.strip(), assertion) for side in sides))
 
 
-def _term(text: str, found: ReadAssertion) -> Term:
+def _term(text: str, assertion: ReadAssertion) -> Term:
     if special := _OF_A_STORE.fullmatch(text):
         return Coordinate(STORED if special[1] == "stored" else AT, special[2])
     head, _, name = text.rpartition(".")
@@ -156,14 +156,14 @@ def _term(text: str, found: ReadAssertion) -> Term:
     if inner is not None and _INDEX.fullmatch(name.strip()):
         if not inner.strip():
             raise InvariantError(f"`{text}` is the tag of nothing; {_HOW_TO_ASSERT}")
-        return Coordinate(found.operand(inner.strip()), name.strip())
+        return Coordinate(assertion.operand(inner.strip()), name.strip())
     if not text or re.search(r"\btag\s*\(", text):
         raise InvariantError(f"`{text}` is no coordinate; write `tag(VALUE).name`, and arithmetic in the tag")
     if re.fullmatch(r"-?\d{30,}", text):
         raise InvariantError("a number of more than 29 digits is larger than any that a kernel holds")
     if re.fullmatch(r"-?\d+", text):
         return Amount(None, int(text))
-    return Amount(found.operand(text))
+    return Amount(assertion.operand(text))
 
 
 def _call(text: str, name: str) -> str | None:
@@ -182,14 +182,14 @@ def split_commas(text: str) -> list[str]:
 
 def _depths(text: str) -> list[int] | None:
     """How deep in brackets each character stands; None when a bracket closes that was not opened."""
-    depth, found = 0, []
+    depth, depths = 0, []
     for character in text:
         depth -= character in ")]}"
         if depth < 0:
             return None
-        found.append(depth)
+        depths.append(depth)
         depth += character in "([{"
-    return found if depth == 0 else None
+    return depths if depth == 0 else None
 
 
 def _outside(text: str, separator: re.Pattern[str]) -> list[re.Match[str]]:

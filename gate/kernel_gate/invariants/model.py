@@ -102,5 +102,5 @@ class Statements:
     @property
     def asserted(self) -> tuple[str, ...]:
         """Names of the coordinates that assertions speak of: no others need be followed."""
-        found = (c.name for a in self.assertions for r in a.relations for c in r.coordinates)
-        return tuple(dict.fromkeys(found))
+        names = (c.name for a in self.assertions for r in a.relations for c in r.coordinates)
+        return tuple(dict.fromkeys(names))

@@ -40,8 +40,8 @@ def read_statements(
             continue
         try:
             if comment.text.startswith("tag") and not comment.text.startswith("tag("):
-                said = read_tag(comment.text)
-                tags.append(Tag(line, said.argument, said.indices, said.coordinates))
+                tag = read_tag(comment.text)
+                tags.append(Tag(line, tag.argument, tag.indices, tag.coordinates))
             elif comment.text.startswith("assert"):
                 number = len(assertions)
                 assertions.append(_assertion(number, line, comment, presumed))
@@ -77,21 +77,21 @@ def _assertion(number: int, line: int, comment: Comment, presumed: list[int]) ->
 
 def _unknown_names(tags: list[Tag], assertions: list[Assertion]) -> list[Mistake]:
     """Assertions about coordinates that no tag gives, and arguments that are tagged twice."""
-    known = list(dict.fromkeys(name for tag in tags for name, _ in tag.coordinates))
-    found = []
+    coordinates = list(dict.fromkeys(name for tag in tags for name, _ in tag.coordinates))
+    mistakes = []
     for assertion in assertions:
         named = (c.name for r in assertion.relations for c in r.coordinates)
-        for name in dict.fromkeys(n for n in named if n not in known):
+        for name in dict.fromkeys(n for n in named if n not in coordinates):
             have = (
-                f"they give {', '.join(known)}"
-                if known
+                f"they give {', '.join(coordinates)}"
+                if coordinates
                 else "there is none: add `// klineage: tag NAME[i][k]`"
             )
-            found.append(Mistake(assertion.line, f"no tag gives a coordinate `{name}`; {have}"))
+            mistakes.append(Mistake(assertion.line, f"no tag gives a coordinate `{name}`; {have}"))
     first: dict[str, Tag] = {}
     for tag in tags:
         earlier = first.setdefault(tag.argument, tag)
         if (earlier.indices, earlier.coordinates) != (tag.indices, tag.coordinates):
             message = f"{tag.argument} is tagged otherwise in line {earlier.line}; leave one of the two"
-            found.append(Mistake(tag.line, message))
-    return found
+            mistakes.append(Mistake(tag.line, message))
+    return mistakes

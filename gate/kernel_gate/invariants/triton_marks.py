@@ -60,11 +60,11 @@ def _function(assertion: Assertion) -> str:
             values.append(f"_klineage_tl.full((), 0, _klineage_tl.int64) + v{position}")
             marks.append(_move("b64", f"number_{what}", f"${len(values)}"))
     marks += [_move("b32", f"check_{assertion.number}", "0"), "mov.b32 $0, 0;"]
-    given = ", ".join(f"v{position}" for position in range(len(assertion.operands)))
+    parameters = ", ".join(f"v{position}" for position in range(len(assertion.operands)))
     return f'''
 
 @_klineage_triton.jit
-def _klineage_{assertion.number}({given}):
+def _klineage_{assertion.number}({parameters}):
     _klineage_tl.inline_asm_elementwise(
         "{" ".join(marks)}", "{",".join(constraints)}", [{", ".join(values)}], dtype=_klineage_tl.int32,
         is_pure=False, pack=1,

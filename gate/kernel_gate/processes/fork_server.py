@@ -110,10 +110,10 @@ class _Server:
             # One at a time: what is done may close handles whose numbers are used again.
             key = self._selector.select()[0][0]
             if key.fileobj is self._control:
-                said, handles, _, _ = socket.recv_fds(self._control, _NAME_BYTES, HANDLES)
-                if not said:
+                message, handles, _, _ = socket.recv_fds(self._control, _NAME_BYTES, HANDLES)
+                if not message:
                     self._selector.unregister(self._control)
-                elif self._fork(said.decode("ascii").strip(), handles):
+                elif self._fork(message.decode("ascii").strip(), handles):
                     return handles
                 continue
             running = self._running[key.fd]

@@ -20,11 +20,11 @@ class Forked:
 
     def __init__(self, client: socket.socket, arguments: list[str]) -> None:
         """Raises `ConnectionError` when the server has started none."""
-        said, handles, _, _ = socket.recv_fds(client, NUMBER.size, 1)
-        if len(said) < NUMBER.size or not handles:
+        message, handles, _, _ = socket.recv_fds(client, NUMBER.size, 1)
+        if len(message) < NUMBER.size or not handles:
             raise ConnectionError("the fork server has started no process")
         self.args = arguments
-        self.pid: int = NUMBER.unpack(said)[0]
+        self.pid: int = NUMBER.unpack(message)[0]
         self.returncode: int | None = None
         self.stdin: IO[bytes] | None = None
         self.stdout: IO[bytes] | None = None
@@ -62,11 +62,11 @@ class Forked:
         self._ended = -1
 
     def _status(self) -> int:
-        said = b""
+        message = b""
         with suppress(ConnectionError):
-            said = self._client.recv(NUMBER.size, socket.MSG_WAITALL)
-        if len(said) == NUMBER.size:
-            return int(NUMBER.unpack(said)[0])
+            message = self._client.recv(NUMBER.size, socket.MSG_WAITALL)
+        if len(message) == NUMBER.size:
+            return int(NUMBER.unpack(message)[0])
         # The server was killed. The process ends with it; what that has started is ended here.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)

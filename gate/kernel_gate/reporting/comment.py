@@ -61,5 +61,7 @@ def _row(one: NamedVerdict) -> str:
 
 def conditions_of(one: NamedVerdict) -> list[str]:
     """What the new code needs and the old one did not, once each."""
-    found = (str(c["expr"]) for stage in one.verdict.stages for c in stage.details.get("conditions", ()))
-    return list(dict.fromkeys(found))
+    expressions = (
+        str(c["expr"]) for stage in one.verdict.stages for c in stage.details.get("conditions", ())
+    )
+    return list(dict.fromkeys(expressions))

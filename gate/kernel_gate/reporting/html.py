@@ -109,7 +109,7 @@ def _plots(verdict: Verdict) -> Iterator[Plot]:
         note = "Each line is the 95 % interval of the ratio; the band is what identical programs differ by."
         yield Plot("Speed-up by shape", plots.ratios(verdict.speedup.by_shape), note)
     shapes = _profiled(verdict)
-    work = [found for shape in shapes if (found := _work(verdict, shape)) is not None]
+    work = [share for shape in shapes if (share := _work(verdict, shape)) is not None]
     if work and all(w.flop > 0 and w.peak_flop_per_second > 0 for w in work):
         yield Plot("Roofline", plots.roofline(work), "From the bytes and operations that the details name.")
     elif work:

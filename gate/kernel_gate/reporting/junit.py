@@ -54,9 +54,9 @@ def _case(judged: NamedVerdict, stage: Stage) -> ET.Element:
         case.set("line", str(line_of(stage) or judged.line))
     tag = _tag(stage)
     if tag:
-        found = ET.SubElement(case, tag, message=_text(stage.reason), type=stage.code or "")
+        element = ET.SubElement(case, tag, message=_text(stage.reason), type=stage.code or "")
         if stage.code is not None and tag != "skipped":
-            found.text = f"{stage.code}: {stage.code.means}\n{stage.code.remedy}"
+            element.text = f"{stage.code}: {stage.code.means}\n{stage.code.remedy}"
     return case
 
 

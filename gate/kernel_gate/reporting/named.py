@@ -38,15 +38,15 @@ class NamedVerdict:
     def place(self) -> int:
         """The line of the candidate's file that the verdict is about."""
         stage = deciding(self.verdict)
-        found = line_of(stage) if stage is not None and self.verdict.outcome is not Outcome.ACCEPTED else None
-        return found or self.line
+        line = line_of(stage) if stage is not None and self.verdict.outcome is not Outcome.ACCEPTED else None
+        return line or self.line
 
 
 def deciding(verdict: Verdict) -> Stage | None:
     """The stage that the outcome comes from."""
     for status in (StageStatus.FAIL, StageStatus.UNAVAILABLE):
-        if (found := next((s for s in verdict.stages if s.status is status), None)) is not None:
-            return found
+        if (stage := next((s for s in verdict.stages if s.status is status), None)) is not None:
+            return stage
     return next((s for s in reversed(verdict.stages) if s.code == verdict.code), None)
 
 
@@ -61,5 +61,5 @@ def line_of(stage: Stage) -> int | None:
 
 def counts(judged: list[NamedVerdict]) -> str:
     """`2 accepted, 1 rejected`: how many verdicts there are of each standing."""
-    found = [j.verdict.standing for j in judged]
-    return ", ".join(f"{found.count(s)} {s.label}" for s in Standing if s in found) or "no verdict"
+    standings = [j.verdict.standing for j in judged]
+    return ", ".join(f"{standings.count(s)} {s.label}" for s in Standing if s in standings) or "no verdict"

@@ -35,8 +35,8 @@ def ratios(shapes: Sequence[ShapeSpeed]) -> str:
         parts.append(svg.box((x.at(1 - shape.noise), y - 11), (x.at(1 + shape.noise), y + 11), "band"))
         parts.append(svg.text(_LEFT - 10, y + 4, dims_text(shape.dims), "", "end"))
         parts.append(svg.line((x.at(shape.low), y), (x.at(shape.high), y), f"interval {shape.state}"))
-        said = f"{shape.median:.4f} ({shape.low:.4f} … {shape.high:.4f}), noise ±{shape.noise:.2%}"
-        parts.append(svg.dot((x.at(shape.median), y), 5, f"state {shape.state}", said))
+        tooltip = f"{shape.median:.4f} ({shape.low:.4f} … {shape.high:.4f}), noise ±{shape.noise:.2%}"
+        parts.append(svg.dot((x.at(shape.median), y), 5, f"state {shape.state}", tooltip))
         parts.append(svg.text(_WIDTH - 52, y + 4, f"{shape.median:.3f}×"))
     return svg.figure(_WIDTH, bottom + 40, "Ratio of the times by shape", parts)
 

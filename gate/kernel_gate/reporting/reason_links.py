@@ -14,9 +14,9 @@ _PLACES = (Path(__file__).with_name(_PAGE), Path(__file__).parents[3] / "docs" /
 
 def link_to(reason: Reason | str) -> str | None:
     """A `file:` link to the line of the code's section; None where the page is not installed or lacks the code."""
-    found = _sections()
-    line = found[1].get(str(reason)) if found is not None else None
-    return f"{found[0]}#L{line}" if found is not None and line is not None else None
+    sections = _sections()
+    line = sections[1].get(str(reason)) if sections is not None else None
+    return f"{sections[0]}#L{line}" if sections is not None and line is not None else None
 
 
 @cache

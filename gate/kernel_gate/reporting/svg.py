@@ -67,9 +67,9 @@ def path(points: Sequence[Point], kind: str) -> str:
     return f'<polyline points="{steps}" class="{kind}"/>'
 
 
-def dot(at: Point, radius: float, kind: str, said: str = "") -> str:
+def dot(at: Point, radius: float, kind: str, tooltip: str = "") -> str:
     """A dot, with words when the pointer rests on it."""
-    title = f"<title>{for_xml(said)}</title>" if said else ""
+    title = f"<title>{for_xml(tooltip)}</title>" if tooltip else ""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}" class="{kind}">{title}</circle>'
 
 

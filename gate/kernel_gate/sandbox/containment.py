@@ -135,9 +135,9 @@ def _toolkits() -> Iterator[Path]:
             yield Path(value).resolve()
     yield from (Path(p) for p in variables.get("LD_LIBRARY_PATH", "").split(os.pathsep) if p)
     for tool, mark in (("nvcc", "include/cuda.h"), ("g++", "lib/gcc")):
-        if found := find_program(tool):
-            root = Path(found).resolve().parent.parent
-            yield root if (root / mark).exists() else Path(found).resolve().parent
+        if program := find_program(tool):
+            root = Path(program).resolve().parent.parent
+            yield root if (root / mark).exists() else Path(program).resolve().parent
 
 
 def readable() -> list[Path]:

@@ -47,8 +47,10 @@ class Opinion:
 
     def describe(self) -> dict[str, Any]:
         """For the stage's details."""
-        found = [{"kind": s.fault.kind, "line": s.fault.line, "case": s.case} for s in self.suspicions[:20]]
-        about = {"source": self.source, "launches": self.launches, "found": found, **self.more}
+        findings = [
+            {"kind": s.fault.kind, "line": s.fault.line, "case": s.case} for s in self.suspicions[:20]
+        ]
+        about = {"source": self.source, "launches": self.launches, "found": findings, **self.more}
         return {**about, "unavailable": self.missing} if self.missing else about
 
     def summary(self) -> str:

@@ -48,13 +48,13 @@ def read_records(text: bytes) -> list[Record]:
         raise RecordsError(f"compute-sanitizer's records cannot be read: {error}") from error
     if root.tag != "ComputeSanitizerOutput":
         raise RecordsError(f"compute-sanitizer's records begin with <{root.tag}>, which is not known")
-    found = []
+    records = []
     for record in root.iter("record"):
         kind = record.findtext("kind", "")
         if kind not in _READERS or record.findtext("level", "Error") not in {"Error", "Fatal"}:
             continue
-        found.append(_race(record) if kind == "Analysis" else _access(record, kind))
-    return found
+        records.append(_race(record) if kind == "Analysis" else _access(record, kind))
+    return records
 
 
 def _race(record: Element) -> Record:

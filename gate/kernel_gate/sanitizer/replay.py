@@ -30,10 +30,10 @@ _POLL_SECONDS, _SOON_SECONDS, _IDLE_POLL_SECONDS = 0.002, 5.0, 0.02
 """Between two looks for a recording: at first, for how long that is, and after it."""
 
 
-def _argument(given: dict[str, Any], addresses: list[int]) -> np.generic:
-    if "buffer" in given:
-        return np.uint64(addresses[given["buffer"]] + given["offset"])
-    value: np.generic = np.frombuffer(base64.b64decode(given["bytes"]), np.dtype(given["dtype"]))[0]
+def _argument(operand: dict[str, Any], addresses: list[int]) -> np.generic:
+    if "buffer" in operand:
+        return np.uint64(addresses[operand["buffer"]] + operand["offset"])
+    value: np.generic = np.frombuffer(base64.b64decode(operand["bytes"]), np.dtype(operand["dtype"]))[0]
     return value
 
 

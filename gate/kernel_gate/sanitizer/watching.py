@@ -89,11 +89,13 @@ class Watching:
         return [self._watched(running.answer(deadline)) for running in self._running]
 
     def _watched(self, answer: Answer) -> Watched:
-        found: dict[tuple[object, ...], Found] = {}
+        first_of_each: dict[tuple[object, ...], Found] = {}
         for record in answer.records:
             one = self._found(answer, record)
-            found.setdefault((one.fault.kind, one.fault.line, one.fault.buffer, one.case), one)
-        return Watched(answer.tool, tuple(found.values()), answer.launches, answer.seconds, answer.unusable)
+            first_of_each.setdefault((one.fault.kind, one.fault.line, one.fault.buffer, one.case), one)
+        return Watched(
+            answer.tool, tuple(first_of_each.values()), answer.launches, answer.seconds, answer.unusable
+        )
 
     def _line(self, record: Record, line: int | None) -> int | None:
         """The user's line of a line of the compiled source; None for lines of headers."""

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, constant_integers, elements, other_integer, repeat_options
+from kernel_gate.cases import Case, elements, needed_of_scalars, repeat_options
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
-from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Answer, Expressions
@@ -112,12 +111,10 @@ def _run_cases(
             check_case(run, case, again=number == 0)
         except Dropped as dropped:
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
-            waiting.extend(apart(case))
         except Stop as stop:
-            name = other_integer(run.workload, case)
-            if name is None or stop.at_fault != "candidate":
+            needed = needed_of_scalars(run.workload, case)
+            if needed is None or stop.at_fault != "candidate":
                 return _stopped(run, stop, case)
-            needed = f"{name} == {constant_integers(run.workload)[name]}"
             run.conditions[needed] = f"{stop.reason}; the baseline takes other values"
         last = (time.monotonic() - before, max(1, size))
     return unreached

@@ -16,12 +16,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import ALLOCATED, Case, Variation, elements, is_valid, named_shapes, typical_shape
+from kernel_gate.cases import ALLOCATED, Case, elements, float_scalars, is_valid, named_shapes, typical_shape
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, constants
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
+from kernel_gate.stages.critical import critical_cases
+from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload
 
 Dims = Mapping[str, int]
@@ -169,7 +171,7 @@ def followed(
         grids = Grids(baseline, candidate, workload)
         shapes += _shapes(grids.of, paths, workload, [*asked, *shapes]) if grids.growing else []
         taken = _one_of_each(paths, workload, [*planned, *shapes])
-        around = tuple(paths.constants())
+        around = tuple(dict.fromkeys((*paths.constants(), *float_scalars(workload, named[0]))))
     usual = typical_shape(named)
     plain = [c for c in cases if c.memory == ALLOCATED]
     extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
@@ -178,6 +180,7 @@ def followed(
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
         ]
+    extra += critical_cases((candidate, baseline), workload, usual, seed + 4700)
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from kernel_gate.cases import OF_CONSTANTS, Case, Variation
+from kernel_gate.cases import Case
 from kernel_gate.compare import (
     Mismatch,
     compare,
@@ -35,8 +35,10 @@ from kernel_gate.stages.check_state import (
     say,
 )
 from kernel_gate.stages.expressions import reordered
+from kernel_gate.stages.own_noise import is_coarser, noise_of, rounds_in_between, with_noise
 from kernel_gate.stages.reference import Reference, condition_of
 from kernel_gate.tolerance import Errors, derive, roundings, scale_of
+from kernel_gate.variations import OF_CONSTANTS, Variation
 
 _FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
 
@@ -107,6 +109,11 @@ def _where_cancelled(got: Array, want: Array, dtype: DType, noise: float) -> Arr
     return np.where(covered, expected, got) if covered.any() else got
 
 
+def _wide(expected: Array, dtype: DType) -> Array:
+    """An oracle's float64 as they are, a baseline's stored elements as float64."""
+    return dtype.wide(expected) if expected.dtype == dtype.storage else expected
+
+
 def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference) -> None:
     """Raise `Stop` at the first wrong element."""
     depth = 1 if run.strict else run.depths.of(case.dims)
@@ -120,12 +127,12 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
         allowed = derive(run.workload, argument, depth, own, None, run.arithmetic)
         wrong = compare(name, got, want, dtype, allowed)
         imprecise = less_precise(name, errors, allowed)
-        if dtype.is_float and (wrong or imprecise):
+        if dtype.is_float and (wrong or imprecise) and not is_coarser(run):
             condition = condition_of(run, case, reference).get(name)
             allowed = derive(run.workload, argument, depth, own, condition, run.arithmetic)
             wrong = compare(name, got, want, dtype, allowed)
             imprecise = less_precise(name, errors, allowed)
-        if dtype.is_float and (wrong or imprecise) and not run.strict:
+        if dtype.is_float and (wrong or imprecise) and not run.strict and not is_coarser(run):
             wider = allowed.for_another_order()
             rounding = derive(run.workload, argument, 1, None, None, run.arithmetic).for_another_order().worst
             near = _where_cancelled(got, want, dtype, rounding * _largest(run, reference.inputs))
@@ -133,6 +140,10 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
             fits = fits and not less_precise(name, measure(near, want, dtype), wider)
             if fits and reordered(run, case, reference.inputs):
                 wrong, imprecise, allowed = None, None, wider
+        if dtype.is_float and (wrong or imprecise) and (own_noise := noise_of(run, case, reference)):
+            allowed = with_noise(allowed, own_noise[name], _wide(want, dtype), run.usual.get(name, 0.0))
+            wrong = compare(name, got, want, dtype, allowed)
+            imprecise = less_precise(name, errors, allowed)
         run.tolerances.setdefault(name, allowed.why)
         if wrong:
             raise wrong_element(run, case, wrong, birth_of(run, case, wrong, reference.inputs))
@@ -142,8 +153,12 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
         if name not in reference.truncates and truncated(got, want, dtype):
             reason = f"{name} is cut off instead of rounded to the nearest {dtype.name}"
             raise Stop("candidate", Reason.LESS_PRECISE, f"{reason}; {case}; {run.candidate.label}")
+        if case.variation is Variation.DECLARED and (
+            said := rounds_in_between(run, case, name, got, reference)
+        ):
+            raise Stop("candidate", Reason.LESS_PRECISE, f"{said}; {case}; {run.candidate.label}")
         if dtype.is_float and case.variation is Variation.DECLARED:
-            scale = float(np.median(scale_of(want.astype(np.float64))))
+            scale = float(np.median(scale_of(_wide(want, dtype))))
             run.usual[name] = max(scale, run.usual.get(name, 0.0))
         if name not in run.noticed and notices_constants(want, dtype, allowed):
             run.noticed.add(name)

@@ -37,6 +37,8 @@ _MAY_BREAK = re.compile(
 """Vectors and matrices, which must be aligned, and assertions: what a shape that no caller comes with makes fail."""
 _BREAKS = frozenset({"misaligned", "out_of_bounds", "trap"})
 _FEW, _DRAWS = 256, 5
+_UNITS = (4, 5)
+"""Further than the neighbours of constants that cases are drawn with."""
 _BASELINE_GROSS = 2e-2
 """Relative error from which a baseline does not compute what its oracle says."""
 
@@ -160,17 +162,27 @@ def _as_the_type_overflows(exact: Array, got: Array, dtype: DType) -> Array:
 def condition_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, Errors]:
     """What one unit in the last place of the inputs does to each of the baseline's outputs, in any order of blocks.
 
-    A few elements may move little by chance: they are asked several times.
+    Two moves in one direction are compared, the second a unit further: where a value lies at a threshold or beside it,
+    or ties with another, both are on one side of it. That the output jumps there excuses nothing. A few elements may
+    move little by chance: they are asked several times.
     """
     if reference.condition is None:
         few = any(got.size < _FEW for got in reference.expected.values())
         found: dict[str, Errors] = {}
         for draw in range(_DRAWS if few else 1):
             with execution_of(run, "baseline", case) as execution:
-                inputs = perturbed(run.workload, case, reference.inputs, draw)
-                moved = launch(run, execution, inputs, 0, draw or None)
-            for name, got in moved.outputs.items():
+                near, far = (
+                    launch(
+                        run,
+                        execution,
+                        perturbed(run.workload, case, reference.inputs, draw, units),
+                        0,
+                        draw or None,
+                    )
+                    for units in _UNITS
+                )
+            for name, got in far.outputs.items():
                 dtype = DTYPES[argument_of(run.workload, name).dtype]
-                found[name] = measure(got, reference.expected[name], dtype).larger(found.get(name))
+                found[name] = measure(got, near.outputs[name], dtype).larger(found.get(name))
         reference.condition = found
     return reference.condition

@@ -125,11 +125,11 @@ def compare_pairs(
         look = math.ceil(look * _GROWTH)
         _note_change(states, sampler.state())
         last = out_of_time or looks == _LOOKS
-        found = _judge(blocks, worth, last=last)
-        if last or _settled(found, spent > seconds / 2):
+        judgement = _judge(blocks, worth, last=last)
+        if last or _settled(judgement, spent > seconds / 2):
             break
     states.append(sampler.state())
-    return _conclude(found, blocks, looks, clock() - started, states)
+    return _conclude(judgement, blocks, looks, clock() - started, states)
 
 
 def _note_change(states: list[dict[str, float]], now: dict[str, float]) -> None:
@@ -172,27 +172,27 @@ def _exp(value: float) -> float:
     return math.exp(min(max(value, -_LOG_BOUNDLESS), _LOG_BOUNDLESS))
 
 
-def _settled(found: _Judgement, long_enough: bool) -> bool:
+def _settled(judgement: _Judgement, long_enough: bool) -> bool:
     """Whether more blocks would change nothing that matters."""
-    if found.code is Reason.IDENTICAL_SAMPLES:
+    if judgement.code is Reason.IDENTICAL_SAMPLES:
         return True
-    if found.state is SpeedState.AMBIGUOUS:
+    if judgement.state is SpeedState.AMBIGUOUS:
         return False
-    return found.ratio.half_width <= _PRECISE or long_enough
+    return judgement.ratio.half_width <= _PRECISE or long_enough
 
 
 def _conclude(
-    found: _Judgement, blocks: Blocks, looks: int, seconds: float, states: list[dict[str, float]]
+    judgement: _Judgement, blocks: Blocks, looks: int, seconds: float, states: list[dict[str, float]]
 ) -> Comparison:
-    code, reason = found.code, found.reason
+    code, reason = judgement.code, judgement.reason
     kept = blocks.thinned(_MOST_KEPT)
     throttled = any(int(s.get("throttle_reasons", 0)) & _THROTTLED_FOR_HEAT_OR_POWER for s in states)
     if code is Reason.AMBIGUOUS_NOISE and throttled:
         code, reason = Reason.THROTTLED, f"{reason}; the GPU lowered its clock for heat or power meanwhile"
     return Comparison(
-        ratio=found.ratio,
-        noise=found.noise,
-        state=found.state,
+        ratio=judgement.ratio,
+        noise=judgement.noise,
+        state=judgement.state,
         code=code,
         reason=reason,
         baseline_us=midmean(blocks.of(BASELINE)),

@@ -114,10 +114,10 @@ class Blocks:
 
     def clock_ratio(self) -> float | None:
         """Mean SM clock beside the candidate's samples over that beside the baseline's."""
-        known = [row for row in self.sm_mhz if None not in row]
-        if not known:
+        complete = [row for row in self.sm_mhz if None not in row]
+        if not complete:
             return None
-        means = np.asarray(known, dtype=np.float64).mean(axis=0)
+        means = np.asarray(complete, dtype=np.float64).mean(axis=0)
         return float(means[2:].sum() / means[:2].sum())
 
     def of(self, program: int) -> list[float]:
@@ -131,5 +131,5 @@ class Blocks:
     def cycles(self, program: int) -> float | None:
         """Clock cycles of one program's launches: time × SM clock, as no code of a kernel is to be changed."""
         pairs = zip(self.of(program), self.clocks_of(program), strict=True)
-        known = [micros * mhz for micros, mhz in pairs if mhz is not None]
-        return midmean(known) if known else None
+        per_launch = [micros * mhz for micros, mhz in pairs if mhz is not None]
+        return midmean(per_launch) if per_launch else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
-from kernel_lineage.learning.check_document import CheckedDocument
+from kernel_lineage.learning.check_document import CheckedDocument, CountedDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 from kernel_lineage.learning.version_checks import VersionState
@@ -50,7 +51,24 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         assumed=list(spot.assumed) if spot is not None and spot.path is None else [],
         findings=findings,
         passed=cases,
+        **_counted(result),
     )
+
+
+def _counted(result: SavedVerdict | None) -> dict[str, Any]:
+    """What was counted by line, and of which case; nothing where no small case was right."""
+    sanitized = (
+        result.verdict.stage("sanitize") if result is not None and result.verdict is not None else None
+    )
+    counts = sanitized.details.get("counts", {}) if sanitized is not None else {}
+    names = ("sectors_per_request", "wavefronts_per_request")
+    rows = counts.get("after", {}).get("lines", ())
+    lines = [
+        CountedDocument.model_validate({"line": row["line"], **{name: row[name] for name in names}})
+        for row in rows
+        if row["line"] is not None and any(row[name] is not None for name in names)
+    ]
+    return {"counted": lines, "counted_in": counts.get("case", "")} if lines else {}
 
 
 def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:

@@ -366,6 +366,7 @@ class Checks:
         """Keep what is known now, at the lines of the text as it is now."""
         if judged.passes:
             self._passed[snapshot.uri, name] = snapshot.text.data
+            self._server.measured.count(snapshot.source, judged.checked)
         if judged.is_sound:
             self._sound[snapshot.uri, name] = snapshot.text.data
         current = self._server.documents.current(snapshot.uri)

@@ -22,14 +22,14 @@ def diagnostics(findings: Sequence[FindingDocument], text: Text, uri: str) -> li
     """For the editor: each on the code of its line."""
     return [
         types.Diagnostic(
-            range=_line(text, finding.line),
+            range=text.code_of(finding.line),
             message=finding.message,
             severity=_SEVERITIES[finding.severity],
             code=finding.code,
             code_description=_explained(finding.code),
             source=SOURCE,
             related_information=[
-                types.DiagnosticRelatedInformation(types.Location(uri, _line(text, r.line)), r.message)
+                types.DiagnosticRelatedInformation(types.Location(uri, text.code_of(r.line)), r.message)
                 for r in finding.related
             ],
         )
@@ -63,14 +63,3 @@ def _explained(code: str | None) -> types.CodeDescription | None:
     """Where the page of verdicts explains the code: the editor makes a link of it in the hover."""
     link = link_to(code) if code is not None else None
     return types.CodeDescription(link) if link is not None else None
-
-
-def _line(text: Text, number: int) -> types.Range:
-    """The code of a line, without the blanks around it."""
-    starts = text.line_starts
-    index = min(max(number, 1), len(starts)) - 1
-    end = starts[index + 1] if index + 1 < len(starts) else len(text.data)
-    code = text.data[starts[index] : end]
-    first = starts[index] + len(code) - len(code.lstrip())
-    last = max(first, starts[index] + len(code.rstrip()))
-    return types.Range(text.position(first), text.position(last))

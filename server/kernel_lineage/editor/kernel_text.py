@@ -90,7 +90,7 @@ def _launched(kernel: Kernel) -> str:
 
 def _lineage(lineage: LineageDocument | None, state: str, replayed: Mapping[str, Words]) -> list[str]:
     if lineage is None:
-        return [f"**Lineage** {state or 'none: not in the mined history'}"]
+        return [f"**Lineage** {state}"]
     newest = reversed(lineage.transitions[-NEWEST:])
     steps = [
         f"- {place(lineage, transition.after)} · {change(transition)}"

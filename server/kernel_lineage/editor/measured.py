@@ -1,4 +1,4 @@
-"""What timed verdicts of this window say of kernels: the share of the device's peak that each text reached."""
+"""What was measured of kernels in this window: shares of the device's peak by timed verdicts, and counts by line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.learning.check_document import CheckedDocument, CountedDocument
 
 if TYPE_CHECKING:
     from kernel_gate.verdict import Verdict
 
 KEPT = 512
-"""Texts of kernels whose share is kept."""
+"""Texts of kernels of which a figure is kept."""
 _MAKER = "NVIDIA "
 
 
@@ -35,12 +36,22 @@ class Share:
         return f"{self.share:.0%} of peak ({self.device})".replace("%", " %", 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the emulated device counted of a kernel that its check found right."""
+
+    lines: tuple[CountedDocument, ...]
+    """Their lines are counted from the kernel's first, which is 0."""
+    case: str
+
+
 class Measured:
-    """Shares by the text of the kernel and of what all kernels of its file share: an edit has none."""
+    """Figures by the text of the kernel and of what all kernels of its file share: an edit has none."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._shares: OrderedDict[bytes, Share] = OrderedDict()
+        self._counts: OrderedDict[bytes, Counts] = OrderedDict()
         self._names: set[str] = set()
 
     def of(self, source: SourceFile, kernel: str) -> Share | None:
@@ -49,6 +60,24 @@ class Measured:
             return None  # hashing all kernels of a long file takes long
         key = _key(source, kernel)
         return None if key is None else self._shares.get(key)
+
+    def counts_of(self, source: SourceFile, kernel: str) -> Counts | None:
+        """The counts of a kernel as it stands; None where no check has found it right."""
+        key = _key(source, kernel)
+        return None if key is None else self._counts.get(key)
+
+    def count(self, source: SourceFile, checked: CheckedDocument) -> None:
+        """Keep what a check of a kernel counted."""
+        kernel, key = source.kernel(checked.kernel), _key(source, checked.kernel)
+        if kernel is None or key is None or not checked.counted:
+            return
+        first, last = kernel.span.first_line, kernel.span.last_line
+        lines = tuple(
+            c.model_copy(update={"line": c.line - first}) for c in checked.counted if first <= c.line <= last
+        )
+        self._counts[key] = Counts(lines, checked.counted_in)
+        while len(self._counts) > KEPT:
+            self._counts.popitem(last=False)
 
     def take(
         self, before: SourceFile, after: SourceFile | None, kernel: str, verdict: Verdict, run: str

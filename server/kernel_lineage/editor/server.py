@@ -5,7 +5,6 @@ Each module of `features` adds one feature of the protocol by its `register(serv
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.metadata
 import logging
@@ -30,6 +29,7 @@ from kernel_lineage.editor.offers import Offers
 from kernel_lineage.editor.protocol import EditorProtocol
 from kernel_lineage.editor.runs import Runs
 from kernel_lineage.editor.settings import Key, Settings
+from kernel_lineage.editor.soon import Soon
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Trust
 from kernel_lineage.editor.views.tree import View
@@ -37,9 +37,6 @@ from kernel_lineage.editor.workload_files.open_files import WorkloadFiles
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
-
-_SOON = 0.2
-"""Seconds in which several changes are told as one."""
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +69,7 @@ class EditorServer(LanguageServer):
         self.runs = Runs(lambda: self.changed(View.RUNS))
         self.measured = Measured(self.told_of_kernels)
         self._to_tell: set[View] = set()
+        self._tell_soon = Soon(self._tell_changed)
         self.known_of_checks: list[Callable[[], None]] = []
         """Who wants to know that something else is known of a kernel."""
         self.shown: list[Callable[[str], None]] = []
@@ -114,9 +112,8 @@ class EditorServer(LanguageServer):
 
     def changed(self, *views: View) -> None:
         """Tell an editor that listens (`klineage/changed`) what it shows of an older state; several at once."""
-        if not self._to_tell:
-            asyncio.get_running_loop().call_later(_SOON, self._tell_changed)
         self._to_tell |= set(views)
+        self._tell_soon()
 
     def _tell_changed(self) -> None:
         views, self._to_tell = sorted(self._to_tell), set()

@@ -36,6 +36,8 @@ class Settings(BaseModel):
     """Where a skill's candidate is judged when not here: an address for `kernel_gate.fleet.elsewhere`."""
     hypotheses: bool = False
     """Count skills that no verified use on another kernel has admitted as the others; who asks sees them anyway."""
+    hints: bool = False
+    """Show measured figures beside the code."""
     model_base_url: str = ""
     model_name: str = ""
 

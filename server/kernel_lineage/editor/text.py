@@ -52,6 +52,13 @@ class Text:
         """The editor's range of a span."""
         return types.Range(self.position(span.start), self.position(span.end))
 
+    def code_of(self, line: int) -> types.Range:
+        """The code of a line (1-based), without the blanks around it; of the nearest one where there is none."""
+        number = min(max(line, 1), len(self.line_starts)) - 1
+        start, code = self.line_starts[number], self._line(number)
+        first = start + len(code) - len(code.lstrip())
+        return types.Range(self.position(first), self.position(max(first, start + len(code.rstrip()))))
+
     @property
     def end(self) -> types.Position:
         """The editor's position behind the last character."""

@@ -37,6 +37,16 @@ class FindingDocument(_Document):
     related: list[RelatedDocument] = Field(default_factory=list)
 
 
+class CountedDocument(_Document):
+    """What the emulated device counted of one line."""
+
+    line: int
+    sectors_per_request: float | None
+    """Sectors of 32 bytes that a warp's access to global memory touches; None without such an access."""
+    wavefronts_per_request: float | None
+    """The same of shared memory: 1 without a bank conflict."""
+
+
 class CheckedDocument(_Document):
     """One kernel."""
 
@@ -52,6 +62,10 @@ class CheckedDocument(_Document):
     findings: list[FindingDocument] = Field(default_factory=list)
     passed: list[str] = Field(default_factory=list)
     """Cases that agree in every element."""
+    counted: list[CountedDocument] = Field(default_factory=list)
+    """By line, of a kernel that is right; none of one whose cases are all large."""
+    counted_in: str = ""
+    """The case that was counted."""
 
 
 class FileCheckDocument(_Document):

@@ -5,8 +5,9 @@ Numbers that index nothing, like masks and seeds, may be any of their type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
@@ -34,21 +35,32 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
     for name in wanted:
         extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
         dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
-        for below in ("", *dims):
-            largest = f"integers({below} - 1, {below})" if below else "integers"
+        for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, dims)]):
             tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, largest)
-            if not stays_in_bounds(tried, sizes, kernel, path, root, kept):
-                continue
-            said = (
-                f"{name} is taken to hold numbers below {below}: with larger ones the kernel leaves its buffers"
-                if below
-                else f"{name} is taken to hold any numbers: the kernel stays in its buffers with them"
-            )
-            missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
-            draft = replace(draft, assumed=(*draft.assumed, said), missing=missing)
-            draft = _ranged(draft, name, f"integers(0, {below})" if below else "integers")
-            break
+            if stays_in_bounds(tried, sizes, kernel, path, root, kept, races=races):
+                missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
+                said = f"{name} is taken to hold {why}"
+                draft = replace(draft, assumed=(*draft.assumed, said), missing=missing)
+                draft = _ranged(draft, name, values)
+                break
     return draft
+
+
+def _candidates(draft: Draft, name: str, dims: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Ways to draw an index, those that say least first: at its largest, as it is drawn, and what is said of it."""
+    yield "integers", "integers", "any numbers: the kernel stays in its buffers with them"
+    for below in dims:
+        why = f"numbers below {below}: with larger ones the kernel leaves its buffers"
+        yield f"integers({below} - 1, {below})", f"integers(0, {below})", why
+    shape = next((a.shape for a in draft.arguments if a.name == name), None)
+    if shape:
+        # Threads that write to the same place race: where the elements say the place, none comes twice.
+        each = f"permutation({' * '.join(f'({e})' for e in shape)})"
+        yield (
+            each,
+            each,
+            "each number once: with two equal ones threads race, or the kernel leaves its buffers",
+        )
 
 
 def _ranged(draft: Draft, name: str, values: str) -> Draft:
@@ -64,15 +76,20 @@ def stays_in_bounds(
     path: Path,
     root: Path,
     kept: KeptImages,
+    *,
+    races: bool = False,
 ) -> bool:
-    """Whether a kernel runs without a fault, with the least values in other arrays whose range is not known."""
+    """Whether a kernel runs without a fault, with the least values in other arrays whose range is not known.
+
+    With `races`, a race is a fault too.
+    """
     for other in (m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)):
         if not next((a.values for a in draft.arguments if a.name == other), ""):
             draft = _ranged(draft, other, "integers(0, 1)")
     try:
         workload = replace(draft, missing=()).workload()
         program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
-        list(footprints(program, workload, [dict(sizes)], kept=kept))
+        list(footprints(program, workload, [dict(sizes)], races=races, kept=kept))
     except (FootprintError, ProgramError, WorkloadError):
         return False
     return True

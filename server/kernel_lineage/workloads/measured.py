@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
-from kernel_gate.cases import Variation
 from kernel_gate.deadline import seconds_left
 from kernel_gate.footprint import Footprint, FootprintError, footprints
+from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of

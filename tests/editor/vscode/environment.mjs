@@ -1,11 +1,11 @@
 // A machine without klineage: the extension makes an environment of its own, without an index, and finds a planted race.
-// What is measured: from installing the VSIX to the diagnostic.
+// What is measured: from installing the VSIX to the diagnostic. Proofs work there too: an index is shown to overflow, and widened.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
 import { until } from './editor.mjs';
-import { RACE } from './kernels.mjs';
+import { OVERFLOWS, RACE } from './kernels.mjs';
 import { files, play, toolkit } from './play.mjs';
 
 const began = Date.now();
@@ -13,13 +13,13 @@ const began = Date.now();
 await play(
   {
     name: 'no klineage',
-    prepare: files({ 'sum.cu': RACE, 'README.md': 'A folder that nobody has trusted yet.\n' }),
+    prepare: files({ 'sum.cu': RACE, 'rows.cu': OVERFLOWS, 'README.md': 'A folder that nobody has trusted yet.\n' }),
     vsix: 'kernel-lineage-linux-x64.vsix',
     asksForTrust: true,
     // The system's Python alone, the compiler of a toolkit, and no way to any index.
     env: { PATH: '/usr/bin:/bin', CUDA_HOME: toolkit, http_proxy: 'http://127.0.0.1:9', https_proxy: 'http://127.0.0.1:9' },
   },
-  async ({ editor, step }) => {
+  async ({ editor, workspace, step }) => {
     await editor.openFile('sum.cu');
     const missing = editor.notification('Kernel Lineage needs its Python package');
     await missing.waitFor();
@@ -41,6 +41,25 @@ await play(
     await editor.screenshot('first-diagnostic');
     step(`from installing the VSIX to the diagnostic of a planted race: ${((Date.now() - began) / 1000).toFixed(1)} s`);
     await editor.page.keyboard.press('Escape');
+
+    await editor.openFile('rows.cu');
+    step(`what no case reaches: ${await editor.lens('address overflow')}`);
+    const shown = await editor.hover('row * C', 'does not fit int32');
+    assert.match(shown, /Callers come with B <= 64, T <= 8192, C <= 8192/);
+    await editor.screenshot('overflow');
+    await editor.page.keyboard.press('Escape');
+    await editor.clickOn('row * C');
+    await editor.chooseAction('Repair rows: widen the index');
+    const verdict = editor.notification('rows is right with');
+    await verdict.waitFor({ timeout: 120_000 });
+    await editor.screenshot('widened');
+    await verdict.locator('.monaco-button', { hasText: 'Apply' }).click();
+    await editor.lens('✓ right');
+    await editor.page.keyboard.press('Control+s');
+    const file = path.join(workspace, 'rows.cu');
+    await until('the wide index on disk', () => fs.readFileSync(file, 'utf8').includes('long long base = (long long)row * C;'));
+    step('a quick fix widens the index, after a check and the proof');
+
     await editor.runCommand('Kernel Lineage: Show Debug Information');
     await until('which klineage is used', () => editor.place("the extension's own environment"));
     await editor.screenshot('own-environment');

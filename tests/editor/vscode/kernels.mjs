@@ -20,6 +20,23 @@ void launch(float* out, const float* in, int n) {
 /** The same with its barrier. */
 export const RIGHT = RACE.replace('0.0f;\n', '0.0f;\n    __syncthreads();\n');
 
+/** An index that no small case makes too large: at the caller's sizes it does not fit into 32 bits. */
+export const OVERFLOWS = `__global__ void rows(float* out, const float* in, int B, int T, int C) {
+    int row = blockIdx.x;
+    int base = row * C;
+    for (int i = threadIdx.x; i < C; i += blockDim.x)
+        out[base + i] = 2.0f * in[base + i];
+}
+
+int main() {
+    int B = 64, T = 8192, C = 8192;
+    float *out, *in;
+    cudaMalloc(&out, (size_t)B * T * C * 4);
+    cudaMalloc(&in, (size_t)B * T * C * 4);
+    rows<<<B * T, 256>>>(out, in, B, T, C);
+}
+`;
+
 /** A Triton kernel with its launch. */
 export const TRITON = `import torch
 import triton

@@ -160,6 +160,12 @@ async function testExplorer() {
   }, 90_000);
   await editor.screenshot('tests');
   step('the Test Explorer ran the kernel');
+  await editor.runCommand('Test: Debug Tests in Current File');
+  await editor.page.locator('.tab', { hasText: 'reduce_sum.txt' }).waitFor({ timeout: 90_000 });
+  await editor.place('See it again: klineage check');
+  await editor.screenshot('debug-text');
+  step('what is known of it is a text to read');
+  await editor.runCommand('View: Close Editors in Other Groups');
   await editor.page.keyboard.press('Control+b');
 }
 

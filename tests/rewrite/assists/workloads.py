@@ -6,6 +6,9 @@ from pathlib import Path
 
 from kernel_gate.workload import Workload, parse_workload
 
+_VALUES = {"group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)"}
+"""What buffers of whole numbers hold, by their names."""
+
 
 def workload(
     kernel: str,
@@ -32,7 +35,7 @@ def workload(
             text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
             text += f"align = {align}\n" if align else ""
             whole = dtype.startswith(("int", "uint")) and kind != "output"
-            indexes = 'values = "integers(0, 5000)"\n' if name == "group" else 'values = "integers"\n'
+            indexes = f'values = "{_VALUES.get(name, "integers")}"\n'
             text += indexes if whole else ""
     if oracle:
         text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
@@ -205,6 +208,42 @@ WORKLOADS = {
                  'grid = ["ceil_div(C, 32)"]\nconstexpr = { WIDTH = 32 }', "spread: output float32 [C]",
                  "weighted: output float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]",
                  "rows: int32 = R", "columns: int32 = C", language="triton"),
+    ),
+    "segment_rows": (
+        workload("segment_rows", "S = [1, 37]\nN = [1, 900]", 'grid = ["S"]\nblock = [128]',
+                 "out: output float32 [S]", "x: input float32 [70]", "starts: input int32 [S + 1]",
+                 "column: input int32 [N]", "segments: int32 = S"),
+    ),
+    "gates": (
+        workload("gates", "N = [1, 1030]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]', "x: input float32 [N]",
+                 "y: output float32 [N]", "n: int64 = N", "on: bool = 1"),
+    ),
+    "gates_of_all": (
+        workload("gates_of_all", "N = [1, 1030]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
+                 "x: input float32 [N]", "y: output float32 [N]", "n: int64 = N"),
+    ),
+    "soften": (
+        workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
+                 "n: int32 = N", language="triton"),
+    ),
+    "turn": (
+        workload("turn", "R = [1, 33]\nC = [5, 40]", 'grid = ["R", "C"]', "x: input float16 [R, C]",
+                 "out: output float16 [C, R]", "rows: int32 = R", "columns: int32 = C", language="triton"),
+    ),
+    "column_spread": (
+        workload("column_spread", "R = [1, 40]\nC = [5, 70]", 'grid = ["C"]', "x: input float32 [R, C]",
+                 "spread: output float32 [C]", "total: output float32 [C]", "rows: int32 = R", "columns: int32 = C",
+                 language="triton"),
+    ),
+    "group_scales": (
+        workload("group_scales", "G = [1, 70]", 'grid = ["G"]\nconstexpr = { GROUP = 64 }',
+                 "x: input float16 [G, 64]", "q: output float32 [G, 64]", "scales: output float32 [G]",
+                 "groups: int32 = G", language="triton"),
+    ),
+    "row_products": (
+        workload("row_products", "R = [1, 9]\nC = [5, 1100]", 'grid = ["R"]', "x: input float16 [R, C]",
+                 "y: input float16 [C]", "out: output float32 [R]", "counted: output int32 [R]",
+                 "seen: input int8 [R, C]", "columns: int32 = C", language="triton"),
     ),
     "means": (
         workload("means", "R = [1, 40]\nC = [5, 70]\nP = [71]",

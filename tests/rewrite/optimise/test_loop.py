@@ -270,3 +270,46 @@ def test_what_many_devices_take_is_tried_only_where_what_is_made_for_this_one_do
     tried = {t.skill for t in optimise(search, judge).document.tried}
     assert "warpgroup-matrix-product" in tried
     assert ("tensor-core-matrix-product" in tried) == (outcome is Outcome.REJECTED)
+
+
+DOUBLED = b"""\
+__global__ void scale(float* y, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+void run(float* y, const float* x, int n) { scale<<<(n + 255) / 256, 256>>>(y, x, n); }
+"""
+TOTALS = b"""\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def totals(x, out, columns):
+    row = tl.program_id(0)
+    total = 0.0
+    for c in range(columns):
+        total += tl.load(x + row * columns + c)
+    tl.store(out + row, total)
+
+
+def run(x, out):
+    rows, columns = x.shape
+    totals[(rows,)](x, out, columns)
+"""
+
+
+def test_what_has_gained_most_is_tried_before_what_gains_little() -> None:
+    kernel = read(DOUBLED, Language.CUDA).kernels[0]
+    made = [p.skill for p in proposals(kernel, SKILLS, stated_facts("launch.block.x = 256", "stated")).made]
+    assert made.index("vectorised-row-access") < made.index("grid-stride-loop")
+
+
+def test_the_third_choice_of_a_skill_waits_until_each_has_had_two() -> None:
+    kernel = read(TOTALS, Language.TRITON).kernels[0]
+    made = [
+        p.skill for p in proposals(kernel, SKILLS, stated_facts("toolchain.triton = (3, 6)", "stated")).made
+    ]
+    assert made[:2] == ["triton-rows-together"] * 2
+    assert made[2] != "triton-rows-together"
+    assert "triton-rows-together" in made[3:]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernel_lineage.workloads.recording.call import Call, Parameter
+from kernel_lineage.workloads.recording.failed import Failed
 from kernel_lineage.workloads.recording.likeness import (
     as_before,
     is_too_flat,
@@ -19,7 +20,7 @@ from kernel_lineage.workloads.recording.likeness import (
     unlike,
     with_alike,
 )
-from kernel_lineage.workloads.recording.mending import Failed, mended, mended_at_once
+from kernel_lineage.workloads.recording.mending import mended, mended_at_once
 
 X, W = Parameter("x", "T"), Parameter("w", "T")
 CALL = Call((X, W, Parameter("groups", "i")), {"x": 2, "w": 1}, {"x": "float32", "w": "float32"})
@@ -200,7 +201,7 @@ def test_all_checks_that_did_not_hold_are_mended_at_once():
         failed("w.scalar_type() == at::kInt", "float32", "==", "int32", [("w", "type", 0)]),
         SIZES,
     ]
-    calls = list(mended_at_once(CALL, wrong, 6))
+    calls = list(mended_at_once(CALL, wrong, "", 6))
 
     assert calls[0].line({}) == "T:6:64,4:x;T:3:64,4,3:w;8"
     assert first(wrong[0]) in calls  # and the first alone, where what was said after it followed from it
@@ -212,14 +213,14 @@ def test_where_a_tensor_gets_another_number_of_extents_what_was_said_of_them_is_
         failed("x.size(-1) == 4", "128", "==", "4"),
     ]
 
-    assert next(mended_at_once(CALL, wrong, 6)).line({}) == "T:6:64,128,96:x;T:6:160:w;1"
+    assert next(mended_at_once(CALL, wrong, "", 6)).line({}) == "T:6:64,128,96:x;T:6:160:w;1"
 
 
 def test_extents_that_two_checks_make_one_stay_one():
     call = Call((X, W, DX), {"x": 1, "w": 1, "dx": 1}, {})
     wrong = [failed("a", "64", "==", "128"), failed("b", "96", "==", "128"), failed("c", "64", "==", "7")]
 
-    assert next(mended_at_once(call, wrong, 6)).line({}) == "T:6:7:x;T:6:7:w;T:6:7:dx"
+    assert next(mended_at_once(call, wrong, "", 6)).line({}) == "T:6:7:x;T:6:7:w;T:6:7:dx"
 
 
 def test_a_function_is_called_with_tensors_as_they_were_in_a_call_of_another():

@@ -2,6 +2,8 @@
 
 `.rn` forms are correctly rounded. The `.approx` forms of the hardware have errors of some 2⁻²² relative; here they are
 NumPy's, which are closer to the true value: compare programs under one engine, and with an oracle under a tolerance.
+Sines and cosines are of the angle in turns, cut to 32 bits, as devices since sm_70 compute them (`FMUL.RZ`, `MUFU`):
+that is the error which grows with the angle (2⁻¹⁴ at 100π, PTX ISA 9.0, 9.7.3.19).
 """
 
 from __future__ import annotations
@@ -19,14 +21,29 @@ from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array
 
+_TURNS_PER_RADIAN = np.float32(0.15915494)
+
+
+def _of_turns(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A sine or cosine by turns of 32 bits that are rounded towards zero."""
+
+    def compute(x: Any) -> Any:
+        exact = np.asarray(x, np.float64) * np.float64(_TURNS_PER_RADIAN)
+        turns = exact.astype(np.float32)
+        turns = np.where(np.abs(turns) > np.abs(exact), np.nextafter(turns, np.float32(0)), turns)
+        return function(2.0 * np.pi * turns.astype(np.float64)).astype(np.asarray(x).dtype)
+
+    return compute
+
+
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "ex2": np.exp2,
     "lg2": np.log2,
     "rcp": lambda x: x.dtype.type(1) / x,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: (1.0 / np.sqrt(np.asarray(x, np.float64))).astype(x.dtype),
-    "sin": np.sin,
-    "cos": np.cos,
+    "sin": _of_turns(np.sin),
+    "cos": _of_turns(np.cos),
     "tanh": np.tanh,
 }
 _EXACT: dict[str, Callable[[Array], rounding.Exact]] = {

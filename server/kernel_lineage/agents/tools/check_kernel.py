@@ -43,8 +43,9 @@ def register(agent: Agent) -> None:
 
     def _shape(printed: bytes, _status: ExitCode) -> tuple[CheckResult, str]:
         document = FileCheckDocument.model_validate_json(printed)
-        # What agreed is a list that no answer has room for.
-        kernels = [kernel.model_copy(update={"passed": []}) for kernel in document.kernels]
+        # What agreed and what was counted are lists that no answer has room for.
+        brief = {"passed": [], "counted": [], "counted_in": ""}
+        kernels = [kernel.model_copy(update=brief) for kernel in document.kernels]
         return CheckResult(
             file=agent.root.relative(agent.root.folder / document.file), kernels=kernels
         ), _next({one.state.value for one in document.kernels})

@@ -10,6 +10,7 @@ from kernel_lineage.editor.features.lineage import Place
 from kernel_lineage.editor.message import argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
+from kernel_lineage.editor.views.debug_text import debug_text
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -48,6 +49,18 @@ def register(server: EditorServer) -> None:
     async def check(params: types.ExecuteCommandParams) -> Any:
         place = argument(Place, params)
         return await checks().start(place.uri, types.Position(place.line, place.character))
+
+    @server.command("klineage.debugText")
+    async def debug(params: types.ExecuteCommandParams) -> Any:
+        """What is known of the kernel at a place, as plain text; null where no check has said anything."""
+        place = argument(Place, params)
+        snapshot = await server.documents.snapshot(place.uri)
+        at = types.Position(place.line, place.character)
+        kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
+        judged = server.checks.judged(place.uri) if server.checks is not None else {}
+        if snapshot is None or kernel is None or kernel.name not in judged:
+            return None
+        return debug_text(snapshot, judged[kernel.name].document)
 
     @server.command("klineage.kernels")
     async def kernels(params: types.ExecuteCommandParams) -> Any:

@@ -12,12 +12,11 @@ from lsprotocol import types
 
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.editor.soon import Soon
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.rewrite.standing import Standing
 
-_SOON = 0.2
-"""Seconds in which several changes are told as one."""
 _MINUTE = 60.0
 _WHY = 80
 """Characters of a reason beside the code."""
@@ -25,17 +24,13 @@ _WHY = 80
 
 def register(server: EditorServer) -> None:
     """Add the feature to the server."""
-    waiting: list[asyncio.TimerHandle] = []
     aging: list[asyncio.TimerHandle] = []
 
     def refresh() -> None:
-        waiting.clear()
         if _refreshes(server):
             server.workspace_code_lens_refresh(None)
 
-    def changed() -> None:
-        if not waiting:
-            waiting.append(asyncio.get_running_loop().call_later(_SOON, refresh))
+    changed = Soon(refresh)
 
     def older() -> None:
         """What is said of the age of a check is one minute later."""

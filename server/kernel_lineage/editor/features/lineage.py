@@ -65,7 +65,8 @@ async def _cards(server: EditorServer, snapshot: Snapshot, kernel: Kernel, offse
 async def _timeline(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
     title = f"Lineage of {kernel.name}"
     if server.trust.refusal is not None or server.lineages.of(snapshot.path, kernel.name) is None:
-        reason = f"{kernel.name} has no lineage to draw: {_state(server, snapshot)}"
+        absence = server.lineages.absence(snapshot.path, kernel.language)[1]
+        reason = f"{kernel.name} has no lineage to draw: {absence}"
         return {"title": title, "html": None, "reason": reason}
     return {"title": title, **await _drawn(server, snapshot, kernel)}
 
@@ -73,15 +74,11 @@ async def _timeline(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _o
 async def _lineage(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
     lineage = server.lineages.of(snapshot.path, kernel.name)
     if lineage is None:
-        page = f"# {kernel.name}\n\nLineage {_state(server, snapshot)}.\n"
+        absence = server.lineages.absence(snapshot.path, kernel.language)[1]
+        page = f"# {kernel.name}\n\nLineage {absence}.\n"
     else:
         page = without_links(lineage_page(lineage, server.lineages.replayed(snapshot.path)))
     return {"title": f"Lineage of {kernel.name}", "markdown": page}
-
-
-def _state(server: EditorServer, snapshot: Snapshot) -> str:
-    """Why a kernel has no lineage."""
-    return server.lineages.state(snapshot.path) or "none: not in the mined history"
 
 
 async def _drawn(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> dict[str, str | None]:

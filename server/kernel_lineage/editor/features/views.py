@@ -18,6 +18,7 @@ from kernel_lineage.editor.views.lineage import lineage_nodes
 from kernel_lineage.editor.views.runs import run_nodes
 from kernel_lineage.editor.views.skills import skill_nodes
 from kernel_lineage.editor.views.tree import State, Tree, View
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.card_text import skill_text
 
 if TYPE_CHECKING:
@@ -199,8 +200,9 @@ async def _lineage(server: EditorServer, request: ViewRequest) -> Tree:
     server.lineages.touch(path)
     found = server.lineages.of(path, kernel)
     if found is None:
-        state, reason = server.lineages.standing(path)
-        state = State.NOT_IN_HISTORY if state is State.READY else state
+        snapshot = await server.documents.snapshot(request.uri)
+        language = Language.CUDA if snapshot is None else snapshot.source.language
+        state, reason = server.lineages.absence(path, language)
         return Tree(state=state, reason=reason, about=kernel)
     asked = {"uri": request.uri, "kernel": kernel}
     nodes = lineage_nodes(found, server.lineages.replayed(path), asked)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
@@ -16,12 +16,18 @@ from kernel_lineage.kernels.units import in_entry
 ID = "row_per_thread"
 
 
+def _is_of_own_row(access: Access, loop: Loop) -> bool:
+    """Whether an access goes along a row that begins a pitch further for each thread, or where data says."""
+    begins = access.index.get("x", 0)
+    return is_row_pitch(begins) or (begins == "?" and access.index.get(loop_axis(loop)) == 1)
+
+
 def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
-        if access.space != "global" or not is_row_pitch(access.index.get("x", 0)):
-            continue
         loop = innermost_loop(unit, access)
-        if loop is None or stride_of(unit, loop) is not Stride.ONE or integer_of(loop.bound) is not None:
+        if access.space != "global" or loop is None or not _is_of_own_row(access, loop):
+            continue
+        if stride_of(unit, loop) is not Stride.ONE or integer_of(loop.bound) is not None:
             continue
         guard = guard_of(unit, loop.node, "x")
         names = {

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_gate.cases import Variation
 from kernel_gate.options import GateOptions
+from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.replay.bench import Ground
 from kernel_lineage.learning.replay.best_blocks import at_its_best, other_blocks

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, contains, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
+from kernel_lineage.rewrite.assists.index_guards import conditions
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -23,6 +24,8 @@ _TOGETHER = re.compile(
 """What lets threads wait for each other, or see how far others are."""
 _PLACE = re.compile(r"\bblockIdx\s*\.\s*x\b|\bgridDim\b|\bblockIdx\b(?!\s*\.)")
 _HIDDEN = re.compile(rf"blockIdx|gridDim|{_TOGETHER.pattern}")
+CASTS = frozenset({"static_cast"})
+"""What looks like a name in an index and is none."""
 _COUNTED = {
     "int": "long long",
     "int32_t": "long long",
@@ -120,7 +123,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
         )
     if index.node not in statements or len(index.node.children_by_field_name("declarator")) != 1:
         raise Refusal(f"`{index.name}` is not declared in a statement of its own")
-    if not identifiers_in(index.value) <= {"blockIdx", "blockDim", "threadIdx"}:
+    if not identifiers_in(index.value) - CASTS <= {"blockIdx", "blockDim", "threadIdx"}:
         raise Refusal(f"`{text_of(index.value)}` goes through other variables; write blockIdx.x out")
     places = [m.start() for m in _PLACE.finditer(text_of(syntax.entry.node))]
     if len(places) > 1:
@@ -137,23 +140,13 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
         )
     rest = statements[statements.index(index.node) + 1 :]
-    position = next((n for n, s in enumerate(rest) if _test_of(s, index.name) is not None), None)
-    test = _test_of(rest[position], index.name) if position is not None else None
-    if position is None or test is None:
+    checked = [(n, found) for n, s in enumerate(rest) if (found := _bound_in(s, index.name)) is not None]
+    if not checked:
         raise Refusal(f"no statement of its own compares `{index.name}` to a bound")
+    position, (bound, leaves) = checked[0]
     guard, behind = rest[position], rest[position + 1 :]
-    then = guard.child_by_field_name("consequence")
-    bound = test.child_by_field_name("right")
-    assert then is not None and bound is not None
-    leaves = operator_of(test) == ">="
-    only_returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
-    inner = behind if leaves else statements_of(then)
-    if (
-        guard.child_by_field_name("alternative") is not None
-        or leaves != only_returns
-        or not inner
-        or (behind and not leaves)
-    ):
+    inner = behind if leaves else statements_of(guard.child_by_field_name("consequence"))
+    if guard.child_by_field_name("alternative") is not None or not inner or (behind and not leaves):
         raise Refusal(
             f"the kernel does not end with the work of `{index.name}` behind one check of its bound"
         )
@@ -168,12 +161,16 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
     return ElementWork(index, kind, index.value, guard, bound, before, inner, leaves)
 
 
-def _test_of(statement: Node, index: str) -> Node | None:
-    """The comparison `index < bound` or `index >= bound` that an if consists of."""
+def _bound_in(statement: Node, index: str) -> tuple[Node, bool] | None:
+    """The bound that an if checks and nothing else, and whether the thread leaves where the check fails."""
     test = test_of(statement) if statement.type == "if_statement" else None
-    if test is None or test.type != "binary_expression" or operator_of(test) not in ("<", ">="):
+    if test is None:
         return None
-    return test if text_of(test.child_by_field_name("left")) == index else None
+    then = statements_of(statement.child_by_field_name("consequence"))
+    leaves = [text_of(s).replace(" ", "") for s in then] == ["return;"]
+    parts = conditions(test, holds=not leaves)
+    bound = parts[0].bound_of(index) if len(parts) == 1 else None
+    return (bound, leaves) if bound is not None else None
 
 
 def _only_declares(statement: Node) -> bool:

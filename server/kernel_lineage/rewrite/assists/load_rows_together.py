@@ -50,6 +50,7 @@ from kernel_lineage.rewrite.assists.triton_values import (
     Unfollowed,
     combined_in,
     is_carried,
+    number_of,
 )
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
@@ -124,7 +125,8 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
     first, body = fresh_name("first", taken), span_of(kernel, loop.body[0])
     if none := [t.statement.lineno for t in totals if not _names(t.what) & depends]:
         raise Refusal(f"what line {none[0]} takes in each round is no row")
-    rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {_ROWS})[:, None]\n"
+    spread = "" if totals[0].is_alone else "[:, None]"
+    rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {_ROWS}){spread}\n"
     begin = ast.unparse(start) if start is not None else "0"
     ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
     return [
@@ -149,7 +151,10 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
     for name in sorted(changed):
         step = combined_in(loop.body, name) if is_carried(loop.body, name) else None
         axes = walk.values[name].axes if name in walk.values else ()
-        if step is not None and len(axes) == 1:
+        if step is not None and not axes and (kind := _type_of(function, loop, name, step[1])):
+            shape, along = f"({_ROWS},)", ", axis=0"
+            found.append(Total(name, step[1], step[0], step[2], step[2], shape, kind, along, is_alone=True))
+        elif step is not None and len(axes) == 1:
             statement, how, added = step
             if how != "sum" and walk.values[name].beyond != IDENTITY[how]:
                 raise Refusal(f"`{name}` does not begin with an infinity")
@@ -161,14 +166,28 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
             )
         elif name in _names_outside(function, loop):
             raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
-    for name in {n for s in loop.body for n in _names(s)} - changed:
-        if name in walk.values and len(walk.values[name].axes) > 1:
-            raise Refusal(f"`{name}` has two axes already")
+    alone = any(t.is_alone for t in found)
+    for name in {n for s in loop.body for n in _names(s)} - {t.name for t in found if t.is_alone}:
+        if name in walk.values and len(walk.values[name].axes) > (0 if alone else 1):
+            raise Refusal(f"`{name}` has {'an axis' if alone else 'two axes'} already")
     if not found:
         raise Refusal(f"the loop in line {loop.lineno} combines nothing over rows")
     if loop.target.id in _names_outside(function, loop):  # type: ignore[attr-defined]
         raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
     return found
+
+
+def _type_of(function: ast.FunctionDef, loop: ast.For, name: str, how: str) -> str:
+    """The type of a number that a loop begins with, as Triton takes it; "" where it does not begin as a number."""
+    before = function.body[: function.body.index(loop)]
+    given = [s.value for s in before if isinstance(s, ast.Assign) and stored_names(s) == [name]]
+    begins = (
+        number_of(given[-1]) if given and len(given) == sum(name in stored_names(s) for s in before) else None
+    )
+    if begins is None:
+        return ""
+    whole = isinstance(given[-1], ast.Constant) and isinstance(given[-1].value, int)
+    return "" if whole and how != "sum" else "tl.int32" if whole else "tl.float32"
 
 
 def _check_of_rows(statement: ast.stmt) -> None:

@@ -11,19 +11,17 @@ program returns early, uses what an atomic operation gives back, or where the la
 from __future__ import annotations
 
 import ast
-import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.layout import data_of, source_of
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_counts import parameter_of_count, program_counts
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
     calls_of,
     function_of,
     parameter_added,
-    resolved,
 )
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
@@ -39,10 +37,11 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal(f"{kernel.name} is not launched in this file")
     if reason := _not_alone(kernel, function):
         raise Refusal(reason)
-    grids = [_grid(kernel, launch) for launch in kernel.launches]
-    if not all(grids):
+    told = [program_counts(kernel, launch) for launch in kernel.launches]
+    if not all(len(counts) == 1 for counts in told):
         raise Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
-    bound = next((p.name for p in kernel.parameters if _is_grid(kernel, p.name, grids)), "")
+    grids = [counts[0] for counts in told]
+    bound = parameter_of_count(kernel, grids)
     edits: list[Edit] = []
     if not bound:
         if kernel.parameter(_ADDED):
@@ -79,38 +78,6 @@ def _not_alone(kernel: Kernel, function: ast.FunctionDef) -> str:
         if isinstance(call, ast.Call) and called(call).startswith("atomic_") and id(call) not in alone:
             return f"{called(call)} tells a program what others did"
     return ""
-
-
-def _grid(kernel: Kernel, launch: Launch) -> str:
-    """The number of programs, as the launcher could write it; "" for several axes, and for what a tuner chooses.
-
-    `meta["BLOCK"]` of a lambda is told as `BLOCK`, which is no name of the launcher's: it is what the launch gives.
-    """
-    (grid,) = launch.grid if len(launch.grid) == 1 else ("",)
-    named = re.search(r"\[\s*(\w+)\s*\]\s*\(", source_of(kernel).text(launch.span))
-    if named and re.search(rf"\bdef {named[1]}\(", data_of(kernel).decode("utf-8", "replace")):
-        return ""  # what a function computes in between are names of its own
-    try:
-        tree = ast.parse(grid, mode="eval").body
-    except SyntaxError:
-        return ""
-    constants = {p.name for p in kernel.parameters if p.constexpr}
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & constants
-    if not used or launch.span == kernel.name_span:
-        return grid
-    given = {name: launch.options.get(name, "") for name in used}
-    if not all(given.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
-        return ""
-    return resolved(grid, given)
-
-
-def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
-    """Whether every launch gives a parameter just what its grid is."""
-    position = [p.name for p in kernel.parameters].index(name)
-    beside = any(launch.span == kernel.name_span for launch in kernel.launches)
-    given = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
-    parameter = kernel.parameter(name)
-    return given == grids and not beside and parameter is not None and not parameter.pointer
 
 
 ASSIST = Assist(

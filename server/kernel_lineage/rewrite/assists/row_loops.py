@@ -77,9 +77,15 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     ):
         raise Refusal(f"`{head}` does not count upwards by one from a start to a bound")
     changed = changed_in(syntax, loop.body)
-    if {loop.counter, *identifiers_in(loop.bound)} & changed or any(
-        n.type in ("call_expression", "subscript_expression", "pointer_expression")
-        for n in descendants(loop.bound)
+    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
+    atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
+    writes = atomics or any(a.writes and a.space != "local" for a in accesses)
+    asked = {n.type for n in descendants(loop.bound)}
+    reads = bool(asked & {"subscript_expression", "pointer_expression"})
+    if (
+        {loop.counter, *identifiers_in(loop.bound)} & changed
+        or "call_expression" in asked
+        or (reads and writes)
     ):
         raise Refusal(f"how far `{head}` runs may change on the way")
     left = next(
@@ -105,9 +111,6 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     names = [] if running is not None else combined
     found = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed)
-    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
-    atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
-    writes = atomics or any(a.writes and a.space != "local" for a in accesses)
     return RowLoop(loop, tuple(found), writes, running)
 
 

@@ -40,6 +40,8 @@ class Total:
     dtype: str
     along: str
     """By what the tile is combined in the end: `, axis=0`, or "" for all of it."""
+    is_alone: bool = False
+    """It is a number, and no block."""
 
     @property
     def begins(self) -> str:

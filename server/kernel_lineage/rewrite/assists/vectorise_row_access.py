@@ -20,13 +20,15 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, contains, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, Variable, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
+from kernel_lineage.rewrite.assists.element_work import CASTS
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
+from kernel_lineage.rewrite.assists.index_guards import Condition, conditions
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,
@@ -237,10 +239,10 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     if index.name in identifiers_in(bound):
         raise Refusal(f"the bound `{text_of(bound)}` depends on the element")
     for test in others:
-        reads = any(n.type in ("subscript_expression", "call_expression") for n in descendants(test))
-        if reads or index.name in identifiers_in(test):
+        reads = any(n.type in ("subscript_expression", "call_expression") for n in descendants(test.node))
+        if reads or index.name in identifiers_in(test.node):
             raise Refusal(
-                f"`{text_of(test)}`, beside the bound of `{index.name}`, may differ from element to element"
+                f"`{text_of(test.node)}`, beside the bound of `{index.name}`, may differ from element to element"
             )
     return with_alternatives(
         element_bodies(kernel, syntax, inner, index.name),
@@ -253,7 +255,7 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
 def _check_place_is_index(kernel: Kernel, syntax: CudaSyntax, index: Variable, behind: list[Node]) -> None:
     """Refuse a kernel that tells a thread or a block apart by more than its element, of which it will have several."""
     text = text_of(syntax.entry.node)
-    through = identifiers_in(index.value) - _PLACES if index.value is not None else set()
+    through = identifiers_in(index.value) - _PLACES - CASTS if index.value is not None else set()
     used = {name for s in behind for name in identifiers_in(s)} & through
     if any(len(place.findall(text)) > 1 for place in _OF_PLACE) or used:
         raise Refusal(
@@ -283,7 +285,7 @@ def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[
     )
 
 
-def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Node]]:
+def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Condition]]:
     """The statement that checks the bound, the bound, the element's work, and what else the statement checks.
 
     Nothing may come after them.
@@ -298,34 +300,14 @@ def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node]
         rest = statements[position + 1 :]
         returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
         leaves = returns and bool(rest)
-        compares, joins = (">=", "||") if leaves else ("<", "&&")
-        parts = _joined(test, joins)
-        own = [p for p in parts if _compared(p, index, compares)]
-        bound = own[0].child_by_field_name("right") if len(own) == 1 else None
+        parts = conditions(test, holds=not leaves)
+        own = [p for p in parts if p.bound_of(index) is not None]
+        bound = own[0].bound_of(index) if len(own) == 1 else None
         if bound is None or (rest and not leaves):
             continue
         others = [p for p in parts if p != own[0]]
         return statement, bound, rest if leaves else statements_of(then), others
     raise Refusal(f"the kernel does not end with the work of `{index}` behind one check of its bound")
-
-
-def _joined(test: Node, operator: str) -> list[Node]:
-    """The parts of a test that an operator joins: `a && b && c`."""
-    node = bare(test)
-    if node is None or node.type != "binary_expression" or operator_of(node) != operator:
-        return [test]
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    return [p for side in (left, right) if side is not None for p in _joined(side, operator)]
-
-
-def _compared(part: Node, index: str, operator: str) -> bool:
-    node = bare(part)
-    return (
-        node is not None
-        and node.type == "binary_expression"
-        and operator_of(node) == operator
-        and text_of(node.child_by_field_name("left")) == index
-    )
 
 
 def _element_edits(
@@ -335,7 +317,7 @@ def _element_edits(
     guard: Node,
     inner: list[Node],
     bound: Node,
-    others: list[Node],
+    others: list[Condition],
     body: VectorBody | NeighbourBody,
 ) -> list[Edit]:
     place = _Place.at(kernel, guard)
@@ -350,10 +332,8 @@ def _element_edits(
         old = [margin + text_of(inner[0]), *text_of(inner[-1]).splitlines()[1:]] if len(inner) == 1 else old
     step = place.unit
     # The offsets of a row that is not there are never added to a pointer.
-    leaves = guard.end_byte <= start
     first = f"{lanes} * {quad}"
-    also = " && ".join(f"!({text_of(o)})" if leaves else text_of(o) for o in others)
-    also = f"{also} && " if also else ""
+    also = "".join(f"{o.text} && " for o in others)
     lines = [
         f"if ({also}{body.aligned()} && {quad} < {limit} / {lanes}) {{",
         *(step + line if line else "" for line in body.lines(place.data, index.type, quad, lane, step)),

@@ -13,6 +13,7 @@ from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import carried_over
+from kernel_lineage.rewrite.optimise.gains import expected_gain
 from kernel_lineage.rewrite.standing import Standing
 from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.card import Skill
@@ -29,9 +30,13 @@ _FIRST = (
     "launch",
     "precision",
 )
-"""Directions in the order in which they are tried: who does what first, for it decides what can be done afterwards."""
+"""Directions in the order in which they are tried where nothing else tells: who does what decides what can be done
+afterwards.
+"""
 _PROMISE = "restrict_read_only"
 """The mechanism that says of pointers that they do not overlap."""
+_AT_ONCE = 2
+"""Choices of a skill that are tried before the other skills'."""
 _SEVERAL = 3
 """A skill that was judged so often and never won comes last."""
 
@@ -44,6 +49,8 @@ class Proposal:
     candidate: Candidate
     text: bytes
     """The whole file with the candidate's edits."""
+    choice: int = 0
+    """How many choices of its assist at its place come before it."""
 
     @property
     def skill(self) -> str:
@@ -146,8 +153,8 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
             overlap = isinstance(candidate, MayOverlap)
             refused.setdefault(skill, NotProposed(skill, standing, candidate.reason, overlap))
             continue
-        for choice in (candidate, *candidate.alternatives):
-            proposal = Proposal(place, choice, choice.apply(data))
+        for number, choice in enumerate((candidate, *candidate.alternatives)):
+            proposal = Proposal(place, choice, choice.apply(data), number)
             made.setdefault(proposal.digest, proposal)
     offered = {p.skill for p in made.values()}
     return Proposals(
@@ -155,13 +162,24 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
     )
 
 
-def _order(proposal: Proposal) -> tuple[bool, int, bool, float]:
-    """A rewrite that does several things comes with the first of them; of two, what is made for this device alone."""
+def _order(proposal: Proposal) -> tuple[bool, bool, float, int, bool, float]:
+    """What has gained most on naive kernels comes first, so that a short budget reaches it; of two that have gained
+    alike, the one that decides what can be done afterwards, then what is made for this device alone.
+
+    A skill's third choice and those after it wait until each skill has had two.
+    """
     skill, known = proposal.place.skill, mechanisms()
     directions = [str(known[m].direction) for m in (skill.mechanism, *skill.provides) if m in known]
     first = min((_FIRST.index(d) for d in directions if d in _FIRST), default=len(_FIRST))
     won, judged = uses(skill)
-    return judged >= _SEVERAL and not won, first, not proposal.of_this_device, -(won + 1) / (judged + 2)
+    return (
+        judged >= _SEVERAL and not won,
+        proposal.choice >= _AT_ONCE,
+        -expected_gain(skill.id, judged=judged > 0),
+        first,
+        not proposal.of_this_device,
+        -(won + 1) / (judged + 2),
+    )
 
 
 def uses(skill: Skill) -> tuple[int, int]:

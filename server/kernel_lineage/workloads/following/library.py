@@ -81,6 +81,8 @@ def note_write(value: Value) -> None:
     buffer = buffer_at(value)
     if buffer is not None:
         buffer.cleared = False
+        if buffer.below is not None and buffer.below.is_constant and buffer.below.value == 1:
+            buffer.below = None
 
 
 def bare_pointer(written: str) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kernel_gate.expressions import evaluate, names
+
 TYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
          "bool": 11, "bfloat16": 15, "float8_e5m2": 23, "float8_e4m3fn": 24, "uint16": 27, "uint32": 28,
          "uint64": 29}  # fmt: skip
 """PyTorch's numbers of element types, by the names that workloads have for them."""
 _EXTENTS = (64, 128, *(32 * n for n in range(3, 64) if n != 4))
 """No two of a call are the same, so that a value in a failed check says which extent it is."""
+_ASIDE = 16
+"""What is added to one that a check asks for elsewhere."""
 MOST_RANK = 5
 
 
@@ -42,6 +46,8 @@ class Call:
     """Extents that checks ask a number of."""
     multiple: Mapping[str, int] = field(default_factory=dict)
     """What an extent has to be a multiple of."""
+    derived: Mapping[str, str] = field(default_factory=dict)
+    """Extent → what it is over other extents: `8 * qweight_size_1`."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Extent → the name that the code gives it."""
     inner: Mapping[str, int] = field(default_factory=dict)
@@ -77,14 +83,17 @@ class Call:
         """The free extents and whole numbers by their names, and their values."""
         free: dict[str, int] = {}
         place = 0
+        bound = {*self.fixed, *map(self.root, self.derived)}
         # What an extent is does not change when others become equal: what a check compared stays what it was.
         for parameter in self.parameters:
             for index in range(self.ranks.get(parameter.name, 2) if parameter.is_tensor else 0):
                 extent = f"{parameter.name}_size_{index}"
                 present = parameter.name not in self.absent
-                if present and extent not in self.same and extent not in self.fixed:
+                if present and extent not in self.same and extent not in bound:
                     step = self.multiple.get(extent, 1)
-                    free[extent] = -(-_EXTENTS[place % len(_EXTENTS)] // step) * step
+                    own = _EXTENTS[place % len(_EXTENTS)]
+                    own += _ASIDE if own in self.fixed.values() else 0
+                    free[extent] = -(-own // step) * step
                 place += present
         roots = {
             e
@@ -96,13 +105,20 @@ class Call:
             **free,
             **{
                 e: _EXTENTS[(place + i) % len(_EXTENTS)]
-                for i, e in enumerate(sorted(roots - free.keys() - self.fixed.keys()))
+                for i, e in enumerate(sorted(roots - free.keys() - bound))
             },
         }
 
     def values(self, changed: Mapping[str, int]) -> dict[str, int]:
         """The values of all extents, some of them changed."""
-        return {**self.sizes, **self.fixed, **changed}
+        values = {**self.sizes, **self.fixed, **changed}
+        waiting = {root: text for e, text in self.derived.items() if (root := self.root(e)) not in values}
+        for _ in range(len(waiting)):
+            for extent, text in waiting.items():
+                around = {n: values[self.root(n)] for n in names(text) if self.root(n) in values}
+                if extent not in values and around.keys() == names(text):
+                    values[extent] = int(evaluate(text, around))
+        return {**dict.fromkeys(waiting, 1), **values}
 
     def line(self, changed: Mapping[str, int]) -> str:
         """The arguments as a line for the program; `changed` are other sizes for some extents or numbers."""

@@ -12,6 +12,7 @@ from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call
 from kernel_lineage.workloads.recording.entries import Entry, entries_of, registered, starts_of
+from kernel_lineage.workloads.recording.failed import Asked, Failed, asked_in
 from kernel_lineage.workloads.recording.launches import Launch
 from kernel_lineage.workloads.recording.likeness import (
     as_before,
@@ -27,7 +28,7 @@ from kernel_lineage.workloads.recording.likeness import (
     with_alike,
 )
 from kernel_lineage.workloads.recording.mains import Program
-from kernel_lineage.workloads.recording.mending import Asked, Failed, asked_in, mended_at_once
+from kernel_lineage.workloads.recording.mending import mended_at_once
 from kernel_lineage.workloads.recording.runs import Ended, Run, run
 from kernel_lineage.workloads.recording.series import Series
 
@@ -53,6 +54,8 @@ _LARGE = 40
 _MOST_SAID = 600
 _TABLE = 512
 """Bytes of a structure that holds arrays, as of what each block has to do."""
+_FIRST = (0, 0, 0)
+"""The rank of what is tried beside a call that no check failed in."""
 _PLACE = re.compile(r"[0-9]{1,6}")
 _MULTIPROCESSORS = "multiProcessorCount"
 _DEVICE = 132
@@ -78,6 +81,12 @@ class _Answer:
     def is_done(self) -> bool:
         """Whether it came to its end, and all checks held."""
         return self.end[:1] == ["done"] and not self.failed
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Where a call with failed checks stands among those that are mended: by how far it came first."""
+        asked = len(self.failed[-1].asked) if self.failed else 0
+        return (1 if self.end[:1] == ["done"] else 2, -asked, len(self.failed))
 
     @property
     def said(self) -> str:
@@ -194,7 +203,7 @@ class _Search:
                 break
             after += bool(good) or idle
             ((launched, answers),) = self._run(entry, [(call, {}) for call in batch])
-            more: list[tuple[int, list[Call]]] = []
+            more: list[tuple[tuple[int, int, int], list[Call]]] = []
             for call, launches, answer in zip(batch, launched, answers, strict=True):
                 idle |= answer.is_done
                 if answer.is_done and launches:
@@ -204,19 +213,19 @@ class _Search:
                     strange = min((strangers(call, other) for other in before), default=0)
                     order = (strange, is_too_flat(call, asked), len(unlike(call, asked)), filled)
                     good.append((call, {one.kernel for one in launches}, own, order))
-                    more.append((0, [with_alike(call, asked), *layouts(call, asked)][:_OPTIONS]))
+                    more.append((_FIRST, [with_alike(call, asked), *layouts(call, asked)][:_OPTIONS]))
                     if filled:
-                        more.append((0, list(larger(call))[:_OPTIONS]))
+                        more.append((_FIRST, list(larger(call))[:_OPTIONS]))
                     if len(good) <= _MODED:
-                        more.append((0, list(modes(call, self.unit.text))[:_WIDEST]))
+                        more.append((_FIRST, list(modes(call, self.unit.text))[:_WIDEST]))
                 elif not answer.is_done:
                     said = answer.said or said
                 if not answer.failed and (answer.end[:1] == ["signal"] or (answer.is_done and not launches)):
-                    more.append((0, list(others(call))[:_OPTIONS]))
+                    more.append((_FIRST, list(others(call))[:_OPTIONS]))
                 if answer.failed:
-                    options = list(mended_at_once(call, answer.failed, _OPTIONS))
-                    more.append((len(answer.failed), [*options, *layouts(call, answer.failed[0].asked[-2:])]))
-            # Calls with the fewest failed checks come first, and of these what each says first.
+                    options = list(mended_at_once(call, answer.failed, self.unit.text, _OPTIONS))
+                    more.append((answer.rank, [*options, *layouts(call, answer.failed[0].asked[-2:])]))
+            # Calls that came furthest come first, and of these what each says first.
             lists = [options for _, options in sorted(more, key=lambda one: one[0])]
             widest = max(map(len, lists), default=0)
             waiting = [options[i] for i in range(widest) for options in lists if i < len(options)] + waiting

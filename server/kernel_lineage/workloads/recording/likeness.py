@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_lineage.workloads.recording.call import MOST_RANK, Call, Parameter
-from kernel_lineage.workloads.recording.mending import Asked
+from kernel_lineage.workloads.recording.compared import compared
+from kernel_lineage.workloads.recording.failed import Asked
 
 _LARGE = 1 << 16
 _LENGTHS = (3, 1, 4)
-_LONGEST_SWITCH, _MOST_MODES = 4000, 8
 _NAMED = re.compile(
     r"\b(\w+)\s*=\s*(?:\(\w+\)\s*|static_cast<\w+>\s*\(\s*)?(\w+)\s*(?:\.|->)\s*size\s*\(\s*(-?\d)\s*\)"
 )
@@ -146,12 +146,12 @@ def modes(call: Call, text: str) -> Iterator[Call]:
         name = parameter.name
         if parameter.kind not in ("i", "b"):
             continue
-        values = (0, 1) if parameter.kind == "b" else _compared(name, text)
+        values = (0, 1) if parameter.kind == "b" else compared(name, text)
         now = call.numbers.get(name, 0 if parameter.kind == "b" else 1)
         yield from (replace(call, numbers={**call.numbers, name: value}) for value in values if value != now)
     values_now = call.values({})
     for extent, words in _words_for(call, text).items():
-        for value in dict.fromkeys(n for word in words for n in _compared(word, text)):
+        for value in dict.fromkeys(n for word in words for n in compared(word, text)):
             if value > 0 and value != values_now[extent]:
                 yield replace(call, fixed={**call.fixed, extent: value})
 
@@ -167,17 +167,6 @@ def _words_for(call: Call, text: str) -> dict[str, set[str]]:
             found.setdefault(call.root(f"{tensor}_size_{int(index) % rank}"), set()).add(name)
     present = call.values({})
     return {extent: words for extent, words in found.items() if extent in present}
-
-
-def _compared(name: str, text: str) -> list[int]:
-    """The numbers that a text compares a name with or has as the cases of a `switch`; 0 where it asks for it."""
-    word = re.escape(name)
-    found = re.findall(rf"\b{word}\s*[=!]=\s*(\d{{1,4}})\b", text)
-    for switch in re.finditer(rf"\bswitch\s*\(\s*{word}\s*\)", text):
-        found += re.findall(r"\bcase\s+(\d{1,4})\s*:", text[switch.end() : switch.end() + _LONGEST_SWITCH])
-    if re.search(rf"\bif\s*\(\s*!?\s*{word}\s*\)|\b{word}\s*\?", text):
-        found.append("0")
-    return sorted({0, *map(int, found)})[:_MOST_MODES] if found else []
 
 
 def others(call: Call) -> Iterator[Call]:

@@ -4,58 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
 from kernel_lineage.workloads.recording.call import MOST_RANK, TYPES, Call
+from kernel_lineage.workloads.recording.compared import compared, switches
+from kernel_lineage.workloads.recording.failed import Failed
+from kernel_lineage.workloads.recording.ties import tied_extents
 
 T = TypeVar("T")
 _NUMBER = re.compile(r"-?[0-9]{1,15}")
 _DIGITS = re.compile(r"\b[0-9]{1,15}\b")
-_MODULO = re.compile(r"%\s*(\w+)\s*(?:==\s*0)?")
-_SIZE = re.compile(r"(\w+)\s*\.\s*size\s*\(\s*(-?\d+)\s*\)")
-_SIDE = r"\w+(?:\s*\.\s*size\s*\(\s*-?\d+\s*\))?"
-_COMPARED = re.compile(rf"({_SIDE})\s*==\s*({_SIDE})")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_SIZE = re.compile(r"\bsize\s*\(")
 _OF_SIZES = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(?:sym_)?sizes\s*\(\s*\)")
 _MOST_LISTED = 64
-_MOST_WORDS = 4000
-"""Characters of one field of a failed check."""
+_MOST_BRANCHED = 2
+"""Extents that branches are tried for, those asked last."""
 
 
-Asked = Sequence[tuple[str, str, int]]
-"""What tensors were asked: name, what, index."""
+def mended_at_once(call: Call, failures: Sequence[Failed], text: str, most: int) -> Iterator[Call]:
+    """Calls that may get past the checks that did not hold: `most` ways past the first, the others mended beside it.
 
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A check that did not hold."""
-
-    condition: str
-    left: str
-    op: str
-    right: str
-    message: str
-    asked: Asked
-    """What tensors were asked before it: name, what, index."""
-
-    @classmethod
-    def of(cls, fields: list[str]) -> Failed:
-        """From the fields of a line."""
-        condition, left, op, right, message, asked = (f[:_MOST_WORDS] for f in (*fields, *[""] * 6)[:6])
-        return cls(condition, left, op, right, message, asked_in(asked))
-
-
-def asked_in(text: str) -> Asked:
-    """What tensors were asked: name, what, index."""
-    parts = [word.split(",") for word in text[:_MOST_WORDS].split()]
-    return tuple((p[0], p[1], int(p[2])) for p in parts if len(p) == 3 and _NUMBER.fullmatch(p[2]))
-
-
-def mended_at_once(call: Call, failures: Sequence[Failed], most: int) -> Iterator[Call]:
-    """Calls that may get past the checks that did not hold: `most` ways past the first, the others mended beside it."""
-    options = list(islice(mended(call, failures[0]), most)) if failures else []
-    beside = [one for failed in failures[1:] if (one := next(mended(call, failed), None)) is not None]
+    `text` is the code, whose branches say what it takes where a check says no more than that it failed.
+    """
+    options = list(islice(mended(call, failures[0], text), most)) if failures else []
+    beside = [one for failed in failures[1:] if (one := next(mended(call, failed, text), None)) is not None]
     for option in options:
         for one in beside:
             option = _joined(call, option, one)
@@ -88,6 +63,7 @@ def _joined(call: Call, first: Call, second: Call) -> Call:
         ranks=_changed(call.ranks, first.ranks, second.ranks),
         types=_changed(call.types, first.types, second.types),
         numbers=_changed(call.numbers, first.numbers, second.numbers),
+        derived={e: t for e, t in _changed(call.derived, first.derived, second.derived).items() if stays(e)},
         multiple={
             e: n for e, n in _changed(call.multiple, first.multiple, second.multiple).items() if stays(e)
         },
@@ -101,12 +77,16 @@ def _changed(before: Mapping[str, T], first: Mapping[str, T], second: Mapping[st
     return {**first, **more}
 
 
-def mended(call: Call, failed: Failed) -> Iterator[Call]:
+def mended(call: Call, failed: Failed, text: str = "") -> Iterator[Call]:
     """Calls that may get past a check, the likeliest first."""
+    if failed.condition in ("false", "0"):
+        yield from _branched(call, failed, text)
     yield from _ranks(call, failed)
     yield from _types(call, failed)
-    yield from _extents(call, failed)
-    yield from _numbers(call, failed)
+    # A condition that names a number is about that; what it was compared with may be some extent as well.
+    first, second = (_numbers, tied_extents) if _names_a_number(call, failed) else (tied_extents, _numbers)
+    yield from first(call, failed)
+    yield from second(call, failed)
     yield from _left_out(call, failed)
 
 
@@ -156,7 +136,8 @@ def _shaped(call: Call, failed: Failed) -> Iterator[Call]:
                 other = by_value.get(int(extent)) if _NUMBER.fullmatch(extent) else None
                 if other is not None and not other.startswith(f"{tensor}_size_"):
                     same[f"{tensor}_size_{place}"] = other
-                elif _NUMBER.fullmatch(extent) and 0 < int(extent) < 1 << 20:
+                # An extent that is compared with itself is any.
+                elif other is None and _NUMBER.fullmatch(extent) and 0 < int(extent) < 1 << 20:
                     fixed[f"{tensor}_size_{place}"] = int(extent)
             if not any(other.startswith(f"{tensor}_size_") for other in same.values()):
                 yield replace(call, ranks={**call.ranks, tensor: len(extents)}, same=same, fixed=fixed)
@@ -166,7 +147,9 @@ def _shaped(call: Call, failed: Failed) -> Iterator[Call]:
 def _types(call: Call, failed: Failed) -> Iterator[Call]:
     asked = _last(failed, "type")
     wanted = [t for t in (failed.right, failed.left) if t in TYPES]
-    if failed.op == "dispatch" or (not wanted and re.search(r"type|\bk[A-Z]", failed.condition)):
+    shows_numbers = _NUMBER.fullmatch(failed.left) is not None
+    asks_type = not wanted and not shows_numbers and re.search(r"type|\bk[A-Z]", failed.condition)
+    if failed.op == "dispatch" or asks_type:
         wanted = ["float16", "bfloat16", "float32", "int32", "int64", "uint8", "int8"]
     for tensor in asked[:2]:
         for dtype in wanted:
@@ -182,111 +165,38 @@ def _types(call: Call, failed: Failed) -> Iterator[Call]:
                     )
 
 
-def _extents(call: Call, failed: Failed) -> Iterator[Call]:
-    pairs = list(zip(failed.left.split(","), failed.right.split(","), strict=False))
-    if "," in failed.left and failed.left.count(",") == failed.right.count(","):
-        changed = call
-        for left, right in pairs:
-            changed = next(_equal(changed, left, right), changed)
-        if changed != call:
-            yield changed
+def _branched(call: Call, failed: Failed, text: str) -> Iterator[Call]:
+    """Calls with the numbers of the code's branches, where it fails because none of them was taken."""
+    named = [p.name for p in call.parameters if p.kind in ("i", "oi") and _has_word(failed.message, p.name)]
+    for name in named:
+        for number in compared(name, text):
+            if number and call.numbers.get(name) != number:
+                yield replace(call, numbers={**call.numbers, name: number})
+    if named:
         return
-    if "&&" in failed.condition and (joined := _all_equal(call, failed.condition)) != call:
-        yield joined
-    if (step := _MODULO.search(failed.condition)) is not None:
-        for tensor, what, index in reversed(failed.asked):
-            if what == "size" and index < call.ranks.get(tensor, 2):
-                extent = call.root(f"{tensor}_size_{index}")
-                number = int(step[1]) if _NUMBER.fullmatch(step[1]) else 256
-                if number and call.multiple.get(extent, 1) % number:
-                    yield replace(call, multiple={**call.multiple, extent: number})
-                    return
-    if failed.op in ("==", "!=", "") or failed.op in ("<=", "<", ">=", ">"):
-        yield from _untied(call, failed)
-        yield from _equal(call, failed.left, failed.right)
-    # A compound condition shows no values: its numbers are tried for what it names, else for what was asked last.
-    by_name = [e for e, n in call.names.items() if re.search(rf"\b{re.escape(n)}\b", failed.condition)]
-    last = [
-        f"{t}_size_{i}"
-        for t, what, i in reversed(failed.asked)
-        if what == "size" and i < call.ranks.get(t, 2)
-    ]
-    for extent in dict.fromkeys(call.root(e) for e in (by_name or last[:2])):
-        for number in _allowed(failed.condition):
-            if call.fixed.get(extent) != number:
+    cases = {subject: numbers for subject, numbers in switches(text) if numbers}
+    asked = [(t, i) for t, what, i in reversed(failed.asked) if what == "size" and i < call.ranks.get(t, 2)]
+    for tensor, index in asked[:_MOST_BRANCHED]:
+        extent = call.root(f"{tensor}_size_{index}")
+        words = {call.names.get(extent), call.names.get(f"{tensor}_size_{index}")}
+        own = [n for subject, numbers in cases.items() if subject in words for n in numbers]
+        own = own or [n for subject, numbers in cases.items() if _SIZE.search(subject) for n in numbers]
+        own = own or [n for numbers in cases.values() for n in numbers]
+        for number in own:
+            if number and call.fixed.get(extent) != number:
                 yield replace(call, fixed={**call.fixed, extent: number})
 
 
-def _all_equal(call: Call, condition: str) -> Call:
-    """The call in which extents that a compound condition compares are equal: it does not show their values."""
-    for left, right in _COMPARED.findall(condition):
-        one, other = (_extent_written(call, text) for text in (left, right))
-        values = call.values({})
-        if one in values and other in values and one != other:
-            call = next(_equal(call, str(values[one]), str(values[other])), call)
-    return call
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", text) is not None
 
 
-def _extent_written(call: Call, text: str) -> str:
-    """The extent that a piece of a condition names: by a name of the code, or as `x.size(1)`; "" for another."""
-    size = _SIZE.fullmatch(text)
-    if size is not None:
-        rank = call.ranks.get(size[1], 2)
-        return call.root(f"{size[1]}_size_{int(size[2]) % rank}") if rank else ""
-    return next((call.root(e) for e, name in call.names.items() if name == text), "")
-
-
-def _allowed(condition: str) -> list[int]:
-    """Numbers that a condition asks for, the largest bounds first."""
-    found = re.findall(r"(==|<=|<|>=|>)\s*([0-9]{1,15})\b", condition)
-    order = {"==": 0, "<=": 1, "<": 2, ">=": 3, ">": 4}
-    shift = {"<": -1, ">": 1}
-    numbers = [(order[op], int(n) + shift.get(op, 0)) for op, n in found]
-    return list(dict.fromkeys(n for _, n in sorted(numbers) if n > 0))
-
-
-def _equal(call: Call, left: str, right: str) -> Iterator[Call]:
-    """A call in which two values that were compared are the same."""
-    if not (_NUMBER.fullmatch(left) and _NUMBER.fullmatch(right)) or left == right:
-        return
-    values = call.values({})
-    by_value = {v: n for n, v in values.items() if n not in call.same}
-    one, other = by_value.get(int(left)), by_value.get(int(right))
-    if one is not None and other is not None:
-        order = list(values)
-        stays, goes = (one, other) if order.index(one) < order.index(other) else (other, one)
-        fixed = {n: v for n, v in call.fixed.items() if n != goes}
-        if goes in call.fixed and stays not in call.fixed:
-            fixed[stays] = call.fixed[goes]
-        yield replace(call, same={**call.same, goes: stays}, fixed=fixed)
-        return
-    for extent, wanted in ((one, int(right)), (other, int(left))):
-        if extent is not None and 0 < wanted < 1 << 20:
-            yield replace(call, fixed={**call.fixed, extent: wanted})
-
-
-def _untied(call: Call, failed: Failed) -> Iterator[Call]:
-    """A call in which the extent that was asked last is one of its own: another number was asked of those it equals."""
-    tensor, what, index = failed.asked[-1] if failed.asked else ("", "", 0)
-    own = f"{tensor}_size_{index}"
-    root = call.root(own)
-    equal = [e for e in call.same if call.root(e) == root and e != own]
-    number = call.fixed.get(root)
-    asked = int(failed.right) if _NUMBER.fullmatch(failed.right) else 0
-    if (
-        number is None
-        or what != "size"
-        or failed.left != str(number)
-        or number == asked
-        or not 0 < asked < 1 << 20
-    ):
-        return
-    if own != root:
-        equal.append(root)
-    if equal:
-        others = dict.fromkeys(equal[1:], equal[0])
-        same = {e: t for e, t in call.same.items() if call.root(e) != root} | others
-        yield replace(call, same=same, fixed={**call.fixed, own: asked, equal[0]: number})
+def _names_a_number(call: Call, failed: Failed) -> bool:
+    """Whether a condition is about a number among the parameters, and no tensor's extent."""
+    words = set(_WORD.findall(failed.condition))
+    return not _SIZE.search(failed.condition) and any(
+        p.name in words for p in call.parameters if p.kind in ("i", "b", "oi")
+    )
 
 
 def _numbers(call: Call, failed: Failed) -> Iterator[Call]:

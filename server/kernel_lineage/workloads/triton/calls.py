@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,13 @@ _ITSELF = frozenset(
 _RAISES = frozenset({"pytest.skip", "pytest.fail", "pytest.importorskip", "sys.exit"})
 _TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagraph"})
 """Functions that call what they are given first."""
+_WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable", "torch._dynamo.disable",
+                    "torch.compiler.allow_in_graph", "functools.cache", "functools.lru_cache"})  # fmt: skip
+"""Functions that give a function which does the same."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
+_OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
+"""Methods that are given axes."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
 
 
@@ -81,10 +87,15 @@ def read_call(frame: Frame, node: ast.Call) -> object:
 
 def _name_examples(frame: Frame, node: ast.Call) -> None:
     """A number that a test names and makes a tensor with is a dim wherever the test uses the name."""
+    reader = frame.reader
     for part in (e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])):
-        number = frame.names.get(part.id) if isinstance(part, ast.Name) else None
-        if isinstance(part, ast.Name) and type(number) is int:
-            frame.names[part.id] = frame.reader.named_example(part.id, number)
+        if not isinstance(part, ast.Name) or type(number := frame.evaluate(part)) is not int:
+            continue
+        dim = reader.named_example(part.id, number)
+        if part.id in frame.names:
+            frame.names[part.id] = dim
+        else:
+            reader.globals[(str(frame.module.path), part.id)] = dim
 
 
 def _above(frame: Frame, name: str, given: list[object], named: Mapping[str, object]) -> object:
@@ -108,6 +119,12 @@ def _method_call(
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
+    if name in _OF_AXES and isinstance(of, Tensor):
+        axes = [a for g in given for a in (g if isinstance(g, (tuple, list)) else [g]) if type(a) is int]
+        most = max((a + 1 if a >= 0 else -a for a in axes), default=0)
+        reader.wants(of, [""] * max(most, len(axes) if name == "permute" else 0))
+    if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
+        return (one,)
     if isinstance(of, Tensor):
         return (tensor_function(name, of, given, named),)
     if isinstance(of, (list, dict, tuple, set, str, range)) or type(of) is int:
@@ -141,6 +158,18 @@ def _applied(reader: Reader, of: Class, given: list[object], named: Mapping[str,
         reader.enter(setup, [context, tuple(given), result], {})
     reader.applied.append((context, result))
     return result
+
+
+def backward(reader: Reader) -> None:
+    """What autograd does behind a test that calls `backward`: gradients have the shapes of what was given."""
+    for context, result in reversed(reader.applied):
+        function = method_of(reader, context.of, "backward") if isinstance(context.of, Class) else None
+        if function is None or not isinstance(function.node, ast.FunctionDef):
+            continue
+        results = result if isinstance(result, tuple) else (result,)
+        gradients = (Tensor("", r.shape, r.dtype) if isinstance(r, Tensor) else r for r in results)
+        with suppress(Stopped):
+            reader.enter(function, [context, *gradients], {})
 
 
 def called(reader: Reader, function: object, given: list[object], named: Mapping[str, object]) -> object:
@@ -190,6 +219,8 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
     if name in _TIMES and given:
         called(reader, given[0], [], {})
         return Unknown("how long something takes")
+    if name in _WRAPS and len(given) == 1 and isinstance(given[0], (Function, Method)):
+        return given[0]
     answer = asked_of_surroundings(reader, name, given, named)
     if answer is not None:
         return answer[0]

@@ -8,15 +8,18 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
+from pathlib import Path
 
 from kernel_gate.expressions import Number
-from kernel_lineage.workloads.triton.classes import made_of
+from kernel_lineage.workloads.triton.classes import made_of, method_of
 from kernel_lineage.workloads.triton.host import Reader
-from kernel_lineage.workloads.triton.host_modules import defaults_of
-from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
+from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_in
+from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Names, Stopped
 from kernel_lineage.workloads.triton.usages import Usage
-from kernel_lineage.workloads.triton.values import Open, Size, value_at
+from kernel_lineage.workloads.triton.values import Open, Size, Unknown, value_at
 
 _MOST_OTHERS = 6
 """Cases of one list beside the largest that are tried."""
@@ -121,11 +124,61 @@ def parameters_of(usage: Usage, case: Names, reader: Reader) -> Names:
             value = case.get(name, Open(name))
         else:
             value = reader.read(default[name], usage.module)
+        if isinstance(value, Open):
+            value = fixture(reader, usage, name)
         if type(value) is int and value > 0:
             reader.sizes[name] = value
             value = Size(name)
         names[name] = value
     if usage.of and usage.function.args.args:
         of = Class(usage.module.classes[usage.of], usage.module)
-        names[usage.function.args.args[0].arg] = made_of(reader, of, [], {})
+        made = made_of(reader, of, [], {})
+        for before in _BEFORE:
+            function = method_of(reader, of, before)
+            if function is not None:
+                with contextlib.suppress(Stopped):
+                    reader.enter(function, [made], {})
+        names[usage.function.args.args[0].arg] = made
     return names
+
+
+_BEFORE = ("setUpClass", "setup_class", "setUp", "setup_method", "setup")
+"""Methods of a class of tests that run before each of them."""
+
+
+def fixture(reader: Reader, usage: Usage, name: str) -> object:
+    """What pytest gives a parameter of a test: what its fixture makes, with the first of the fixture's own cases."""
+    held = [usage.module, *_conftests(usage.module.path, reader.modules)]
+    own = [f"{usage.of}.{name}"] if usage.of else []
+    for module, key in ((m, k) for m in held for k in (*own, name)):
+        function = module.functions.get(key)
+        made = (
+            next((d for d in function.decorator_list if "fixture" in names_in(d)), None) if function else None
+        )
+        if function is None or made is None:
+            continue
+        inner = replace(usage, module=module, function=function)
+        given = {a.arg: fixture(reader, inner, a.arg) for a in function.args.args if a.arg != "self"}
+        if "request" in given:
+            given["request"] = Instance("request", {"param": _first_case(reader, made, module)})
+        with contextlib.suppress(Stopped):
+            return reader.entered(reader.enter(Function(function, module), [], given))
+    return Open(name)
+
+
+def _conftests(path: Path, modules: Modules) -> Iterator[HostModule]:
+    for folder in path.parents:
+        module = modules.read(folder / "conftest.py") if folder.is_relative_to(modules.folder) else None
+        if module is not None:
+            yield module
+
+
+def _first_case(reader: Reader, decorator: ast.expr, module: HostModule) -> object:
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    cases = [reader.items_of(reader.read(k.value, module)) for k in keywords if k.arg == "params"]
+    rows = [_row(case, 1) for case in (cases[0] if cases else None) or ()]
+    return max(
+        (r for r in rows if r),
+        key=lambda row: _extent(row, reader.sizes),
+        default=(Unknown("a fixture's case"),),
+    )[0]

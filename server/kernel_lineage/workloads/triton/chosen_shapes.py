@@ -6,16 +6,18 @@ The extents are dims by the names that the code has for them, and their sizes ar
 from __future__ import annotations
 
 import ast
+import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.model import UNTYPED
-from kernel_lineage.workloads.triton.host_modules import HostModule
-from kernel_lineage.workloads.triton.values import Open, Size, Tensor
+from kernel_lineage.workloads.triton.documented import Axes, documented_axes
+from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
+from kernel_lineage.workloads.triton.values import Open, Size, Tensor, size_of, text_of
 
 _SIZES = (96, 64, 128, 48, 80)
 """For the dims that nothing tells, one after the other: they differ, so that swapped ones are seen."""
@@ -53,19 +55,38 @@ class Chosen:
     launcher: str
     sizes: dict[str, Number] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    flags: bool = False
+    """What a parameter is that is asked only whether it is true."""
     _shapes: dict[str, tuple[int | Size, ...]] = field(default_factory=dict)
+    _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tensor → its axes as the code uses it that was read before."""
+    _said: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._said = tuple(self.said)
 
     def tensor(self, name: str, asked: bool) -> Tensor:
         """What a parameter is taken to be; without a shape while none is asked for."""
         if asked and name not in self._shapes:
-            axes = self._axes(name)
-            self._shapes[name] = tuple(self.dim(a) for a in axes)
-            self.said.append(f"{name} is taken to have the shape ({', '.join(axes)})")
+            shape, why = self._shape(name)
+            self._shapes[name] = shape
+            self.said.append(f"{name} is taken to have the shape ({', '.join(map(text_of, shape))}){why}")
         dtype = "int64" if _INDEX.search(name) else "float32"
         text = f"{UNTYPED}{name}; {dtype} is assumed"
         if text not in self.said:
             self.said.append(text)
         return Tensor(name, self._shapes.get(name), dtype)
+
+    def chooses_again(self, wanted: Mapping[str, tuple[str, ...]]) -> bool:
+        """Whether shapes are to be chosen once more, as these tensors are used with more axes than they were given."""
+        more = {n: axes for n, axes in wanted.items() if len(axes) > len(self._wanted.get(n, ()))}
+        if not more:
+            return False
+        self._wanted.update(more)
+        self._shapes.clear()
+        self.sizes.clear()
+        self.said[:] = self._said
+        return True
 
     def opened(self, name: str, default: object, annotation: str) -> object:
         """What a parameter is that may be a number: a whole one that nobody gives is a dim, an axis the last one."""
@@ -77,9 +98,9 @@ class Chosen:
         if isinstance(default, Open) and annotation == "float":
             self.said.append(f"{name} is taken to be {_FLOAT}: nothing tells it")
             return _FLOAT
-        if isinstance(default, Open) and annotation == "bool":
-            self.said.append(f"{name} is taken to be False: nothing tells it")
-            return False
+        if isinstance(default, Open) and (annotation == "bool" or (not annotation and self._is_flag(name))):
+            self.said.append(f"{name} is taken to be {self.flags}: nothing tells it")
+            return self.flags
         if (
             default is None
             and _TENSOR.search(annotation)
@@ -88,6 +109,15 @@ class Chosen:
         ):
             return Open(name)
         return default
+
+    def _is_flag(self, name: str) -> bool:
+        """Whether a function asks of its parameter only whether it is true."""
+        function = self.module.functions.get(self.start)
+        nodes = [*ast.walk(function)] if function is not None else []
+        tests = [n.test for n in nodes if isinstance(n, (ast.If, ast.IfExp))]
+        asked = any(isinstance(t, ast.Name) and t.id == name for t in tests)
+        used = (n.value for n in nodes if isinstance(n, (ast.Attribute, ast.Subscript)))
+        return asked and not any(isinstance(u, ast.Name) and u.id == name for u in used)
 
     def dim(self, name: str) -> Size:
         """A dim of this name, with a size of its own."""
@@ -98,9 +128,50 @@ class Chosen:
             self.said.append(f"{name} is chosen: nothing tells it")
         return Size(name)
 
+    def _functions(self) -> list[ast.FunctionDef]:
+        """The functions of the module, those on the way to the launch first."""
+        names = dict.fromkeys([*self._way(), *self.module.functions])
+        return [self.module.functions[n] for n in names]
+
+    def _way(self) -> list[str]:
+        """The functions from the start to the launch, as far as the module has them."""
+        functions = self.module.functions
+        names = [n for n in dict.fromkeys([self.start, self.launcher]) if n in functions]
+        for name in names:
+            called = called_in(functions[name])
+            names += [n for n in functions if n.rpartition(".")[2] in called and n not in names]
+        return names
+
+    def _shape(self, name: str) -> tuple[tuple[int | Size, ...], str]:
+        """The shape of a tensor, and where it is from if no code says it."""
+        axes = self._axes(name)
+        told = self._documented().get(name)
+        if told is None or (axes != (f"{name}_elements",) and len(axes) == len(told)):
+            return tuple(self.dim(a) for a in axes), ""
+        names = {n.id for tree in told for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        meant = {n: ast.Name(self.dim(self._meant(n)).text, ast.Load()) for n in names}
+        return tuple(_extent(tree, meant) for tree in told), ", as the text of its function says"
+
+    def _documented(self) -> dict[str, Axes]:
+        found: dict[str, Axes] = {}
+        for function in self._functions():
+            found = {**documented_axes(function, self.module.path), **found}
+        return found
+
+    def _meant(self, name: str) -> str:
+        """What the code calls an axis that the text of a function names: where it takes the same tensor apart."""
+        for tensor, told in self._documented().items():
+            axes = self._axes(tensor)
+            for at, tree in enumerate(told) if len(axes) == len(told) else ():
+                if isinstance(tree, ast.Name) and tree.id == name and not axes[at].startswith(f"{tensor}_"):
+                    return axes[at]
+        return name
+
     def _axes(self, name: str, compared: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        functions = [self.start, self.launcher, *self.module.functions]
-        nodes = [self.module.functions[f] for f in dict.fromkeys(functions) if f in self.module.functions]
+        own = [self.module.functions[n] for n in self._way()]
+        # A function beside the way may take another tensor of this name apart, by other names.
+        beside = () if any(s.axes for f in own for s in _seen(f)) else self._functions()
+        nodes = [*own, *(f for f in beside if f not in own)]
         rank = 0
         names: dict[int, str] = {}
         like: dict[str, None] = {}
@@ -117,12 +188,27 @@ class Chosen:
                     names.setdefault(one.axis, one.name)
         if like:
             return self._axes(next(iter(like)), compared | {name})
+        wanted = self._wanted.get(name, ())
+        if len(wanted) > rank:
+            rank = len(wanted)
+            names = {**{at: axis for at, axis in enumerate(wanted) if axis}, **names}
         if rank == 0:
             return (f"{name}_elements",)
         if rank == 1 and -1 in names:
             rank = 2
         by_place = {a % rank: n for a, n in names.items() if -rank <= a < rank}
         return tuple(by_place.get(i, f"{name}_{i}") for i in range(rank))
+
+
+def _extent(tree: ast.expr, meant: Mapping[str, ast.expr]) -> int | Size:
+    """An extent in which names stand for dims."""
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return meant[node.id]
+
+    found = size_of(Renamed().visit(copy.deepcopy(tree)))
+    return found if isinstance(found, (int, Size)) else Size(ast.unparse(tree))
 
 
 def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
@@ -154,6 +240,30 @@ def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
                 found = _one_axis(node, strides=True)
                 if found is not None:
                     yield _Seen(found[0], rank=_least_rank(found[1]))
+                elif isinstance(node, ast.Call):
+                    yield from _turned(node)
+
+
+_TURNS = frozenset({"transpose", "swapaxes", "movedim", "permute"})
+
+
+def _turned(node: ast.Call) -> Iterator[_Seen]:
+    """A tensor whose axes change places has at least those axes; `rearrange(x, "b t d -> …")` names them all."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr), args=places) if attr in _TURNS:
+            if len(places) == 1 and isinstance(places[0], (ast.Tuple, ast.List)):
+                places = places[0].elts
+            axes: list[int] = []
+            with suppress(ValueError):
+                axes = [a for a in map(ast.literal_eval, places) if type(a) is int]
+            if axes and len(axes) == len(places):
+                yield _Seen(name, rank=max(len(axes), *map(_least_rank, axes)))
+        case ast.Call(func=func, args=[ast.Name(id=name), ast.Constant(value=str() as pattern), *_]) if (
+            ast.unparse(func).endswith(("rearrange", "repeat", "reduce"))
+        ):
+            named = pattern.partition("->")[0].split()
+            if named and all(part.isidentifier() for part in named):
+                yield _Seen(name, axes=tuple(named))
 
 
 def _least_rank(axis: int) -> int:

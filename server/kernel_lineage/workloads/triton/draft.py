@@ -25,7 +25,8 @@ from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
 from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
 from kernel_lineage.workloads.triton.values import Tensor, Unknown, is_number
-from kernel_lineage.workloads.triton.ways import Reading, Ways, may_be_none
+from kernel_lineage.workloads.triton.ways import Reading, Ways, left_out, may_be_none
+from kernel_lineage.workloads.triton.windows import shapes_by_windows
 
 _MOST_READINGS = 60
 
@@ -41,22 +42,25 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
     touches = touches_of(kernel)
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
-    for reading, defaults in islice(_readings(kernel, sites, modules), _MOST_READINGS):
+    for reading, defaults in islice(_readings(kernel, own, sites, modules), _MOST_READINGS):
         yield _draft(kernel, path, own, reading, touches, defaults)
         unshaped |= reading.unshaped
     # What may be left out is left out where nothing tells its shape.
     absent = frozenset[str]().union(*(may_be_none(site.module, unshaped) for site in sites))
-    if absent:
-        ways = Ways(kernel.function, modules, absent=absent)
-        for reading in ways.from_functions(sites):
+    optional = absent.union(*(left_out(site.module, site.launcher) for site in sites))
+    for names in dict.fromkeys((absent, optional)):
+        ways = Ways(kernel.function, modules, absent=names)
+        for reading in ways.from_functions(sites) if names else ():
             yield _draft(kernel, path, own, reading, touches, {})
 
 
-def _readings(kernel: Kernel, sites: Sequence[Site], modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
+def _readings(
+    kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules
+) -> Iterator[tuple[Reading, Defaults]]:
     """The ways to the kernel's launches, those that tell most first."""
-    if not sites or kernel.function is None:
+    if kernel.function is None:
         return
-    usages, defaults, seen, said = _users(sites[0].module, modules)
+    usages, defaults, seen, said = _users(sites[0].module if sites else own, modules)
     ways = Ways(kernel.function, seen)
     for reading in ways.from_tests(usages):
         reading.said[:0] = said
@@ -103,12 +107,15 @@ def _draft(
     tensors = {p.name: as_tensor(given.get(p.name), reading) for p in pointers}
     known = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
     given = {**given, **{n: t for n, t in tensors.items() if t is not None}}
-    found = shapes_by_addresses(touches, given, known)
-    for name, shape in found.items():
+    windows = shapes_by_windows(kernel, given, reading.reader.sizes)
+    told = {n: (s, "is that of the window that the kernel makes on it") for n, s in windows.items()}
+    concluded = shapes_by_addresses(touches, given, known)
+    told |= {n: (s, "is concluded from how the kernel addresses it") for n, s in concluded.items()}
+    for name, (shape, why) in told.items():
         tensor = tensors.get(name)
-        if tensor is not None:
+        if tensor is not None and tensor.shape is None:
             tensors[name] = replace(tensor, shape=shape)
-            reading.said.append(f"the shape of {name} is concluded from how the kernel addresses it")
+            reading.said.append(f"the shape of {name} {why}")
     constexpr: dict[str, str] = {}
     arguments: list[DraftArgument] = []
     for parameter in kernel.parameters:

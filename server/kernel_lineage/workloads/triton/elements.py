@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from kernel_gate.value_kinds import MOST_LISTED
-from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of
+from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, value_at
 
 Number = int | Size
 _LISTED = "listed("
+_FLOAT = 0.5
+"""A floating-point number that is drawn at random: neither 0 nor 1, which would hide a factor."""
 
 
 def listed(numbers: Sequence[object]) -> str:
@@ -39,9 +41,41 @@ def element_of(tensor: Tensor) -> Number | None:
     return found[0] if found is not None and len(found) == 1 else None
 
 
+def drawn_between(tensor: Tensor) -> tuple[ast.expr, ast.expr] | None:
+    """The least whole number of which a tensor's elements are drawn, and the one above the largest."""
+    if not tensor.values.startswith("integers("):
+        return None
+    inner = ast.parse(tensor.values, mode="eval").body
+    return (inner.args[0], inner.args[1]) if isinstance(inner, ast.Call) else None
+
+
+def drawn_number(tensor: Tensor, sizes: Mapping[str, float]) -> float | None:
+    """A number that a tensor's elements may be: the least, but for 0; None where nothing tells how they are drawn."""
+    if "float" in (tensor.dtype or ""):
+        return _FLOAT
+    drawn = drawn_between(tensor)
+    if drawn is None:
+        return None
+    low, high = (value_at(size_of(end), sizes) for end in drawn)
+    if not isinstance(low, int) or not isinstance(high, int) or high <= low:
+        return None
+    return low if low > 0 else min(max(low, 1), high - 1)
+
+
+def _extreme(name: str, tensor: Tensor) -> str:
+    """How the largest or the smallest of elements is drawn that are drawn between two limits: the limit itself."""
+    drawn = drawn_between(tensor)
+    if drawn is None or name not in ("max", "min", "amax", "amin"):
+        return ""
+    low, high = map(ast.unparse, drawn)
+    return f"integers({high} - 1, {high})" if "max" in name else f"integers({low}, {low} + 1)"
+
+
 def reduced_elements(name: str, tensor: Tensor) -> str:
     """How the one element of a sum, a largest or a smallest is drawn; "" where it is not known."""
     found = elements_of(tensor)
+    if found is None:
+        return _extreme(name, tensor)
     if not found or name not in ("sum", "max", "min", "amax", "amin"):
         return ""
     if name == "sum":
@@ -103,7 +137,11 @@ def with_element(tensor: Tensor, count: Number | None, at: object, value: object
     if row and isinstance(at, int) and -len(row) <= at < len(row) and isinstance(value, (int, Size)):
         row[at] = value
         return replace(tensor, values=listed(row))
-    return replace(tensor, values="")
+    drawn = drawn_between(tensor)
+    if drawn is None or size_of(drawn[0]) + 1 == size_of(drawn[1]):  # type: ignore[operator]
+        return replace(tensor, values="")
+    # Some elements of many that are drawn: the others say what they may be.
+    return tensor
 
 
 def _all_same(tensor: Tensor) -> list[Number] | None:

@@ -161,7 +161,9 @@ def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
     if isinstance(value, Tensor):
         if value.shape is None:
             return Unknown(f"the shape of {value.name}")
-        return indexed(value, at if isinstance(at, tuple) else (at,))
+        places = at if isinstance(at, tuple) else (at,)
+        reader.wants(value, [""] * sum(isinstance(p, (int, Size, slice)) for p in places))
+        return indexed(value, places)
     if isinstance(value, (tuple, list, range, str)):
         if isinstance(at, slice):
             ends: list[Any] = [

@@ -8,7 +8,7 @@ was. Nothing is imported or run.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
@@ -21,8 +21,15 @@ from kernel_lineage.workloads.triton.classes import (
 )
 from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
 from kernel_lineage.workloads.triton.dtypes import dtype_named
+from kernel_lineage.workloads.triton.elements import drawn_number, element_of
 from kernel_lineage.workloads.triton.expressions import read_expression
-from kernel_lineage.workloads.triton.host_modules import HostModule, launched_in, shaping
+from kernel_lineage.workloads.triton.host_modules import (
+    HostModule,
+    is_generator,
+    launched_in,
+    names_in,
+    shaping,
+)
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
@@ -60,6 +67,7 @@ _ROUNDS = 4_000
 """Rounds of comprehensions, and calls, on one way."""
 _SHOWN = 80
 """Characters of an expression in a message."""
+_MOST_YIELDED = 256
 _WITHOUT_SHAPE = frozenset({"stride", "dtype", "device", "is_contiguous", "is_cuda", "element_size"})
 
 
@@ -98,10 +106,14 @@ class Reader:
     """Whether sizes are chosen, as no caller is known."""
     said: list[str] = field(default_factory=list)
     """What is taken for granted of what surrounds the code."""
+    wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tensor whose shape is chosen with too few axes → as many as it is used with, by their names or ""."""
     perhaps: list[list[object]] = field(default_factory=list)
     """For each function that is being read: what it returns where a condition is not known."""
     applied: list[tuple[Instance, object]] = field(default_factory=list)
     """For each autograd function that was applied: its context, and what it gave."""
+    yielded: list[list[object]] = field(default_factory=list)
+    """For each generator that is being read: what it yielded."""
     globals: dict[tuple[str, str], object] = field(default_factory=dict)
     """What names of modules stand for: (file, name)."""
     steps: int = STEPS
@@ -109,14 +121,38 @@ class Reader:
     depth: int = 0
 
     def run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
-        """What a function returns. Raises `Reached` at the launch."""
+        """What a function returns, a generator what it yields. Raises `Reached` at the launch."""
         if self.depth >= _DEPTH:
             return Unknown(f"{function.name}(…)")
+        if not is_generator(function):
+            return self._run(function, module, names)
+        self.yielded.append([])
+        try:
+            self._run(function, module, names)
+        finally:
+            items = self.yielded.pop()
+        return Instance("generator", {"items": items})
+
+    def give(self, value: object) -> None:
+        """What the generator that is being read yields."""
+        if not self.yielded or len(self.yielded[-1]) >= _MOST_YIELDED:
+            raise Stopped("more is yielded than is read")
+        self.yielded[-1].append(value)
+
+    def entered(self, value: object) -> object:
+        """What `with` and a test's fixture get of a value: of a generator what it yields first."""
+        items = value.attributes["items"] if isinstance(value, Instance) and value.of == "generator" else None
+        return items[0] if isinstance(items, list) and items else value
+
+    def _run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
         self.depth += 1
         self.perhaps.append([])
         around, self.shaping = self.shaping, frozenset()
         if self.makes_dims(module):
             self.shaping = shaping(function)
+            for name in self.shaping & names.keys():
+                if type(number := names[name]) is int:
+                    names[name] = self.named_example(name, number)
         try:
             self.block(Frame(self, module, names), function.body)
             self.perhaps[-1].append(None)
@@ -135,21 +171,6 @@ class Reader:
         for end in ends[1:]:
             found = agreed(found, end, Unknown(f"{function.name}(…)"))
         return found
-
-    def backward(self) -> None:
-        """What autograd does behind a test that calls `backward`: gradients have the shapes of what was given."""
-        for context, result in reversed(self.applied):
-            function = method_of(self, context.of, "backward") if isinstance(context.of, Class) else None
-            if function is not None and isinstance(function.node, ast.FunctionDef):
-                results = result if isinstance(result, tuple) else (result,)
-                given = [
-                    context,
-                    *(Tensor("", r.shape, r.dtype) if isinstance(r, Tensor) else r for r in results),
-                ]
-                try:
-                    self.enter(function, given, {})
-                except Stopped:
-                    continue
 
     def block(self, frame: Frame, body: list[ast.stmt]) -> None:
         """Some statements, one after the other."""
@@ -203,9 +224,11 @@ class Reader:
         """Whether this is the kernel whose launch is looked for."""
         return isinstance(value, Function) and value.node is self.target
 
-    def launches(self, node: ast.AST) -> bool:
-        """Whether the launch that is looked for stands in some code."""
-        return self.target.name in launched_in(node)
+    def launches(self, node: ast.AST, names: Names) -> bool:
+        """Whether some code launches the kernel that is looked for, hands it on, or launches what stands for it."""
+        return self.target.name in names_in(node) or any(
+            self.is_target(names.get(n)) for n in launched_in(node)
+        )
 
     def truth(self, value: object) -> bool | None:
         """Whether a value is true; None when that is not known."""
@@ -322,6 +345,21 @@ class Reader:
         """Whether numbers of the function that is being read are examples of sizes."""
         helps = self.test is module and self.dims_down_to > 0 and self.depth <= _HELPERS
         return helps or self.depth <= self.dims_down_to
+
+    def wants(self, value: object, axes: Sequence[str]) -> None:
+        """Note that a tensor whose shape is chosen is used with so many axes, by their names or ""."""
+        if not (self.chooses and isinstance(value, Tensor) and value.name):
+            return
+        if len(value.shape or ()) < len(axes) >= len(self.wanted.get(value.name, ())):
+            self.wanted[value.name] = tuple(axes)
+
+    def element(self, tensor: Tensor) -> object:
+        """The one element of a tensor; of one that is drawn, a number that may be; None where that is not known."""
+        one = element_of(tensor)
+        drawn = drawn_number(tensor, self.sizes) if one is None else None
+        if drawn is not None:
+            self.say(f"a number that is drawn at random is taken to be {drawn}")
+        return one if one is not None else drawn
 
     def example(self, value: object) -> object:
         """A number of a test as a dim of its own; the same number is the same dim."""

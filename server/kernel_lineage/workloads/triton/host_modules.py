@@ -162,10 +162,24 @@ _PARSED = _Kept(_parsed, _MOST_PARSED)
 _WORDS = _Kept(lambda text: frozenset(_WORD.findall(text)), _MOST_WORDS)
 
 
+@lru_cache(maxsize=1 << 15)
+def names_in(node: ast.AST) -> frozenset[str]:
+    """The names that stand in some code, those of attributes too."""
+    own = {"id", "attr"} & {*node._fields} if isinstance(node, (ast.Name, ast.Attribute)) else ()
+    return frozenset(getattr(node, n) for n in own).union(*map(names_in, ast.iter_child_nodes(node)))
+
+
 @lru_cache(maxsize=_MOST_FUNCTIONS)
-def names_in(function: ast.FunctionDef) -> frozenset[str]:
-    """The names that stand in a function."""
-    return frozenset(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
+def is_generator(function: ast.FunctionDef) -> bool:
+    """Whether a function yields, other than in functions within it."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
 @lru_cache(maxsize=_MOST_FUNCTIONS)

@@ -169,6 +169,8 @@ def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
     """What a value holds one after the other; None when that is not known, or is more than is read."""
     if isinstance(value, (tuple, list, range, set, dict, str)):
         return list(value) if len(value) <= MOST_ITEMS else None
+    if isinstance(value, Instance) and value.of == "generator":
+        return list(value.attributes["items"])  # type: ignore[call-overload]
     if isinstance(value, Tensor) and value.shape:
         numbers = elements_of(value)
         if numbers is not None and len(value.shape) == 1:

@@ -41,6 +41,8 @@ _METHODS: Mapping[type, frozenset[str]] = {
     ),
 }
 """Methods that do here what they do in Python."""
+_ITERTOOLS = frozenset({"accumulate", "chain", "combinations", "count", "cycle", "islice", "pairwise", "permutations",
+                        "product", "repeat", "zip_longest"})  # fmt: skip
 _MOST_ITEMS = 4096
 
 
@@ -103,8 +105,14 @@ def _of_items(reader: Reader, name: str, given: list[object], named: Mapping[str
             return [reader.enter(function, list(row), {}) for row in zip(*known, strict=False)]
         case "enumerate" if first is not None:
             return list(enumerate(first))
-        case "product" if name.startswith("itertools") and len(known) == len(items):
-            return list(itertools.islice(itertools.product(*known), _MOST_ITEMS))
+        case _ if name.startswith("itertools.") and last in _ITERTOOLS:
+            told = [i if i is not None else g for i, g in zip(items, given, strict=True)]
+            if not any(isinstance(t, (Unknown, Open, Function, External, Size)) for t in told):
+                return list(itertools.islice(getattr(itertools, last)(*told, **named), _MOST_ITEMS))
+        case "from_iterable" if first is not None:
+            inner = [reader.items_of(i) for i in first]
+            if all(i is not None for i in inner):
+                return [i for row in inner for i in row or ()]
         case "next" if first:
             return first[0]
         case "constexpr" if len(given) == 1:
@@ -138,6 +146,7 @@ def _folded(reader: Reader, name: str, given: list[object]) -> object:
 def _of_numbers(reader: Reader, name: str, given: list[object]) -> object:
     if name in ("min", "max") and len(given) == 1:
         given = reader.items_of(given[0]) or given
+    given = [_one(reader, g) for g in given]
     unknown = next((g for g in given if isinstance(g, Unknown)), None)
     if unknown is not None or not given:
         return unknown or Unknown(f"{name}(…)")
@@ -156,6 +165,14 @@ def _of_numbers(reader: Reader, name: str, given: list[object]) -> object:
     if isinstance(first, (int, float)):
         return {"int": int, "float": float}.get(name, round)(first)
     return first
+
+
+def _one(reader: Reader, value: object) -> object:
+    """The one element of a tensor; another value as it is."""
+    if not isinstance(value, Tensor) or value.shape is None or not {*value.shape} <= {1}:
+        return value
+    one = reader.element(value)
+    return one if one is not None else value
 
 
 def _quantified(reader: Reader, every: bool, items: Sequence[object]) -> object:

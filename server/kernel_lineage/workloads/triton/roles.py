@@ -11,6 +11,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonSyntax, TritonUnit, pointer_of, triton_syntax
 from kernel_lineage.workloads.model import Role
+from kernel_lineage.workloads.triton.windows import WINDOWS
 
 _DEPTH = 4
 
@@ -62,9 +63,26 @@ def _touches(syntax: TritonSyntax, unit: TritonUnit, depth: int) -> Iterator[Tou
                 unit is syntax.entry and base is None,
             )
             continue
+        if (touch := _described(unit, call)) is not None:
+            yield touch
+            continue
         callee = next((u for u in syntax.units[1:] if u.name == call.name), None)
         if callee is not None and depth:
             yield from _handed(syntax, unit, call, callee, depth)
+
+
+_DESCRIBED = frozenset({"load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_min"})
+
+
+def _described(unit: TritonUnit, call: TritonCall) -> Touch | None:
+    """`desc.load(offsets)` of a tensor descriptor that the kernel has made."""
+    func = call.node.func
+    if not isinstance(func, ast.Attribute) or func.attr not in _DESCRIBED or call.of_language:
+        return None
+    base = _base_of_window(unit, func.value, _DEPTH)
+    pointer = pointer_of(unit.form(base)) if base is not None else ""
+    reads = func.attr in ("load", "gather")
+    return Touch(pointer, reads or "atomic" in func.attr, not reads, {}, own=False) if pointer else None
 
 
 def _handed(
@@ -93,7 +111,7 @@ def _base_of_window(unit: TritonUnit, address: ast.expr, depth: int) -> ast.expr
             name = dotted(address.func).rpartition(".")[2]
             first = next((k.value for k in address.keywords if k.arg == "base"), None)
             first = address.args[0] if address.args else first
-            if first is None or name == "make_block_ptr":
+            if first is None or name in WINDOWS:
                 return first
             return _base_of_window(unit, first, depth - 1) if name == "advance" and depth else None
     return None

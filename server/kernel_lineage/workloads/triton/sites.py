@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,24 +21,53 @@ class Site:
 
 
 def sites_of(kernel: str, own: HostModule, modules: Modules) -> tuple[Site, ...]:
-    """The functions that launch a kernel, those of its own module first."""
-    found = [Site(own, name) for name in _launchers(kernel, own)]
-    if not found:
-        for path in modules.mentioning(frozenset([kernel.encode()])):
-            module = modules.read(path) if path != own.path else None
-            if module is not None:
-                place = modules.defining(module, kernel)
-                if place is not None and place[0].path == own.path:
-                    found += [Site(module, name) for name in _launchers(kernel, module)]
-    return tuple(found)
+    """The functions that launch a kernel, those of its own module first.
+
+    Where no function launches it by its name, those that hand it on: to a helper that launches what it is given.
+    """
+    others = [m for m in _users_of(kernel, own, modules) if m.path != own.path]
+    for leads in (_launches, _hands_on):
+        for held in ([own], others):
+            found = [
+                Site(m, n) for m in held for n, f in m.functions.items() if leads(f, _names_of(kernel, m))
+            ]
+            if found:
+                return tuple(found)
+    return ()
 
 
-def _launchers(kernel: str, module: HostModule) -> Iterator[str]:
-    """The functions in which a kernel is launched by its name, or named where another name is launched."""
-    for name, function in module.functions.items():
-        launched = launched_in(function)
-        if kernel in launched or (launched and kernel in names_in(function)):
-            yield name
+def _users_of(kernel: str, own: HostModule, modules: Modules) -> Iterator[HostModule]:
+    """The modules in which the kernel's name stands for it, as a name of their own or of a module that they import."""
+    for path in modules.mentioning(frozenset([kernel.encode()])):
+        module = modules.read(path)
+        place = modules.defining(module, kernel) if module is not None else None
+        if module is not None and (
+            (place is not None and place[0].path == own.path) or _imports(module, own, modules)
+        ):
+            yield module
+
+
+def _imports(module: HostModule, own: HostModule, modules: Modules) -> bool:
+    """Whether a module imports another one whole."""
+    named = (modules.module_named(module, name) for name in module.imports)
+    return any(found is not None and found.path == own.path for found in named)
+
+
+def _names_of(kernel: str, module: HostModule) -> frozenset[str]:
+    """What a module calls a kernel: its name, and those of the tables and wrappers that hold it."""
+    return frozenset([kernel, *(name for name, value in module.values.items() if kernel in names_in(value))])
+
+
+def _launches(function: ast.FunctionDef, names: frozenset[str]) -> bool:
+    """Whether a function launches a kernel by one of its names, or names it where another name is launched."""
+    launched = launched_in(function)
+    return bool(launched & names) or bool(launched and names & names_in(function))
+
+
+def _hands_on(function: ast.FunctionDef, names: frozenset[str]) -> bool:
+    """Whether a function names a kernel, and is none itself."""
+    jitted = any("jit" in names_in(d) for d in function.decorator_list)
+    return not jitted and bool(names & names_in(function))
 
 
 def standing_in(own: HostModule, modules: Modules) -> Iterator[tuple[Path, Modules]]:

@@ -36,13 +36,18 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
         case ast.Assign(targets=targets, value=value):
             found = frame.evaluate(value)
             for target in targets:
+                _want_axes(frame, target, value)
                 assign(frame, target, found)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
             assign(frame, target, frame.evaluate(value))
         case ast.AugAssign(target=target, op=op, value=value):
             _augmented(frame, target, op, value)
-        case ast.Expr(value=ast.Yield(value=ast.expr() as value)):
-            raise Returned(frame.evaluate(value))
+        case ast.Expr(value=ast.Yield(value=value)):
+            reader.give(frame.evaluate(value) if value is not None else None)
+        case ast.Expr(value=ast.YieldFrom(value=value)):
+            through = frame.evaluate(value)
+            for item in reader.items_of(through) or [Unknown(f"`{ast.unparse(value)}`")]:
+                reader.give(item)
         case ast.Expr(value=value):
             frame.evaluate(value)
         case ast.Assert(test=test):
@@ -62,7 +67,7 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
             raise LeftLoop(isinstance(statement, ast.Continue))
         case ast.With(items=items, body=body):
             for item in items:
-                given = frame.evaluate(item.context_expr)
+                given = reader.entered(frame.evaluate(item.context_expr))
                 if item.optional_vars is not None:
                     assign(frame, item.optional_vars, given)
             reader.block(frame, body)
@@ -80,6 +85,17 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
                 names.pop(getattr(target, "id", ""), None)
 
 
+def _want_axes(frame: Frame, target: ast.expr, value: ast.expr) -> None:
+    """`B, T, D = x.shape` asks for as many axes of x."""
+    match target, value:
+        case (
+            ast.Tuple(elts=parts),
+            ast.Attribute(value=of, attr="shape")
+            | ast.Call(func=ast.Attribute(value=of, attr="size"), args=[]),
+        ) if frame.reader.chooses and not any(isinstance(p, ast.Starred) for p in parts):
+            frame.reader.wants(frame.evaluate(of), [p.id if isinstance(p, ast.Name) else "" for p in parts])
+
+
 def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
     before, more = frame.evaluate(target), frame.evaluate(value)
     if isinstance(before, list) and isinstance(more, (list, tuple)) and isinstance(op, ast.Add):
@@ -93,7 +109,9 @@ def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr
 
 
 def _try(frame: Frame, statement: ast.Try) -> None:
-    handlers = [h for h in statement.handlers if not frame.reader.launches(h)] or statement.handlers
+    handlers = [
+        h for h in statement.handlers if not frame.reader.launches(h, frame.names)
+    ] or statement.handlers
     try:
         frame.reader.block(frame, [*statement.body, *statement.orelse])
     except Stopped:
@@ -159,7 +177,7 @@ def _if(frame: Frame, statement: ast.If) -> None:
         keep(frame, statement.test, False)
     holds = reader.truth(frame.evaluate(statement.test))
     branches = (statement.body, statement.orelse)
-    at_launch = [any(reader.launches(s) for s in b) for b in branches]
+    at_launch = [any(reader.launches(s, frame.names) for s in b) for b in branches]
     if any(at_launch) and (holds is None or (reader.forced and not at_launch[0 if holds else 1])):
         reader.decided.append(f"launched where `{ast.unparse(statement.test)}` is {at_launch[0]}")
         holds = at_launch[0]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_of
 from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.published_inputs import published_calls
 
 _TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
 _TRIES = re.compile(r"(^|\.|_)(tests?|bench\w*)(_|$)", re.IGNORECASE)
@@ -63,6 +64,7 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
     usages = [u for m in tests for u in _of_module(m)]
     usages.sort(key=lambda u: not _TRIES.search(u.function.name))
     plain = [module, *(m for p, m in users.items() if not is_test(p))]
+    usages += [Usage(*call) for m in plain for call in published_calls(m, modules)]
     usages += [u for m in plain for u in _alone(m)]
     return tuple(usages), defaults
 

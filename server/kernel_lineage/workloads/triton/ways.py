@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
-from kernel_lineage.workloads.triton.calls import bound
+from kernel_lineage.workloads.triton.calls import backward, bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.host import STEPS, Reader
@@ -25,6 +25,9 @@ from kernel_lineage.workloads.triton.usages import Usage
 from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_of
 
 _MOST_EXAMPLES = 4
+_MOST_CHOICES = 3
+"""Times that shapes are chosen for one function: the host code may use a tensor with more axes than were chosen."""
+_OPTIONAL = re.compile(r"\b(None|Optional)\b")
 _MOST_STEPS = 10 * STEPS
 """Statements that are read for one kernel, on all ways."""
 
@@ -99,7 +102,7 @@ class Ways:
             names = parameters_of(usage, case, reader)
             with contextlib.suppress(Stopped):
                 reader.run(usage.function, usage.module, names)
-            reader.backward()
+            backward(reader)
         except Reached as reached:
             # A test that hands on its sizes as numbers makes no tensor itself.
             if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
@@ -139,22 +142,36 @@ class Ways:
 
     def _from_start(self, site: Site, start: str, caller: Chosen | _Example, way: str) -> Iterator[Reading]:
         """The launch as one function reaches it, whose caller is made up."""
-        chooses = isinstance(caller, Chosen)
         for forced in (False, True):
-            if self.steps < 0:
-                return
-            reader = Reader(
-                self.modules, self.target, caller.sizes, caller.tensor, forced=forced, chooses=chooses
-            )
-            try:
-                self._run_start(reader, site.module, start, caller)
-            except Reached as reached:
+            for _ in range(_MOST_CHOICES):
+                if self.steps < 0:
+                    return
+                reader, reached = self._read_from(site.module, start, caller, forced)
+                if not isinstance(caller, Chosen) or not caller.chooses_again(reader.wanted):
+                    break
+            if reached is not None:
                 yield Reading(reached.call, reached.frame, way, caller.said)
                 return
-            except Stopped:
-                pass
-            finally:
-                self.steps -= STEPS - reader.steps
+
+    def _read_from(
+        self, module: HostModule, start: str, caller: Chosen | _Example, forced: bool
+    ) -> tuple[Reader, Reached | None]:
+        """Whoever read a function whose caller is made up, and the launch if it is reached."""
+        chooses = isinstance(caller, Chosen)
+        if isinstance(caller, Chosen):
+            caller.flags = forced
+        reader = Reader(
+            self.modules, self.target, caller.sizes, caller.tensor, forced=forced, chooses=chooses
+        )
+        try:
+            self._run_start(reader, module, start, caller)
+        except Reached as reached:
+            return reader, reached
+        except Stopped:
+            pass
+        finally:
+            self.steps -= STEPS - reader.steps
+        return reader, None
 
     def _run_start(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> None:
         of, _, _ = start.rpartition(".")
@@ -170,7 +187,7 @@ class Ways:
             with contextlib.suppress(Stopped):
                 result = reader.run(forward, module, names)
             reader.applied.append((context, result))
-            reader.backward()
+            backward(reader)
         if start.endswith(".backward") or forward is None:
             names = self._given(reader, module, start, caller)
             if "ctx" in names:
@@ -205,7 +222,7 @@ def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
     found: set[str] = set()
     for function in module.functions.values():
         told = names_of(function.args).items()
-        found.update(name for name, annotation in told if re.search(r"\b(None|Optional)\b", annotation))
+        found.update(name for name, annotation in told if _OPTIONAL.search(annotation))
     for node in ast.walk(module.tree):
         match node:
             case ast.Compare(
@@ -215,6 +232,12 @@ def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
             ):
                 found.add(name)
     return frozenset(found & set(names))
+
+
+def left_out(module: HostModule, launcher: str) -> frozenset[str]:
+    """The parameters of a function that its annotation says may be None."""
+    told = names_of(module.functions[launcher].args).items()
+    return frozenset(name for name, annotation in told if _OPTIONAL.search(annotation))
 
 
 @dataclass(slots=True)

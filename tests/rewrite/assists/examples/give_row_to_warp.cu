@@ -602,3 +602,41 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = sum;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- segment_rows applies
+__global__ void segment_rows(float* out, const float* x, const int* starts, const int* column, int segments) {
+    int s = blockIdx.x * blockDim.x + threadIdx.x;
+    if (!(s < segments)) return;
+    float sum = 0.0f;
+    for (int at = starts[s]; at < starts[s + 1]; at++) { sum += x[column[at]]; }
+    out[s] = sum;
+}
+void run(float* out, const float* x, const int* starts, const int* column, int segments) {
+    segment_rows<<<(segments + 127) / 128, 128>>>(out, x, starts, column, segments);
+}
+// --- segment_rows becomes
+__global__ void segment_rows(float* out, const float* x, const int* starts, const int* column, int segments) {
+    int s = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (!(s < segments)) return;
+    float sum = 0.0f;
+    for (int at = starts[s] + lane; at < starts[s + 1]; at += 32) { sum += x[column[at]]; }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    }
+    __syncwarp();
+    if (lane == 0) { out[s] = sum; }
+}
+void run(float* out, const float* x, const int* starts, const int* column, int segments) {
+    segment_rows<<<((segments + 127) / 128) * 32, 128>>>(out, x, starts, column, segments);
+}
+// --- narrowed refuses: may change on the way
+__global__ void narrowed(float* out, int* ends, const int* starts, int segments) {
+    int s = blockIdx.x * blockDim.x + threadIdx.x;
+    if (s < segments) {
+        float sum = 0.0f;
+        for (int at = starts[s]; at < ends[s]; at++) { out[at] = 0.0f; sum += at; }
+    }
+}
+void run(float* out, int* ends, const int* starts, int segments) {
+    narrowed<<<(segments + 127) / 128, 128>>>(out, ends, starts, segments);
+}

@@ -90,6 +90,23 @@ __global__ void fill_planes(float* out, float value, size_t n)
 void fill(float* out, float value, size_t n, int planes) {
     fill_planes<<<dim3((n + 127) / 128, planes), 128>>>(out, value, n);
 }
+// --- gates_of_all applies
+__global__ void gates_of_all(const float* x, float* y, int64_t n) {
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (!(n > i)) {
+        return;
+    }
+    y[i] = 1.0f / (1.0f + expf(-x[i]));
+}
+void run(const float* x, float* y, int64_t n) { gates_of_all<<<(n + 127) / 128, 128>>>(x, y, n); }
+// --- gates_of_all becomes
+__global__ void gates_of_all(const float* x, float* y, int64_t n) {
+    const int64_t stride = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
+        y[i] = 1.0f / (1.0f + expf(-x[i]));
+    }
+}
+void run(const float* x, float* y, int64_t n) { gates_of_all<<<((n + 127) / 128) < 1024 ? ((n + 127) / 128) : 1024, 128>>>(x, y, n); }
 // --- walk refuses: work together
 __global__ void walk(float* out, const float* x, int* seen, int n) {
     __shared__ float last;

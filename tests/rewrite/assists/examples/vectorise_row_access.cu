@@ -503,6 +503,34 @@ __global__ void centre(float* out, const float* x, int C) {
 void launch_centre(float* out, const float* x, int N, int C) {
     centre<<<N, 32>>>(out, x, C);
 }
+// --- gates applies
+__global__ void gates(const float* x, float* y, int64_t n, bool on) {
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (!(on && n > i)) {
+        return;
+    }
+    y[i] = 1.0f / (1.0f + expf(-x[i]));
+}
+void run(const float* x, float* y, int64_t n, bool on) { gates<<<(n + 127) / 128, 128>>>(x, y, n, on); }
+// --- gates becomes
+__global__ void gates(const float* x, float* y, int64_t n, bool on) {
+    const int64_t quad = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (on && (reinterpret_cast<size_t>(y) | reinterpret_cast<size_t>(x)) % 16 == 0 && quad < n / 4) {
+        alignas(16) float y_quad[4];
+        alignas(16) float x_quad[4];
+        *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(x)[quad];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            y_quad[lane] = 1.0f / (1.0f + expf(-x_quad[lane]));
+        }
+        reinterpret_cast<float4*>(y)[quad] = *reinterpret_cast<float4*>(y_quad);
+    } else if (on && quad <= n / 4) {
+        for (int64_t i = 4 * quad; i < n && i - 4 * quad < 4; i++) {
+            y[i] = 1.0f / (1.0f + expf(-x[i]));
+        }
+    }
+}
+void run(const float* x, float* y, int64_t n, bool on) { gates<<<(((n + 127) / 128) + 3) / 4, 128>>>(x, y, n, on); }
 // --- scale refuses: may differ from element to element
 __global__ void scale(float* out, const float* x, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from kernel_gate.cases import Variation
 from kernel_gate.dtypes import DTYPES
+from kernel_gate.variations import Variation
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.probes.value_facts import bounds_of_values, told_of_values

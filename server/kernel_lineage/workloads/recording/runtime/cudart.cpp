@@ -90,6 +90,12 @@ void becomes(const void *data, const std::string &how) {
   if (auto *buffer = buffer_at(data)) buffer->second.how = how;
 }
 
+// Whether a buffer holds zeros alone: a kernel that may write there was called to put something else there.
+bool is_zero(const std::map<uintptr_t, Buffer>::value_type &buffer) {
+  const char *bytes = reinterpret_cast<const char *>(buffer.first);
+  return std::all_of(bytes, bytes + std::min(buffer.second.bytes, kMostScanned), [](char c) { return !c; });
+}
+
 std::string quoted(const std::string &text) {
   std::string out = "\"";
   for (char c : text) {
@@ -200,7 +206,7 @@ cudaError_t launch(const void *function, dim3 grid, dim3 block, void **arguments
   for (size_t i = 0; i < kernel.sizes.size(); ++i)
     if (kernel.types[i].find('*') != std::string::npos && kernel.types[i].compare(0, 6, "const ") != 0) {
       auto *buffer = buffer_at(*static_cast<void **>(arguments[i]));
-      if (buffer && buffer->second.how == "unset") buffer->second.how = "kernel";
+      if (buffer && (buffer->second.how != "data" || is_zero(*buffer))) buffer->second.how = "kernel";
     }
   if (own.out && own.lines.insert(out.str()).second && own.launches[kernel.mangled]++ < kMostOfOneKernel) {
     fputs(out.str().c_str(), own.out);

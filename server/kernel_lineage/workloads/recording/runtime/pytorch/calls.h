@@ -167,7 +167,10 @@ struct arg {
   arg &noconvert(bool = true) { return *this; }
   arg &none(bool = true) { return *this; }
 };
-struct object {};
+struct object {
+  bool is_none() const { return true; }
+};
+using none = object;
 struct module_local {
   module_local(bool = true) {}
 };

@@ -39,10 +39,7 @@ inline Compared &compared() {
 template <class T, class = void> struct Shown {
   static std::string text(const T &) { return "?"; }
 };
-template <class T> std::string shown(const T &v) {
-  if constexpr (std::is_enum_v<T> && !std::is_convertible_v<T, int64_t>) return std::to_string(static_cast<int64_t>(v));
-  else return Shown<T>::text(v);
-}
+template <class T> std::string shown(const T &v) { return Shown<T>::text(v); }
 template <class T> using Printed = decltype(std::declval<std::ostream &>() << std::declval<const T &>());
 template <class T> struct Shown<T, std::void_t<Printed<T>>> {
   static std::string text(const T &v) {
@@ -56,6 +53,9 @@ template <class T, class = void> struct is_listed : std::false_type {};
 template <class T> struct is_listed<T, std::void_t<decltype(std::declval<const T &>().begin(), std::declval<const T &>().end()), typename T::value_type>> : std::true_type {};
 template <class T, class = void> struct is_printed : std::false_type {};
 template <class T> struct is_printed<T, std::void_t<Printed<T>>> : std::true_type {};
+template <class T> struct Shown<T, std::enable_if_t<std::is_enum_v<T> && !is_printed<T>::value>> {
+  static std::string text(const T &v) { return std::to_string(static_cast<int64_t>(v)); }
+};
 template <class T> struct Shown<T, std::enable_if_t<is_listed<T>::value && !is_printed<T>::value>> {
   static std::string text(const T &v) {
     std::string all;
@@ -148,7 +148,7 @@ inline void c10::klineage_outside(size_t size, size_t index) {
 // As PyTorch's, it needs no semicolon.
 #define TORCH_CHECK(condition, ...)                                                                                    \
   if (klineage::begin_check(); !klineage::end_check(static_cast<bool>(klineage::Left() << condition))) { \
-    klineage::failed(#condition, klineage::joined(__VA_ARGS__));                                                       \
+    klineage::failed(#condition, klineage::joined(__VA_ARGS__) + " " #__VA_ARGS__);                                    \
   }
 #define TORCH_CHECK_WITH(type, condition, ...) TORCH_CHECK(condition, ##__VA_ARGS__)
 #define TORCH_CHECK_VALUE TORCH_CHECK
@@ -167,7 +167,7 @@ inline void c10::klineage_outside(size_t size, size_t index) {
 #define TORCH_CHECK_GT(a, b) TORCH_CHECK(a > b)
 #define TORCH_CHECK_LE(a, b) TORCH_CHECK(a <= b)
 #define TORCH_CHECK_LT(a, b) TORCH_CHECK(a < b)
-#define AT_ERROR(...) klineage::fail("error", "", klineage::joined(__VA_ARGS__))
+#define AT_ERROR(...) TORCH_CHECK(false, ##__VA_ARGS__)
 #define TORCH_WARN(...) ((void)0)
 #define TORCH_WARN_ONCE(...) ((void)0)
 #define C10_CUDA_CHECK(e) TORCH_CHECK((e) == cudaSuccess)

@@ -1,0 +1,75 @@
+"""Values at the constants of the code, beside them, above and below them: what a case that names constants draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.cases import Case
+from kernel_gate.dtypes import DTYPES, Array, DType
+from kernel_gate.limited_values import Limits
+from kernel_gate.variations import Variation
+from kernel_gate.workload import Argument
+
+_TURNS = (Variation.AROUND, Variation.ABOVE, Variation.BELOW)
+
+
+def put_around(
+    argument: Argument, values: Array, case: Case, limits: Limits | None, generator: np.random.Generator
+) -> None:
+    """Some elements at the case's constants and beside them, all above them, or all below them; of rows in turn each
+    of the three, where the case does not say which.
+    """
+    dtype, constants = DTYPES[argument.dtype], case.around
+    rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+    if not dtype.is_float or not argument.has_free_values:
+        if inside := _constants_within(values, constants, limits, dtype):
+            chosen = generator.random(rows.shape) < 0.5
+            rows[chosen] = generator.choice(inside, int(chosen.sum()))
+        return
+    near = np.array([v for c in constants for v in (*_neighbours(c, dtype), 1.5 * c + 1, c - 1, c / 2, -c)])
+    near = near[np.abs(near) <= dtype.largest]
+    if not len(near):
+        return
+    first = int(generator.integers(3)) if len(rows) >= len(_TURNS) else 0
+    with np.errstate(over="ignore"):
+        for number, row in enumerate(rows):
+            spread = np.abs(generator.standard_normal(len(row)))
+            turn = _TURNS[(number + first) % 3] if case.variation is Variation.AROUND else case.variation
+            match turn:
+                case Variation.AROUND:
+                    chosen = generator.random(len(row)) < 0.3
+                    row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
+                    exact = dtype.narrow(generator.permutation(np.array(constants, float)))[: len(row)]
+                    row[generator.permutation(len(row))[: len(exact)]] = exact
+                case Variation.ABOVE:
+                    row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
+                case _:
+                    row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
+
+
+def _neighbours(constant: float, dtype: DType) -> tuple[float, ...]:
+    """A constant and what is next to it in 32 bits and in the type."""
+    single, step = np.float32(constant), float(last_place(dtype, constant))
+    next_ones = [float(np.nextafter(single, np.float32(end))) for end in (np.inf, -np.inf)]
+    return constant, *next_ones, constant + step, constant - step
+
+
+def _constants_within(
+    values: Array, constants: tuple[float, ...], limits: Limits | None, dtype: DType
+) -> list[Any]:
+    """Stored values at constants and beside them that an input with limits may have."""
+    if dtype.is_float and limits is not None:
+        near = np.array([v for c in constants for v in _neighbours(c, dtype)])
+        return list(dtype.narrow(near[(near >= limits[0]) & (near <= limits[1])]))
+    if dtype.is_float:
+        return []
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    return [int(c) + d for c in constants for d in (-1, 0, 1) if c == int(c) and low <= c + d <= high]
+
+
+def last_place(dtype: DType, values: Array | float) -> Array:
+    """One or two units in the last place of each value in the type, in the values' own unit."""
+    steps: Array = np.maximum(2.0 * dtype.epsilon * np.abs(values), dtype.quantum)
+    return steps

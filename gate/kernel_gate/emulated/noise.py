@@ -1,0 +1,115 @@
+"""Rounding noise: every rounded float result of a launch moved by one unit in its last place, up or down at random.
+
+What that does to the outputs is how well a program computes them, without an oracle (Parker, "Monte Carlo arithmetic",
+1997). Results that are exact stay. Rounding in a named direction is left alone: it is how code takes the bits of
+floats apart. A conversion to half precision is moved where arithmetic goes on with it, and not where it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.emulated.formats import FORMATS, opened, pack
+from kernel_gate.emulated.operands import names
+from kernel_gate.emulated.ptx.model import Instruction
+from kernel_gate.emulated.registry import Step
+from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.types import Array, PtxType
+from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.wave import Wave
+
+_EXACTLY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "fma": lambda x, y, z: x * y + z,
+    "mad": lambda x, y, z: x * y + z,
+    "div": np.divide,
+    "sqrt": np.sqrt,
+    "rcp": lambda x: 1.0 / x,
+}
+"""In float64, which tells whether the result was rounded."""
+_FUNCTIONS = ("rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
+_UNITS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
+_DIRECTED = ("rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")
+_ONLY_MOVES = ("st", "mov", "prmt", "selp", "red", "atom")
+
+
+@dataclass(slots=True)
+class Noise:
+    """The noise of one launch."""
+
+    seed: Sequence[int]
+    body: tuple[Instruction, ...] = ()
+    _generator: np.random.Generator = field(init=False)
+    _computed_with: frozenset[str] = field(init=False)
+    """Registers that more is done with than to move or to store them."""
+
+    def __post_init__(self) -> None:
+        self._generator = np.random.default_rng(self.seed)
+        self._computed_with = frozenset(
+            name
+            for instruction in self.body
+            if instruction.parts[0] not in _ONLY_MOVES
+            for name in names(instruction.operands[1:])
+        )
+
+    def watch(self, site: Site) -> Wrap | None:
+        """What to put around an instruction that rounds."""
+        kinds = self._kinds(site)
+        if kinds is None:
+            return None
+        result, operands = kinds
+        exactly = _EXACTLY.get(site.parts[0]) or (np.positive if site.parts[0] == "cvt" else None)
+        out, put = site.read(0, result), site.write(0, result)
+        reads = [site.read(position, kind) for position, kind in enumerate(operands, 1)]
+
+        def wrap(step: Step) -> Step:
+            def watched(wave: Wave) -> None:
+                given = [opened(read(wave), kind) for read, kind in zip(reads, operands, strict=True)]
+                step(wave)
+                halves = opened(out(wave), result)
+                moved = []
+                for lane, value in enumerate(halves):
+                    wide = (np.asarray(g[lane % len(g)], np.float64) for g in given)
+                    moved.append(self._moved(wave.spread(value), exactly and exactly(*wide), result))
+                put(wave, _close(moved, result))
+
+            return watched
+
+        return wrap
+
+    def _kinds(self, site: Site) -> tuple[PtxType, list[PtxType]] | None:
+        """Types of the result and of each operand of an instruction that rounds to at most 32 bits."""
+        name = site.parts[0]
+        if set(_DIRECTED) & set(site.parts) or not site.types:
+            return None
+        if name in _EXACTLY or name in _FUNCTIONS:
+            kind = site.type
+            small = kind.name in FORMATS and FORMATS[kind.name].kind.name in _UNITS
+            mixed = site.types[0] is not kind
+            return (kind, [kind] * (site.operand_count - 1)) if small and not mixed else None
+        if name != "cvt" or len(site.types) != 2 or site.operand_count != 2:
+            return None
+        target, source = site.types
+        narrows = target.name in ("f16", "bf16") and source.name == "f32"
+        goes_on = bool(self._computed_with & set(names(site.instruction.operands[:1])))
+        return (target, [source]) if narrows and goes_on else None
+
+    def _moved(self, values: Array, exact: Array | None, kind: PtxType) -> Array:
+        wide = np.asarray(values, np.float64)
+        signs = self._generator.integers(0, 2, wide.shape) * 2.0 - 1.0
+        rounded = np.isfinite(wide) & (wide != 0)
+        if exact is not None:
+            rounded &= wide != exact
+        return np.where(rounded, wide * (1.0 + signs * _UNITS[FORMATS[kind.name].kind.name]), wide)
+
+
+def _close(values: list[Array], kind: PtxType) -> Array:
+    form = FORMATS[kind.name]
+    closed = [form.close_wide(value) for value in values]
+    return closed[0] if form.lanes == 1 else pack(*closed)

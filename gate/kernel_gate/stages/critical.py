@@ -1,0 +1,239 @@
+"""Inputs at which a program is about to decide otherwise: a comparison equal, a quotient half-way, or just beside.
+
+Both programs run on the emulated device, which tells how far each decision is from changing and which input element the
+thread read last. Elements are moved by secants until their decision is critical. What is half-way only behind
+arithmetic, as in `rintf(x / s)`, no table of values has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernel_gate.built import Built, LoadedProgram
+from kernel_gate.cases import Case, elements
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
+from kernel_gate.devices.opening import open_quiet
+from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.emulated.decisions import Decided, Decisions, Watched
+from kernel_gate.execution import Execution
+from kernel_gate.inputs import limits_of, make_inputs
+from kernel_gate.launching import LaunchError
+from kernel_gate.variations import Variation
+from kernel_gate.workload import Argument, Workload
+
+_SECONDS = 1.0
+"""For both programs together; what is not reached then is left out."""
+_MOST_ELEMENTS = 1 << 14
+_MOST_PLACED = 64
+"""Elements of one input that a case places."""
+_NUDGE = 2.0**-7
+"""Relative: the first move of every element at most, from which slopes are taken."""
+_SECANTS = 4
+_CLOSE = 2.0**-20
+"""Distance from the decision, relative to its operands, that counts as critical."""
+_FAR = 64.0
+"""Times its magnitude, how far an element may be moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """For each element of an input the decision that it is moved to."""
+
+    element: Array
+    site: Array
+    visit: Array
+    thread: Array
+
+    def distance(self, decided: Mapping[int, Decided]) -> Array:
+        """How far each is from its decision, NaN where that was not reached."""
+        return self._of(decided, "distance")
+
+    def scale(self, decided: Mapping[int, Decided]) -> Array:
+        """The magnitude of the operands of each."""
+        return self._of(decided, "scale")
+
+    def _of(self, decided: Mapping[int, Decided], what: str) -> Array:
+        found = np.full(len(self.element), np.nan)
+        for site in np.unique(self.site):
+            here = self.site == site
+            if site in decided:
+                found[here] = getattr(decided[site], what)[self.visit[here], self.thread[here]]
+        return found
+
+
+def critical_cases(
+    programs: Sequence[Built], workload: Workload, dims: Mapping[str, int], seed: int
+) -> list[Case]:
+    """A case for each program and float input that decisions depend on, as far as the time allows."""
+    if elements(workload, dims) > _MOST_ELEMENTS:
+        return []
+    cases: list[Case] = []
+    deadline = time.monotonic() + _SECONDS
+    device = open_quiet(_SECONDS)
+    try:
+        for number, built in enumerate(programs):
+            case = Case(dims, seed + number, Variation.CRITICAL, origin="hidden")
+            loaded = LoadedProgram(device, replace(built, build=None), workload)
+            with loaded.execution(dims) as execution:
+                search = _Search(device, execution, workload, case, deadline)
+                cases += [replace(case, placed=placed) for placed in search.found()]
+    except (LaunchError, DeviceError, MemoryError):
+        pass  # what cannot be launched here is the check's to say
+    finally:
+        device.close()
+    return cases
+
+
+class _Search:
+    """One program on one case."""
+
+    def __init__(
+        self, device: EmulatedDevice, execution: Execution, workload: Workload, case: Case, deadline: float
+    ) -> None:
+        self._device, self._execution, self._case, self._deadline = device, execution, case, deadline
+        self._inputs = make_inputs(workload, case)
+        self._workload = workload
+        self._generator = np.random.default_rng([case.seed, 79])
+        self._arguments = [
+            a
+            for a in workload.args
+            if a.name in self._inputs
+            and DTYPES[a.dtype].is_float
+            and not a.has_structure
+            and (a.has_free_values or a.has_limits)
+            and self._inputs[a.name].size
+        ]
+
+    def found(self) -> list[tuple[tuple[str, int, float], ...]]:
+        """Elements of one input in turn with the values that make decisions critical."""
+        if not self._arguments:
+            return []
+        before = self._decided({})
+        if not before:
+            return []
+        placed = (self._placed(argument, before) for argument in self._arguments)
+        return [one for one in placed if one]
+
+    def _decided(self, changed: Mapping[str, Array]) -> dict[int, Decided]:
+        """Decisions of a run with other values of some inputs; none once the time is spent."""
+        if time.monotonic() > self._deadline:
+            return {}
+        watched = []
+        for argument in self._arguments:
+            buffer = self._execution.buffers[argument.name]
+            assert isinstance(buffer, EmulatedBuffer)
+            watched.append(
+                Watched(argument.name, buffer.address, buffer.nbytes, DTYPES[argument.dtype].itemsize)
+            )
+        decisions = Decisions(tuple(watched))
+        checks = self._device.checks
+        try:
+            self._device.checks = replace(checks, decisions=decisions)
+            run = self._execution.run({**self._inputs, **changed}, 0)
+        finally:
+            self._device.checks = checks
+        return {} if run.result.faults else decisions.decided
+
+    def _placed(
+        self, argument: Argument, before: Mapping[int, Decided]
+    ) -> tuple[tuple[str, int, float], ...]:
+        dtype = DTYPES[argument.dtype]
+        start = dtype.wide(self._inputs[argument.name]).astype(np.float64).reshape(-1)
+        # Each by a share of its own: what a row is divided by moves with it otherwise, and nothing is seen.
+        share = (
+            _NUDGE
+            * self._generator.uniform(0.5, 1.0, start.shape)
+            * self._generator.choice((-1, 1), start.shape)
+        )
+        moved = self._stored(argument, start + share * np.where(np.abs(start) > _NUDGE, start, 1.0))
+        after = self._decided({argument.name: moved})
+        aim, slope = self._aims(argument, before, after, start, self._wide(argument, moved))
+        if aim is None:
+            return ()
+        values, distance = start.copy(), aim.distance(before)
+        for _ in range(_SECANTS):
+            near = values[aim.element]
+            wanted = values.copy()
+            wanted[aim.element] = self._within(argument, start[aim.element], near - distance / slope)
+            stored = self._stored(argument, wanted)
+            decided = self._decided({argument.name: stored})
+            now = self._wide(argument, stored)
+            there = aim.distance(decided)
+            better = np.abs(there) < np.abs(distance)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                fresh = (there - distance) / (now[aim.element] - near)
+            slope = np.where(np.isfinite(fresh) & (fresh != 0) & better, fresh, slope)
+            values[aim.element[better]] = now[aim.element[better]]
+            distance = np.where(better, there, distance)
+            if not better.any():
+                break
+        close = np.abs(distance) <= _CLOSE * np.maximum(aim.scale(before), np.abs(values[aim.element]))
+        chosen = self._generator.permutation(np.flatnonzero(close))[:_MOST_PLACED]
+        return tuple(
+            (argument.name, int(aim.element[n]), float(self._beside(argument, values[aim.element[n]], k)))
+            for k, n in enumerate(chosen)
+        )
+
+    def _aims(
+        self,
+        argument: Argument,
+        before: Mapping[int, Decided],
+        after: Mapping[int, Decided],
+        start: Array,
+        moved: Array,
+    ) -> tuple[_Aim | None, Array]:
+        """For each element one of the decisions that it moves, drawn among those that can be brought about."""
+        rows = []
+        for site, decided in before.items():
+            if site not in after:
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                element = decided.elements[argument.name]
+                known = element >= 0
+                step = np.where(known, moved[element] - start[element], np.nan)
+                slope = (after[site].distance - decided.distance) / step
+                wanted = -decided.distance / slope
+                reach = _FAR * np.maximum(np.abs(start[element]), _NUDGE)
+                usable = known & np.isfinite(wanted) & (np.abs(wanted) <= reach) & (slope != 0)
+            target = start[element] + np.where(usable, wanted, 0.0)
+            usable &= self._within(argument, start[element], target) == target
+            visit, thread = np.nonzero(usable)
+            rows.append(np.stack([element[usable], np.full(len(visit), site), visit, thread, slope[usable]]))
+        if not rows:
+            return None, np.zeros(0)
+        table = np.concatenate(rows, axis=1)
+        table = table[:, self._generator.permutation(table.shape[1])]
+        _, first = np.unique(table[0], return_index=True)
+        if not len(first):
+            return None, np.zeros(0)
+        element, site, visit, thread = table[:4, first].astype(np.int64)
+        return _Aim(element, site, visit, thread), table[4, first]
+
+    def _within(self, argument: Argument, before: Array, wanted: Array) -> Array:
+        """What is wanted, or what was before where that is not within the limits of the input."""
+        known = {**self._case.dims, **self._workload.scalars(self._case.dims)}
+        low, high = limits_of(argument, known) or (-np.inf, np.inf)
+        largest = DTYPES[argument.dtype].largest
+        inside = np.isfinite(wanted) & (wanted >= max(low, -largest)) & (wanted <= min(high, largest))
+        return np.where(inside, wanted, before)
+
+    def _beside(self, argument: Argument, value: float, number: int) -> float:
+        """The value itself, or a neighbour of it, in turn."""
+        step = (0, 0, 1, -1)[number % 4] * 2.0 * DTYPES[argument.dtype].epsilon * abs(value)
+        return float(self._within(argument, np.array(value), np.array(value + step)))
+
+    def _stored(self, argument: Argument, values: Array) -> Array:
+        dtype = DTYPES[argument.dtype]
+        shape = self._inputs[argument.name].shape
+        within = self._within(argument, self._wide(argument, self._inputs[argument.name]), values)
+        stored: Array = dtype.narrow(within).reshape(shape)
+        return stored
+
+    def _wide(self, argument: Argument, stored: Array) -> Array:
+        wide: Array = DTYPES[argument.dtype].wide(stored).astype(np.float64).reshape(-1)
+        return wide

@@ -1,0 +1,131 @@
+"""How well the baseline computes a case, without an oracle: its outputs under rounding noise, on the emulated device.
+
+Where it cancels, as in 1 + erf(x) far below zero, what is left is noise of its own, and a candidate that does better
+differs by that noise. Where it does not, an output of 16 bits is nearly always rounded to the same number by every
+program that computes as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernel_gate.built import Built, LoadedProgram
+from kernel_gate.cases import Case, elements
+from kernel_gate.compare import measure
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.opening import open_quiet
+from kernel_gate.dtypes import DTYPES, Array, DType
+from kernel_gate.launching import LaunchError
+from kernel_gate.stages.check_state import CheckState, argument_of
+from kernel_gate.stages.reference import Reference
+from kernel_gate.tolerance import Allowed, Errors, scale_of
+
+_MOST_ELEMENTS = 1 << 18
+_SECONDS = 5.0
+_DRAWS = 3
+_FACTOR = 4.0
+"""Another program may be unluckier than a few draws of the noise are."""
+_JUMP = 2.0**-6
+"""Relative; noise that does more has taken another side of a comparison, which excuses nothing, unless all of the
+output is smaller than usual by this factor: then it can be noise altogether.
+"""
+_LEAST, _SHARE = 64, 1 / 8
+"""Elements, and the share of them that must be rounded otherwise before that says something."""
+_TIMES = 8.0
+_ELEVEN_BITS = re.compile(r"\btanh\.approx")
+"""As exact as a half on hardware, and more so on the emulated device: both must say the same of it."""
+_COARSE = re.compile(r"\b(?:sin|cos)\.approx")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNoise:
+    """What rounding noise does to one output."""
+
+    errors: Errors
+    share: float
+    """Of the elements, that are other numbers of the output's type."""
+
+
+def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:
+    """That of each float output; empty where the emulated device cannot tell."""
+    if elements(run.workload, case.dims) > _MOST_ELEMENTS:
+        return {}
+    try:
+        plain, *noisy = (_outputs(run, case, reference, seed) for seed in (None, *range(_DRAWS)))
+    except (LaunchError, DeviceError):
+        return {}
+    found: dict[str, OwnNoise] = {}
+    for name, want in plain.items():
+        dtype = DTYPES[argument_of(run.workload, name).dtype]
+        if dtype.is_float:
+            errors = [measure(outputs[name], want, dtype) for outputs in noisy]
+            worst, rms = max(e.worst for e in errors), max(e.rms for e in errors)
+            share = max(rounded_otherwise(outputs[name], want, dtype) for outputs in noisy)
+            found[name] = OwnNoise(Errors(worst, rms), share)
+    return found
+
+
+def _outputs(run: CheckState, case: Case, reference: Reference, seed: int | None) -> Mapping[str, Array]:
+    device = open_quiet(_SECONDS, noise=seed)
+    try:
+        loaded = LoadedProgram(device, run.baseline, case.applied(run.workload))
+        with loaded.execution(case.dims, memory=case.memory) as execution:
+            return execution.run(reference.inputs, 0).outputs
+    finally:
+        device.close()
+
+
+def rounded_otherwise(got: Array, expected: Array, dtype: DType) -> float:
+    """The share of elements that are not the number of the type that is nearest to the expected one."""
+    want = dtype.wide(expected if expected.dtype == dtype.storage else dtype.narrow(expected))
+    have = dtype.wide(got)
+    return float(np.mean(np.isfinite(have) & np.isfinite(want) & (have != want))) if got.size else 0.0
+
+
+def with_noise(allowed: Allowed, noise: OwnNoise, expected: Array, usual: float) -> Allowed:
+    """The limits where the baseline's own noise is larger; the same where the noise is a jump.
+
+    `usual`: the scale of the output's rows on inputs as declared.
+    """
+    worst, rms = _FACTOR * noise.errors.worst, _FACTOR * noise.errors.rms
+    jumps = noise.errors.worst > _JUMP and float(scale_of(expected).max(initial=0.0)) > _JUMP * usual
+    if jumps or (worst <= allowed.worst and rms <= allowed.rms):
+        return allowed
+    why = f"{worst:.1e}: {_FACTOR:g} × what rounding noise does to the baseline"
+    return Allowed(max(worst, allowed.worst), max(rms, allowed.rms), why)
+
+
+def rounds_in_between(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> str | None:
+    """What to say of an output of 16 bits of which far more is rounded otherwise than the baseline's noise explains."""
+    dtype = DTYPES[argument_of(run.workload, name).dtype]
+    # Noise of coarse arithmetic is not all seen, as in products of tensor cores; and a tolerance may be the caller's word.
+    decided = run.arithmetic is not None or run.workload.tolerance.relative is not None
+    if decided or not dtype.is_float or dtype.itemsize != 2 or got.size < _LEAST:
+        return None
+    if _uses(run.candidate, _ELEVEN_BITS):
+        return None
+    share = rounded_otherwise(got, reference.expected[name], dtype)
+    if share <= _SHARE:
+        return None
+    noise = noise_of(run, case, reference).get(name)
+    if noise is None or share <= _TIMES * noise.share:
+        return None
+    return (
+        f"{name} is rounded in between: {share:.0%} of it are other numbers of {dtype.name} than the baseline's, "
+        f"whose own rounding noise changes {noise.share:.1%}"
+    )
+
+
+def is_coarser(run: CheckState) -> bool:
+    """Whether the candidate computes sines by the hardware's instruction, whose error grows with the angle, where the
+    baseline does not. That it is no worse than an error in the inputs excuses it no longer.
+    """
+    return _uses(run.candidate, _COARSE) and not _uses(run.baseline, _COARSE)
+
+
+def _uses(built: Built, instructions: re.Pattern[str]) -> bool:
+    return any(instructions.search(image.ptx) for image in built.images.values())

@@ -1,0 +1,127 @@
+"""How the values of a case differ from those that the workload declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from kernel_gate.dtype_names import FLOAT_NAMES
+from kernel_gate.workload import Argument, Workload
+
+
+class Variation(StrEnum):
+    """How inputs differ from what the workload declares. Only `normal` values are varied: others promise a range."""
+
+    DECLARED = "as declared"
+    SMALL = "scaled by 1e-3"
+    LARGE = "scaled by 1e3"
+    HEAVY_TAILED = "heavy-tailed"
+    ONE_HOT = "one-hot rows"
+    CONSTANT = "constant rows"
+    CANCELLING = "cancelling sums"
+    BOUNDARY = "boundary values"
+    NON_FINITE = "NaN and infinities"
+    NOT_A_NUMBER = "NaNs"
+    INFINITE = "one infinity"
+    FAR_FROM_ZERO = "mean far above the spread"
+    FAR_BELOW = "mean far below zero"
+    NEGATIVE = "all negative"
+    SORTED = "sorted rows"
+    FIRST_PEAK = "first elements far above, last far below"
+    LAST_PEAK = "last elements far above, first far below"
+    TIES = "ties and halves"
+    """Few values, many of them half-way between numbers that may be rounded to."""
+    SIGNED_ZEROS = "zeros of both signs"
+    SUBNORMAL = "subnormal values"
+    AROUND = "around"
+    """The constants of the code that the case names: rows in turn at them, above them all and below them all."""
+    ABOVE = "above"
+    """All above the constants that the case names."""
+    BELOW = "below"
+    """All below them."""
+    ALL_TINY = "all scaled by 1e-10"
+    """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
+    ALL_LARGE = "all scaled by 1e3"
+    MIXED = "each input by a variation of its own"
+    """The variations are drawn from `ONE_INPUT`."""
+    LOWEST = "indices at their lowest"
+    HIGHEST = "indices at their highest"
+    DYADIC = "halves and powers of two"
+    """The varied input holds halves up to the largest values of narrow types, every other one powers of two: so what
+    is divided or scaled before it is rounded lies half-way, and rows whose largest value is the scale do as well.
+    """
+    ENDS = "ends of ranges"
+    """Inputs with limits: half of the values at the limits, beside them, and where numbers change character."""
+    FEW = "few values in all inputs"
+    """So few that values are equal within each input and between inputs."""
+    ZEROS_AMONG = "zeros of both signs among the values"
+    """Of every input of floats that may be zero."""
+    NAN_AT_ENDS = "NaNs, and ends of ranges"
+    """NaNs in one input, and those with limits as `ENDS` says: a weight of zero does not take a NaN away."""
+    CRITICAL = "critical values"
+    """As declared, but for elements that the case places where a decision of the code is about to change."""
+    SATURATED = "one input of ±(11 … 17), the others large"
+    """Where the exponential of a half ends and sigmoids are 1 to within a rounding, with a large factor beside it."""
+
+
+WITHIN_LIMITS = frozenset({Variation.ENDS, Variation.FEW, Variation.ZEROS_AMONG})
+"""Variations of all inputs that stay within what is declared."""
+IN_TURN = frozenset({Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.INFINITE, Variation.SATURATED})
+"""Variations that each input without limits has a case of."""
+OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
+"""Variations of inputs with declared limits; the others are of values that nothing is promised of."""
+OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
+"""Variations around constants of the code."""
+OF_ALL = frozenset({Variation.ALL_TINY, Variation.ALL_LARGE})
+"""Variations that keep the sign, and so are of positive inputs as well; of all inputs at once."""
+
+ONE_INPUT = (
+    Variation.DECLARED,
+    Variation.SMALL,
+    Variation.LARGE,
+    Variation.HEAVY_TAILED,
+    Variation.BOUNDARY,
+    Variation.FAR_FROM_ZERO,
+    Variation.NEGATIVE,
+    Variation.FIRST_PEAK,
+    Variation.LAST_PEAK,
+)
+"""What `MIXED` draws from for each input; finite all of them."""
+AT_LARGEST = frozenset({Variation.LOWEST, Variation.HIGHEST, Variation.FIRST_PEAK, Variation.LAST_PEAK})
+"""Asked of the largest named shape as well: for counts that overflow, and ends that a block does not reach."""
+
+
+_MIXED = 3
+"""Draws of a variation for each input."""
+_MOST_IN_TURN = 4
+"""Inputs that have cases of their own."""
+
+
+def variations_of(workload: Workload) -> Iterator[Variation]:
+    """Those that change some input of the workload; what each input has in turn, as often as there are such inputs."""
+    inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
+    free = sum(a.has_free_values for a in inputs)
+    scaled = sum(a.has_free_values or a.values_spec[0] == "positive" for a in inputs)
+    limited = [a for a in inputs if a.has_limits]
+    indices = any(a.values_spec[0] == "integers" for a in limited)
+    times = {
+        Variation.MIXED: _MIXED * (free > 1),
+        Variation.DYADIC: bool(scaled) or any(a.values_spec[0] == "uniform" for a in limited),
+        Variation.ENDS: bool(limited),
+        Variation.FEW: bool(limited) or free > 1,
+        Variation.ZEROS_AMONG: any(_may_be_zero(a) for a in inputs),
+        Variation.NAN_AT_ENDS: min(free, _MOST_IN_TURN) * bool(limited),
+        **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED, Variation.CRITICAL}, 0),
+        **dict.fromkeys(OF_INDICES, indices),
+        **dict.fromkeys(OF_ALL, scaled > bool(free)),
+    }
+    for variation in Variation:
+        usual = min(free, _MOST_IN_TURN if variation in IN_TURN else 1)
+        yield from (variation,) * times.get(variation, usual)
+
+
+def _may_be_zero(argument: Argument) -> bool:
+    """Whether a float input may hold zeros, as far as its declaration says; limits decide when values are drawn."""
+    return argument.dtype in FLOAT_NAMES and (
+        argument.has_free_values or argument.values_spec[0] == "uniform"
+    )

@@ -1,0 +1,52 @@
+"""What has to hold for an element's work to be done, read from the test in front of it, however that is written:
+`i < n`, `n > i`, `!(i >= n)`, `!(a || i >= n)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
+
+_BELOW = {
+    True: {"<": ("left", "right"), ">": ("right", "left")},
+    False: {">=": ("left", "right"), "<=": ("right", "left")},
+}
+"""Whether a comparison holds → the operators by which one side is then below the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A part of a test, and whether it holds where the work is done."""
+
+    node: Node
+    holds: bool
+
+    @property
+    def text(self) -> str:
+        """The condition as code that is true where the work is done."""
+        return text_of(self.node) if self.holds else f"!({text_of(self.node)})"
+
+    def bound_of(self, name: str) -> Node | None:
+        """What the condition says a variable to be below; None where it says anything else."""
+        test = self.node
+        if test.type != "binary_expression":
+            return None
+        lower, upper = _BELOW[self.holds].get(operator_of(test), ("", ""))
+        return field_of(test, upper) if lower and text_of(field_of(test, lower)) == name else None
+
+
+def conditions(test: Node, *, holds: bool) -> list[Condition]:
+    """The parts of a test that all have to hold, or not to hold, where the test as a whole does, or does not."""
+    node = bare(test)
+    if node is None:
+        return []
+    if node.type == "unary_expression" and operator_of(node) == "!":
+        inner = field_of(node, "argument")
+        return conditions(inner, holds=not holds) if inner is not None else []
+    if node.type == "binary_expression" and operator_of(node) == ("&&" if holds else "||"):
+        sides = (field_of(node, "left"), field_of(node, "right"))
+        return [part for side in sides if side is not None for part in conditions(side, holds=holds)]
+    return [Condition(node, holds)]

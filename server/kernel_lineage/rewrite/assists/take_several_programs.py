@@ -1,0 +1,147 @@
+"""Let one Triton program do the work of several, where programs are numerous and each does little.
+
+Before: `i = tl.program_id(0)`, one element, column, row or output for each program, launched on `(n,)`.
+After: `program = tl.program_id(0) * SPAN + tl.arange(0, SPAN)`, all of their work at once, launched on
+`(triton.cdiv(n, SPAN),)`.
+
+The program's number becomes a block (`triton_together`). `SPAN` and, where no parameter says it already, `COUNT`, the
+number of programs there were, are parameters that every launch gives. The candidate's alternatives are other sizes and,
+in a grid of several axes, other axes. Refused where programs share out blocks that can be
+larger themselves (`triton_block_choices`), for then that is the shorter way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
+from kernel_lineage.rewrite.assists.triton_counts import parameter_of_count, program_counts
+from kernel_lineage.rewrite.assists.triton_lanes import narrow
+from kernel_lineage.rewrite.assists.triton_many import axis_of
+from kernel_lineage.rewrite.assists.triton_places import (
+    calls_of,
+    check_launched_here,
+    function_of,
+    parameter_added,
+)
+from kernel_lineage.rewrite.assists.triton_tiles import tiles_of
+from kernel_lineage.rewrite.assists.triton_together import names_of, taken_together
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.launch_site import launch_edits
+from kernel_lineage.skills.kernel_facts import constant
+
+_ELEMENTS = ((1024, 4), (512, 4), (2048, 8))
+"""Programs of one element each, and warps."""
+_LOOPS = ((32, 1), (128, 4), (64, 1))
+"""Programs that go round a loop, each with one value, and warps: few, for many programs are left that way."""
+_SIDES = ((32, 4), (64, 8), (16, 2))
+"""Programs along each of two axes, and warps."""
+_BLOCK = 4096
+"""Elements of several programs' blocks together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    spans: Mapping[int, int]
+    """Axis of the grid → how many programs along it are taken together."""
+    warps: int
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
+    check_launched_here(kernel, "gives it its sizes")
+    if larger := _shared_out(kernel):
+        raise Refusal(f"{larger}, the programs' own block, can be of another size itself")
+    axes = sorted({axis_of(call) for call in calls_of(function, "program_id")})
+    counts = [program_counts(kernel, launch) for launch in kernel.launches]
+    if not axes or any(len(told) != len(axes) or axes[-1] >= len(told) for told in counts):
+        raise Refusal(
+            f"a launch of {kernel.name} does not tell how many programs it starts for each axis asked for"
+        )
+    return with_alternatives(
+        _choices(kernel, function, axes), lambda choice: _together(kernel, function, choice, counts)
+    )
+
+
+def _shared_out(kernel: Kernel) -> str:
+    """A size of blocks that programs share out and that may be another one; "" where there is none."""
+    tiles = attempt(lambda: tiles_of(kernel))
+    if isinstance(tiles, Refusal):
+        return ""
+    narrow(kernel, tiles)
+    return next((s for s in tiles.sizes if any(p.of_grid for p in tiles.places(s))), "")
+
+
+def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list[_Choice]:
+    """What is tried, the likeliest first: along the last axis places usually lie side by side."""
+    blocks = [c.args[1] for c in calls_of(function, "arange") if len(c.args) == 2]
+    if blocks:
+        lanes = max(_lanes(kernel, ast.unparse(b)) for b in blocks)
+        most = min(128, max(2, _BLOCK // lanes))
+        spans = list(dict.fromkeys((most, max(2, most // 4), min(128, most * 4))))
+        return [
+            _Choice({axis: span}, 8 if span * lanes > _BLOCK else 4) for span in spans for axis in axes[::-1]
+        ]
+    loops = any(isinstance(n, ast.For) for n in ast.walk(function))
+    table = _LOOPS if loops else _ELEMENTS
+    if len(axes) == 1:
+        return [_Choice({axes[0]: span}, warps) for span, warps in table]
+    sides = [_Choice(dict.fromkeys(axes[-2:], side), warps) for side, warps in _SIDES]
+    alone = [_Choice({axis: table[0][0]}, table[0][1]) for axis in axes[::-1]]
+    return [sides[0], *alone, *sides[1:]]
+
+
+def _lanes(kernel: Kernel, extent: str) -> int:
+    """The elements of a block, as far as the launches tell; some number otherwise."""
+    told = [constant(launch.options.get(extent, extent), launch.definitions) for launch in kernel.launches]
+    return max((n for n in told if n), default=512)
+
+
+def _together(
+    kernel: Kernel, function: ast.FunctionDef, choice: _Choice, counts: list[tuple[str, ...]]
+) -> Candidate:
+    known = {axis: parameter_of_count(kernel, [told[axis] for told in counts]) for axis in choice.spans}
+    names = names_of(function, sorted(choice.spans), {axis: name for axis, name in known.items() if name})
+    edits, _ = taken_together(kernel, function, names)
+    added = [
+        n for axis, name in names.items() for n in ((name.size,) if known[axis] else (name.size, name.count))
+    ]
+    edits += [parameter_added(kernel, function, name) for name in reversed(added)]
+    for launch, told in zip(kernel.launches, counts, strict=True):
+        extents = [
+            f"triton.cdiv({extent}, {choice.spans[axis]})" if axis in choice.spans else extent
+            for axis, extent in enumerate(told)
+        ]
+        fields = {"grid": f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"}
+        for axis, name in names.items():
+            fields |= {name.size: str(choice.spans[axis])} | ({} if known[axis] else {name.count: told[axis]})
+        edits += launch_edits(kernel, launch, fields | {"num_warps": str(choice.warps)})
+    grid = [
+        f'"ceil_div(grid.{axis}, {choice.spans[n]})"' if n in choice.spans else f'"grid.{axis}"'
+        for n, axis in enumerate("xyz"[: len(counts[0])])
+    ]
+    launch_fields = {"grid": f"[{', '.join(grid)}]", "num_warps": str(choice.warps)}
+    for axis, name in names.items():
+        launch_fields[name.size] = str(choice.spans[axis])
+        launch_fields |= {} if known[axis] else {name.count: f"grid.{'xyz'[axis]}"}
+    said = " by ".join(str(choice.spans[axis]) for axis in sorted(choice.spans))
+    return ASSIST.candidate(
+        kernel,
+        edits,
+        explanation=f"One program does the work of {said}, launched with {choice.warps} warps; what a program combines "
+        "over its own lanes is rounded in another order.",
+        launch=launch_fields,
+    )
+
+
+ASSIST = Assist(
+    id="take_several_programs",
+    title="Do the work of several programs in one",
+    skill="triton-several-programs",
+    pattern="triton_launch_options",
+    make=_rewrite,
+)

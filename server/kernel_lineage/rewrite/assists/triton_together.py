@@ -1,0 +1,271 @@
+"""The work of several Triton programs as one program's: the program's number becomes a block, along an axis of its own.
+
+Every value that comes from the number gets that axis in front of its lanes, by Triton's own broadcasting; accesses
+under it are masked by the number of programs, and what combined all lanes combines those of each program (`axis=1,
+keep_dims=True`). What a loop carries along begins with the axis, too. Nothing of one program meets another's.
+
+Followed are kernels whose blocks have one axis at most. Refused is what cannot be done for several programs at once:
+branches and loops that their numbers or data decide, other shapes than plain ones, a load behind a store to the same
+buffer, a store that does not depend on the program.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_forms import dotted, elements
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    fresh_name,
+    indent_at,
+    insert_before,
+    start_of_line,
+)
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.triton_many import (
+    AxisNames,
+    Expressions,
+    Many,
+    arguments_of,
+    axis_of,
+    constant_of,
+    shape_of,
+)
+from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, stored_names
+from kernel_lineage.rewrite.assists.triton_values import CHECKS
+from kernel_lineage.rewrite.candidate import Edit
+
+_AXES = "xyz"
+_RANGES = ("range", "static_range")
+
+
+def names_of(
+    function: ast.FunctionDef, axes: Sequence[int], counts: Mapping[int, str]
+) -> dict[int, AxisNames]:
+    """Names that the kernel does not use yet; `counts` are the parameters that are a number of programs already."""
+    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {
+        a.arg for a in function.args.args
+    }
+    several = len({axis_of(c) for c in calls_of(function, "program_id")}) > 1
+    made = {}
+    for axis in axes:
+        end = f"_{_AXES[axis]}" if several else ""
+        made[axis] = AxisNames(
+            f"SPAN{end.upper()}",
+            counts.get(axis, f"COUNT{end.upper()}"),
+            fresh_name(f"program{end}", taken),
+            fresh_name(f"inside{end}", taken),
+        )
+    return made
+
+
+def taken_together(
+    kernel: Kernel, function: ast.FunctionDef, names: Mapping[int, AxisNames]
+) -> tuple[list[Edit], bool]:
+    """Edits of the kernel's body, and whether its programs have blocks of their own."""
+    if next(calls_of(function, "num_programs"), None) is not None:
+        raise Refusal(f"{kernel.name} asks how many programs there are")
+    begun: dict[int, frozenset[int]] = {}
+    while True:
+        walk = _Walk(kernel, function, names, begun)
+        try:
+            walk.block(function.body)
+        except _Again:
+            continue
+        return walk.finished(), walk.has_lanes
+
+
+class _Again(Exception):  # noqa: N818
+    """Something has to begin with an axis that it only gets in a loop; noted, and the walk begins anew."""
+
+
+class _Walk(Expressions):
+    """The statements in their order, with what each name is, and the edits."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        function: ast.FunctionDef,
+        names: Mapping[int, AxisNames],
+        begun: dict[int, frozenset[int]],
+    ) -> None:
+        super().__init__(kernel, function, names)
+        self.begun = begun
+        """Statement or loop → the axes that what it gives a value, or carries along, begins with."""
+        self.given: dict[str, ast.stmt] = {}
+        """The statement of this block that gave a name its value."""
+        self.uneven: dict[str, int] = {}
+        """Names that are one for all programs on one way past a line, and not on the other."""
+
+    # Statements
+
+    def block(self, statements: Iterable[ast.stmt]) -> None:
+        """Statements that follow each other."""
+        outer, self.given = self.given, {}
+        for statement in statements:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._give(name, statement, self.of(value))
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    self._give(name, statement, self.of(value))
+                case ast.AugAssign(target=ast.Name(id=name), value=value):
+                    self.values[name] = self.values.get(name, Many()) | self.of(value)
+                    self.given.pop(name, None)
+                case ast.Expr(value=ast.Call() as call) if called(call) not in CHECKS:
+                    self._effect(call)
+                case ast.For(target=ast.Name(), iter=ast.Call(), orelse=[]):
+                    self._loop(statement)
+                case ast.If():
+                    self._branch(statement)
+                case ast.Expr(value=ast.Constant() | ast.Call()) | ast.Pass() | ast.Return(value=None):
+                    pass
+                case _:
+                    raise self.unfollowed(statement)
+        self.given = outer
+
+    def _give(self, name: str, statement: ast.Assign | ast.AnnAssign, value: Many) -> None:
+        axes = self.begun.get(id(statement))
+        if axes is not None and axes - value.axes:
+            assert statement.value is not None
+            self._begin(statement.value, axes)
+            value = replace(value, axes=axes)
+        self.values[name] = value
+        self.given[name] = statement
+
+    def _loop(self, loop: ast.For) -> None:
+        assert isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
+        if dotted(loop.iter.func).rpartition(".")[2] not in _RANGES:
+            raise self.unfollowed(loop)
+        bounds = [self.of(b) for b in (*loop.iter.args, *(k.value for k in loop.iter.keywords))]
+        if any(b.axes for b in bounds):
+            raise Refusal(f"how often the loop in line {loop.lineno} goes round depends on the program")
+        if wrong := self.stored_in(loop) & self.loaded_in(loop):
+            raise Refusal(f"the loop in line {loop.lineno} loads and stores `{min(wrong)}`")
+        self.values[loop.target.id] = Many()
+        changed = sorted(set(stored_names(loop)) & self.values.keys() - {loop.target.id})
+        before = {name: self.values[name] for name in changed}
+        given = dict(self.given)
+        self.block(loop.body)
+        for name in changed:
+            missing = self.values[name].axes - before[name].axes
+            if not missing:
+                continue
+            statement = given.get(name)
+            value = getattr(statement, "value", None)
+            if statement is None or not _can_begin(value):
+                raise Refusal(
+                    f"`{name}` does not begin as a number or a block before the loop in line {loop.lineno}"
+                )
+            self.begun[id(statement)] = self.begun.get(id(statement), frozenset()) | self.values[name].axes
+            raise _Again
+
+    def _branch(self, statement: ast.If) -> None:
+        test = self.of(statement.test)
+        if test.axes:
+            leaves = len(statement.body) == 1 and isinstance(statement.body[0], ast.Return)
+            (axis, *others) = test.axes
+            top = statement in self.function.body and not statement.orelse
+            if not leaves or others or test.lanes or not top:
+                raise Refusal(f"which way line {statement.lineno} goes depends on the program")
+            inside = self.names[axis].inside
+            text = f"{inside} = {inside} & ~({ast.unparse(statement.test)})"
+            # What stands in the test is written anew, with the names that the test would be given.
+            self.replaced.append(Edit(span_of(self.kernel, statement), text))
+            if next(calls_of(statement.test, "program_id"), None) is not None:
+                raise Refusal(f"line {statement.lineno} asks for the program in its test; give it a name")
+            return
+        before = dict(self.values)
+        self.block(statement.body)
+        taken, self.values = self.values, before
+        self.block(statement.orelse)
+        for name in {*taken, *self.values}:
+            one, other = taken.get(name), self.values.get(name)
+            if one is not None and other is not None and one != other:
+                self.uneven.setdefault(name, statement.lineno)
+            self.values[name] = (one or Many()) | (other or Many())
+
+    def _effect(self, call: ast.Call) -> None:
+        name = called(call)
+        if name != "store" and not name.startswith("atomic_"):
+            raise self.unfollowed(call)
+        names = ("pointer", "val") if name.startswith("atomic_") else ("pointer", "value")
+        given = arguments_of(call, (*names, "mask"))
+        if not {*names} <= given.keys():
+            raise self.unfollowed(call)
+        pointer, value = (self.of(given[n]) for n in names)
+        if pointer.axes < self.names.keys():
+            raise Refusal(f"line {call.lineno} stores to places that are the same for several programs")
+        if value.lanes and not value.axes:
+            raise Refusal(f"line {call.lineno} stores a block that is the same for all programs")
+        self.mask(call, pointer, given.get("mask"))
+        self.stored |= self.buffers(given[names[0]])
+
+    # Edits
+
+    def _begin(self, node: ast.expr, axes: frozenset[int]) -> None:
+        """Let a number, or a block of one, begin with axes."""
+        extents = [self.names[a].size if a in axes else "1" for a in sorted(self.names)]
+        if isinstance(node, ast.Call) and called(node) in ("zeros", "full"):
+            shape = shape_of(node)
+            listed = [ast.unparse(e) for e in elements(shape)] or (["1"] if self.has_lanes else [])
+            assert shape is not None
+            self.replaced.append(Edit(span_of(self.kernel, shape), _tuple([*extents, *listed])))
+            return
+        here = span_of(self.kernel, node)
+        number = data_of(self.kernel)[here.start : here.end].decode()
+        kind = "int32" if isinstance(constant_of(node), int) else "float32"
+        block = _tuple([*extents, *(["1"] if self.has_lanes else [])])
+        self.replaced.append(Edit(here, f"tl.full({block}, {number}, tl.{kind})"))
+
+    def finished(self) -> list[Edit]:
+        """All edits, with the programs' numbers where the kernel asks for them, or else before everything."""
+        for uneven, line in self.uneven.items():
+            raise Refusal(f"`{uneven}` is one for all programs on one way past line {line} only")
+        axes = sorted(self.names)
+        places = len(axes) + self.has_lanes
+        first = self.function.body[1 if ast.get_docstring(self.function) is not None else 0]
+        data, before = data_of(self.kernel), list[str]()
+        for position, axis in enumerate(axes):
+            name, own = self.names[axis], self.own.get(axis)
+            index = ", ".join(":" if p == position else "None" for p in range(places))
+            block = f"tl.arange(0, {name.size})" + (f"[{index}]" if places > 1 else "")
+            numbers = f"tl.program_id({axis}) * {name.size} + {block}"
+            if own is None:
+                before += [f"{name.program} = {numbers}", f"{name.inside} = {name.program} < {name.count}"]
+                continue
+            asked, here = span_of(self.kernel, own.value), span_of(self.kernel, own)
+            inside = (
+                f"\n{indent_at(data, here.start)}{name.inside} = {ast.unparse(own.targets[0])} < {name.count}"
+            )
+            self.replaced.append(Edit(asked, numbers))
+            self.inserted.append(insert_before(self.kernel, asked.end, inside))
+        start = span_of(self.kernel, first).start
+        begin = start_of_line(data, start)
+        if data[begin:start].strip():
+            raise Refusal(f"{self.kernel.name} begins on the line of its head")
+        head = "".join(f"{indent_at(data, start)}{line}\n" for line in before)
+        return [*self.replaced, *self.inserted, *([insert_before(self.kernel, begin, head)] if head else [])]
+
+    def stored_in(self, node: ast.AST) -> set[str]:
+        """The buffers that are stored to below a node."""
+        calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and c.args]
+        return {b for c in calls if called(c) == "store" for b in self.buffers(c.args[0])}
+
+    def loaded_in(self, node: ast.AST) -> set[str]:
+        """The buffers that are loaded from below a node."""
+        calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and c.args]
+        return {b for c in calls if called(c) == "load" for b in self.buffers(c.args[0])}
+
+
+def _tuple(extents: Sequence[str]) -> str:
+    return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
+
+
+def _can_begin(node: ast.expr | None) -> bool:
+    """Whether an expression is a number, or a block of one."""
+    if isinstance(node, ast.Call) and called(node) in ("zeros", "full"):
+        return True
+    return isinstance(constant_of(node), int | float) and not isinstance(constant_of(node), bool)

@@ -1,0 +1,101 @@
+"""Inputs that are published with a kernel: KernelBench's `get_inputs` beside a `Model`, and a task's `generate_input`.
+
+A task of a leaderboard has its inputs in a module beside the submissions or above them, and its cases in `task.yml`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernel_gate.files.reading import read_file
+from kernel_lineage.workloads.triton.host_modules import HostModule, names_of
+from kernel_lineage.workloads.triton.modules import Modules
+
+_FOLDERS_ABOVE = 2
+_CASE = re.compile(r"^\s*-\s*(\{.*\})\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    inputs: str
+    """The function that makes inputs."""
+    entries: tuple[str, ...]
+    """What is called with them, the first that a module has."""
+    call: str
+    """How it is called: `{0}` is the entry, `_` the inputs, `{1}` what a class is made with."""
+
+
+_FORMS = (
+    _Form("get_inputs", ("ModelNew", "Model"), "return {0}({1})(*_)"),
+    _Form("generate_input", ("custom_kernel",), "return custom_kernel(_)"),
+)
+
+
+def published_calls(module: HostModule, modules: Modules) -> Iterator[tuple[HostModule, ast.FunctionDef]]:
+    """A module's model or entry, called with the inputs that are published for it: a function, and its module."""
+    held = {*module.classes, *module.functions, *module.values}
+    for form in _FORMS:
+        entry = next((name for name in form.entries if name in held), None)
+        given = _with_inputs(form.inputs, module, modules) if entry is not None else None
+        body = given.functions[form.inputs].body if given is not None else []
+        match body:
+            case [*before, ast.Return(value=ast.expr() as inputs)] if given is not None and entry is not None:
+                made = "*get_init_inputs()" if "get_init_inputs" in given.functions else ""
+                call = ast.parse(form.call.format(entry, made)).body[0]
+                arguments = given.functions[form.inputs].args
+                function = ast.FunctionDef(
+                    form.inputs,
+                    arguments,
+                    [*before, _kept(inputs), call],
+                    _cases(given, [*names_of(arguments)]),
+                )
+                yield _with_entry(given, module, entry), ast.fix_missing_locations(function)
+
+
+def _kept(inputs: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name("_", ast.Store())], inputs)
+
+
+def _with_inputs(name: str, module: HostModule, modules: Modules) -> HostModule | None:
+    """The module that makes inputs: the own one, or one beside it or above."""
+    if name in module.functions:
+        return module
+    folders = module.path.parents[: _FOLDERS_ABOVE + 1]
+    paths = [p for p in modules.mentioning(frozenset([name.encode()])) if p.parent in folders]
+    for path in sorted(paths, key=lambda p: folders.index(p.parent)):
+        found = modules.read(path)
+        if found is not None and name in found.functions:
+            return found
+    return None
+
+
+def _with_entry(given: HostModule, module: HostModule, entry: str) -> HostModule:
+    """The module of the inputs, in which the name of the entry is the one of the kernel's module."""
+    if given is module:
+        return given
+    level = given.path.parent
+    inside = module.path.relative_to(level).with_suffix("").parts
+    classes, functions = (
+        {n: v for n, v in held.items() if n != entry} for held in (given.classes, given.functions)
+    )
+    values = {n: v for n, v in given.values.items() if n != entry}
+    imports = {**given.imports, entry: (f".{'.'.join(inside)}", entry)}
+    return replace(given, classes=classes, functions=functions, values=values, imports=imports)  # type: ignore[arg-type]
+
+
+def _cases(given: HostModule, names: list[str]) -> list[ast.expr]:
+    """The cases of a task that say all of these names, as a test writes them."""
+    rows: list[dict[str, object]] = []
+    with suppress(OSError, ValueError):
+        text = read_file(Path(given.path.parent, "task.yml")).decode("utf-8", "replace")
+        rows = [json.loads(case) for case in _CASE.findall(text)]
+    listed = [tuple(row[n] for n in names) for row in rows if {*row} == {*names}]
+    if not listed:
+        return []
+    return [ast.parse(f"parametrize({','.join(names)!r}, {listed!r})", mode="eval").body]

@@ -1,0 +1,56 @@
+"""How well the baseline itself computes: what that excuses in a candidate, and what it shows of one."""
+
+import numpy as np
+
+from gate.programs import AFFINE, workload
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.stages.own_noise import OwnNoise, rounded_otherwise, with_noise
+from kernel_gate.tolerance import Allowed, Errors
+
+LIMITS = Allowed(1e-6, 1e-7, "float32")
+ROWS = np.ones((2, 8))
+HALVES = workload(**{'"float32"': '"float16"'})
+GATE = "float u = __half2float(x[i]); y[i] = __float2half({});"
+
+
+def halves(expression: str) -> Program:
+    source = AFFINE.replace("float *y, const float *x", "__half *y, const __half *x")
+    source = source.replace("y[i] = 2.0f * x[i] + 1.0f;", "{ " + GATE.format(expression) + " }")
+    return Program("cuda", f"#include <cuda_fp16.h>\n{source}", "affine", name="halves.cu")
+
+
+def test_noise_of_the_baseline_widens_the_limits_by_a_few_times():
+    wider = with_noise(LIMITS, OwnNoise(Errors(1e-4, 1e-5), 0.0), ROWS, 1.0)
+    assert (wider.worst, wider.rms) == (4e-4, 4e-5) and "rounding noise" in wider.why
+    assert with_noise(LIMITS, OwnNoise(Errors(1e-8, 1e-9), 0.0), ROWS, 1.0) == LIMITS
+
+
+def test_a_jump_excuses_nothing_unless_all_of_the_output_is_noise():
+    jump = OwnNoise(Errors(1.5, 0.5), 1.0)
+    assert with_noise(LIMITS, jump, ROWS, 1.0) == LIMITS
+    assert with_noise(LIMITS, jump, 1e-6 * ROWS, 1.0).worst == 6.0
+
+
+def test_what_is_rounded_otherwise_is_a_share_of_the_finite_elements():
+    got = np.array([1.0, 2.0, np.nan, 4.0], np.float16)
+    assert rounded_otherwise(got, np.array([1.0, 2.002, np.nan, 4.0], np.float64), DTYPES["float16"]) == 0.25
+    assert rounded_otherwise(got[:0], np.zeros(0), DTYPES["float16"]) == 0.0
+
+
+def test_an_intermediate_in_half_is_less_precise_where_the_baseline_has_none():
+    gate, inner = "u / (1.0f + __expf(-u)) * (u + 0.3f)", "u / (1.0f + __expf(-u))"
+    wrong = halves(gate.replace(inner, f"__half2float(__float2half({inner}))"))
+    honest = halves("(u + 0.3f) * u / (1.0f + __expf(-u))")
+    verdicts = [
+        judge(halves(gate), c, HALVES, device="emulated", options=GateOptions(seed=3))
+        for c in (wrong, honest)
+    ]
+    assert (verdicts[0].code, verdicts[1].stage("check").status) == (Reason.LESS_PRECISE, "pass"), verdicts[
+        0
+    ].reason
+    both = judge(wrong, halves(gate), HALVES, device="emulated", options=GateOptions(seed=3))
+    assert both.stage("check").status == "pass", both.reason
