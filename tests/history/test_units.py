@@ -66,6 +66,10 @@ def test_what_a_header_includes_is_reached_and_a_cycle_of_includes_ends(tmp_path
         ),
         ("__constant__ float kFactor[2] = {1, 2};", "__constant__ float kFactor[4] = {1, 2, 3, 4};"),
         ("typedef struct { float a; } kFactor;", "typedef struct { double a; } kFactor;"),
+        (
+            "template <class T> struct alignas(16) kFactor { T held[4]; };",
+            "template <class T> struct alignas(16) kFactor { T held[8]; };",
+        ),
         ("#define kFactor 2", "#define kFactor 4"),
         (
             "#define HD __host__ __device__\nHD int kFactor() { return 2; }",

@@ -7,6 +7,8 @@ from kernel_lineage.skills.applicable import applicable
 from kernel_lineage.skills.conditions.facts import Facts, StatedPromise
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.skills.conditions.unparse import written
+from kernel_lineage.skills.promises import promises_of
 
 from skills.skill_folders import APPLIES, a_skill
 
@@ -102,3 +104,19 @@ def test_what_callers_promise_holds_unless_a_known_size_breaks_it(
     condition = applicable(only, [SKILL], facts)[0].conditions[0]
     assert condition.judgement.truth is truth
     assert (condition.evidence == "promised by the workload") is (truth is Truth.HOLDS)
+
+
+def test_what_a_launcher_asks_of_a_tensor_is_said_of_the_pointer() -> None:
+    code = """
+import triton
+
+@triton.jit
+def k(x_ptr, n):
+    pass
+
+def go(x, n):
+    assert x.is_contiguous()
+    k[(n,)](x, n)
+"""
+    (kernel,) = read(code.encode(), Language.TRITON).kernels
+    assert [written(promise.tree) for promise in promises_of(kernel)] == ["contiguous(x_ptr)"]

@@ -1,31 +1,20 @@
-"""Chunks of CUDA C++: cut at closing braces in the first column, scanned for functions by their braces."""
+"""Chunks of CUDA C++: cut at closing braces in the first column, read as the outline of their declarations."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_lineage.history.outline import Chunk, ChunkReader, Piece, Role, digest
+from kernel_lineage.kernels.cuda import comment_above
+from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
+from kernel_lineage.kernels.cuda_text import Macro, Text, directives, text_of
+from kernel_lineage.kernels.device_headers import header_name
 
-_TOKEN = re.compile(
-    rb"//[^\n]*"
-    rb"|/\*.*?(?:\*/|\Z)"
-    rb'|R"(?P<mark>[^(\s"]{0,16})\(.*?\)(?P=mark)"'
-    rb'|"(?:\\.|[^"\\\n])*"'
-    rb"|'(?:\\.|[^'\\\n]){1,4}'"
-    rb"|^[ \t]*\#(?:[^\n\\]|\\\r?\n|\\.)*"
-    rb"|^(?:__global__|template\s*<)"
-    rb"|[{};]",
-    re.DOTALL | re.MULTILINE,
-)
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_LEADING = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_TRANSPARENT = re.compile(rb'(?:inline\s+)?namespace\b|extern\s*"C(?:\+\+)?"\s*\Z')
-_TYPE = re.compile(rb"\b(?:struct|class|union)\s+(?:__align__\s*\([^)]*\)\s*|alignas\s*\([^)]*\)\s*)?(\w+)")
-_ENUM = re.compile(rb"\benum\b\s*(?:class\b|struct\b)?\s*(\w*)")
+_ENUM = re.compile(rb"\benum\b")
 _ENUMERATOR = re.compile(rb"[{,]\s*([A-Za-z_]\w*)")
-_NAME = re.compile(rb"(operator\s*\S+|~?\w+)\s*(?:<[^<>()]*>)?\s*\Z")
 _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]{0,1000}?>)?\s*<<<")
 _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\(([^;]*)")
 _FUNCTOR = re.compile(rb"\b([A-Z]\w*)\s*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]")
@@ -40,9 +29,7 @@ _MAY_MATTER = re.compile(
 )
 _LAUNCHES = re.compile(rb"<<<|[lL]aunch|LAUNCH")
 _TAIL = re.compile(rb"\)\s*(?:const|noexcept|override|final|->[^()]*|\s)*\Z")
-_INCLUDE = re.compile(rb"\#\s*include\s*[<\"]([^>\"\n]+)[>\"]")
-_DEFINE = re.compile(rb"\#\s*define\s+([A-Za-z_]\w*)(\([^)\n]*\))?(.*)", re.DOTALL)
-_MACRO_KERNEL = re.compile(rb"__global__[^{;]*?\b([A-Za-z_]\w*)\s*\([^{;]*\{")
+_MACRO_KERNEL = re.compile(r"__global__[^{;]*?\b([A-Za-z_]\w*)\s*\([^{;]*\{")
 _VALUE = re.compile(
     rb"\s*(?:template\s*<.*>\s*)?(?:using\s+(?P<using>[A-Za-z_]\w*)\s*="
     rb"|typedef\b.*?(?P<typedef>[A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\Z"
@@ -71,213 +58,137 @@ def _cuts(data: bytes) -> Iterator[int]:
 def _read(data: bytes) -> Chunk:
     if not _MAY_MATTER.search(data) and data.count(b"{") == data.count(b"}"):
         return Chunk()
-    found = _Found()
-    comments: list[re.Match[bytes]] = []
-    conditionals: list[int] = []
-    depth, boundary, opened, head = 0, 0, 0, b""
-    for token in _TOKEN.finditer(data):
-        text = token.group()
-        first = text.lstrip()[:1]
-        if first in b"\"'R" or text[:2] in (b"//", b"/*"):
-            if depth == 0 and first == b"/":
-                comments.append(token)
-        elif first == b"#":
-            directive = text.lstrip()
-            included = _INCLUDE.match(directive)
-            if included:
-                found.imports.append(("", included[1].decode("utf-8", "replace").strip(), ""))
-            depth = _at_directive(directive, depth, conditionals)
-            if depth == 0:
-                _add_macro(data, token, found)
-                boundary = token.end()
-        elif first in b"_t":
-            if (
-                depth and first == b"_"
-            ):  # an unfinished function above: what begins in the first column is a new one
-                depth, boundary, comments = 0, token.start(), []
-        elif text == b"{":
-            if depth == 0:
-                skip = _LEADING.match(data, boundary, token.start())
-                opened = skip.end() if skip else boundary
-                head = _COMMENT.sub(b" ", data[opened : token.start()]).strip()
-                if _TRANSPARENT.match(head):
-                    boundary, comments = token.end(), []
-                    continue
-            depth += 1
-        elif depth == 0:
-            if text == b";":
-                _add_value(data, boundary, token.end(), comments, found)
-            boundary, comments = token.end(), []
-        elif text == b"}":
-            depth -= 1
-            if depth == 0:
-                if _goes_on(head):
-                    continue
-                _add_definition(data, opened, token.end(), head, comments, found)
-                boundary, comments = token.end(), []
-    return Chunk(tuple(found.pieces), tuple(found.imports), open=depth > 0, texts=tuple(found.texts.items()))
+    text = text_of(data)
+    declared = outline(text)
+    starts = [d.start for d in declared]
+    found = _Found(text)
+    places: list[tuple[int, Declaration | Macro]] = [(d.start, d) for d in declared]
+    for macro in text.macros:
+        around = bisect_right(starts, macro.start) - 1
+        if around < 0 or declared[around].end <= macro.start:
+            places.append((macro.start, macro))
+    for _, one in sorted(places, key=lambda place: place[0]):
+        if isinstance(one, Macro):
+            _add_macro(found, one)
+        elif one.what is What.FUNCTION:
+            _add_function(found, one)
+        elif one.what is What.TYPE:
+            _add_type(found, one)
+        else:
+            _add_value(found, one)
+    included = (header_name(data[d.start : d.end]) for d in directives(text) if d.word == "include")
+    imports = tuple(("", header[0], "") for header in included if header is not None)
+    is_open = bool(declared) and not declared[-1].closed
+    return Chunk(tuple(found.pieces), imports, open=is_open, texts=tuple(found.texts.items()))
 
 
 @dataclass(slots=True)
 class _Found:
     """What a chunk was seen to say so far."""
 
+    text: Text
     pieces: list[Piece] = field(default_factory=list)
-    imports: list[tuple[str, str, str]] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
 
     def add(
         self,
         role: Role,
         name: str,
-        lines: tuple[int, int],
-        text: bytes,
+        place: tuple[int, int],
         *,
+        written: bytes | None = None,
         launches: frozenset[str] = frozenset(),
-        comment: str = "",
         entry: bool = False,
         marks: frozenset[str] = frozenset(),
     ) -> None:
-        """Keep a piece with its text."""
-        words = set(_WORD.findall(_COMMENT.sub(b" ", text))) - _NOT_NAMES
-        names = {word.decode() for word in words} - {name}
-        key = digest(text)
-        self.texts[key] = text.decode("utf-8", "replace")
-        self.pieces.append(Piece(role, name, *lines, key, frozenset(names), launches, comment, entry, marks))
+        """Keep a piece with its text: that of its place, or what is `written` instead."""
+        if not name:
+            return
+        data = self.text.data[slice(*place)] if written is None else written
+        words = set(_WORD.findall(self.text.masked[slice(*place)])) - _NOT_NAMES
+        names = frozenset(word.decode() for word in words) - {name}
+        key = digest(data)
+        self.texts[key] = data.decode("utf-8", "replace")
+        span = self.text.span(*place)
+        comment = comment_above(self.text, place[0])
+        lines = span.first_line, span.last_line
+        self.pieces.append(Piece(role, name, *lines, key, names, launches, comment, entry, marks))
 
 
-def _goes_on(head: bytes) -> bool:
-    """Whether what stands before a brace goes on behind it: an initialiser, or a type that is named after its body."""
-    if head.startswith(b"typedef"):
-        return True
-    return not _TYPE.search(head) and not _TAIL.search(head) and bool(_VALUE.match(head))
-
-
-def _lines(data: bytes, start: int, end: int) -> tuple[int, int]:
-    first = data.count(b"\n", 0, start) + 1
-    return first, first + data.count(b"\n", start, end)
-
-
-def _add_macro(data: bytes, token: re.Match[bytes], found: _Found) -> None:
+def _add_macro(found: _Found, macro: Macro) -> None:
     """A macro is a piece of device code; one whose body is a kernel is that kernel."""
-    defined = _DEFINE.match(
-        data, token.start() + len(token.group()) - len(token.group().lstrip()), token.end()
-    )
-    if defined is None or not defined[3].strip():
+    if not macro.body:
         return
-    lines = _lines(data, token.start(), token.end())
-    kernel = _MACRO_KERNEL.search(defined[3])
+    start = found.text.data.index(b"#", macro.start)
+    body = re.sub(r"\s*##\s*", "", macro.body)
+    kernel = _MACRO_KERNEL.search(body)
     if kernel is None:
-        found.add(Role.DEVICE, defined[1].decode(), lines, defined[0])
-        return
-    body = re.sub(rb"\s*##\s*", b"", re.sub(rb"\\[ \t]*\r?\n", b"\n", defined[3]))
-    name = _MACRO_KERNEL.search(body)
-    found.add(Role.KERNEL, (name or kernel)[1].decode(), lines, body.strip(b"\n"), entry=True)
+        found.add(Role.DEVICE, macro.name, (start, macro.end))
+    else:
+        found.add(Role.KERNEL, kernel[1], (start, macro.end), written=body.encode(), entry=True)
 
 
-def _add_value(data: bytes, start: int, end: int, comments: list[re.Match[bytes]], found: _Found) -> None:
+def _add_value(found: _Found, declared: Declaration) -> None:
     """A constant, an alias or a variable of the device."""
-    skip = _LEADING.match(data, start, end)
-    start = skip.end() if skip else start
-    head = _COMMENT.sub(b" ", data[start : end - 1]).strip()
+    head = found.text.code[declared.start : declared.end - 1].replace(b"#", b" ")
     if len(head) > _LONGEST_VALUE or (_TAIL.search(head) and b"=" not in head):
-        return  # a declaration of a function
+        return  # a table of data, or a declaration of a function
     named = _VALUE.match(head)
-    if named is None:
+    if named is not None:
+        name = named["using"] or named["typedef"] or named["value"]
+        found.add(Role.DEVICE, name.decode(), (declared.start, declared.end))
+
+
+def _add_type(found: _Found, declared: Declaration) -> None:
+    """A type is a piece of device code, by each of its names: those behind its body and of enumerators are some too."""
+    place = declared.start, declared.end
+    code = found.text.code[slice(*place)]
+    opening = declared.head_end - declared.start
+    named = [declared.name.encode()]
+    if _ENUM.search(code, 0, opening):
+        named += _ENUMERATOR.findall(code[opening:])
+    if code.startswith(b"typedef"):
+        named += _WORD.findall(code[code.rfind(b"}") :])
+    functor = b"DEVICE" in code.upper() and _DEVICE_CALL.search(code) is not None
+    for name in dict.fromkeys(named):
+        found.add(Role.DEVICE, name.decode(), place, entry=functor)
+
+
+def _add_function(found: _Found, declared: Declaration) -> None:
+    place = declared.start, declared.end
+    masked = found.text.masked[slice(*place)]
+    role, name, marks = _classify(found.text, declared)
+    if role is not Role.HOST:
+        found.add(role, name, place, entry=role is Role.KERNEL, marks=marks)
         return
-    name = named["using"] or named["typedef"] or named["value"]
-    comment = _comment_above(data, start, comments)
-    found.add(Role.DEVICE, name.decode(), _lines(data, start, end), data[start:end], comment=comment)
-
-
-def _at_directive(text: bytes, depth: int, conditionals: list[int]) -> int:
-    """The brace depth after a directive: the branches of an `#if` are alternatives and start equally deep."""
-    word = text[1:].lstrip()
-    if word.startswith(b"if"):
-        conditionals.append(depth)
-    elif word.startswith((b"else", b"elif")) and conditionals:
-        return conditionals[-1]
-    elif word.startswith(b"endif") and conditionals:
-        conditionals.pop()
-    return depth
-
-
-def _add_definition(
-    data: bytes, start: int, end: int, head: bytes, comments: list[re.Match[bytes]], found: _Found
-) -> None:
-    text = data[start:end]
-    enumeration = _ENUM.search(head)
-    if enumeration:
-        body = _COMMENT.sub(b" ", text[text.find(b"{") :])
-        named = [m for m in (enumeration[1], *_ENUMERATOR.findall(body)) if m]
-        for name in dict.fromkeys(named):  # an enumerator is as good a name for it as its own
-            found.add(Role.DEVICE, name.decode(), _lines(data, start, end), text)
-        return
-    role, name, marks = _classify(head)
-    bare = _COMMENT.sub(b" ", text)
-    launches: set[bytes] = set(_FUNCTOR.findall(bare)) if role is Role.HOST else set()
-    if role is None or (role is Role.HOST and not marks and not launches and not _LAUNCHES.search(text)):
+    launches: set[bytes] = set(_FUNCTOR.findall(masked))
+    may_launch = _LAUNCHES.search(masked) is not None
+    if not marks and not launches and not may_launch:
         return  # what launches nothing is of no kernel
-    if role is Role.HOST:
-        launches.update(_LAUNCHED.findall(bare))
-        if _LAUNCHES.search(bare):
-            launches.update(_FUNCTION_VALUE.findall(bare))
-        for arguments in _LAUNCH_CALL.findall(bare):
-            launches.update(_WORD.findall(arguments))
-    functor = role is Role.DEVICE and b"DEVICE" in text.upper() and bool(_DEVICE_CALL.search(text))
-    found.add(
-        role,
-        name,
-        _lines(data, start, end),
-        text,
-        launches=frozenset(n.decode() for n in launches),
-        comment=_comment_above(data, start, comments),
-        entry=role is Role.KERNEL or (functor and not _TAIL.search(head)),
-        marks=marks,
-    )
+    launches.update(_LAUNCHED.findall(masked))
+    if may_launch:
+        launches.update(_FUNCTION_VALUE.findall(masked))
+    for arguments in _LAUNCH_CALL.findall(masked):
+        launches.update(_WORD.findall(arguments))
+    names = frozenset(n.decode() for n in launches)
+    found.add(role, name, place, launches=names, marks=marks)
 
 
-def _classify(head: bytes) -> tuple[Role | None, str, frozenset[str]]:
-    """What the head of a definition makes it, its name, and the macros that may make it something else."""
-    none: frozenset[str] = frozenset()
-    kernel = b"__global__" in head
-    tail = _TAIL.search(head)
-    if tail is None:
-        declared = _TYPE.search(head)
-        return (Role.DEVICE, declared[1].decode(), none) if declared else (None, "", none)
-    depth, at = 0, tail.start()
-    for at in range(tail.start(), -1, -1):
-        depth += {41: 1, 40: -1}.get(head[at], 0)
-        if depth == 0:
-            break
-    name = _NAME.search(head[:at])
-    if name is None or (not kernel and re.search(rb"(?<![=!<>])=(?!=)", head[:at])):
-        return None, "", none
-    if kernel or b"__device__" in head or b"constexpr" in head[:at]:
-        role = Role.KERNEL if kernel else Role.DEVICE
-        return role, name[1].decode("ascii", "replace"), none
-    marks = frozenset(m.decode() for m in _UPPER.findall(head[:at]))
+def _classify(text: Text, declared: Declaration) -> tuple[Role, str, frozenset[str]]:
+    """What the head of a function makes it, its name, and the macros that may make it something else."""
+    before = text.code[declared.start : declared.name_at[0]]
+    head = text.code[declared.start : declared.head_end]
+    if b"__global__" in head:
+        return Role.KERNEL, declared.name, frozenset()
+    if b"__device__" in head or b"constexpr" in before:
+        return Role.DEVICE, declared.name, frozenset()
+    marks = frozenset(m.decode() for m in _UPPER.findall(text.code, declared.start, declared.name_at[1]))
     if any("DEVICE" in m for m in marks):  # as libraries call it whose headers are elsewhere
-        return Role.DEVICE, name[1].decode("ascii", "replace"), marks
-    first = _WORD.search(head, at)
-    if name[1].decode("ascii", "replace") in marks and first and head[: name.start()].strip() == b"":
+        return Role.DEVICE, declared.name, marks
+    first = _WORD.search(text.code, *declared.parameters)
+    if declared.name in marks and first and not before.strip():
         return Role.HOST, first[0].decode(), marks  # `DEFINE_KERNEL(name, …) {`
-    return Role.HOST, name[1].decode("ascii", "replace"), marks
-
-
-def _comment_above(data: bytes, start: int, comments: list[re.Match[bytes]]) -> str:
-    lines: list[str] = []
-    below = start
-    for comment in reversed(comments):
-        if comment.end() > start or data.count(b"\n", comment.end(), below) > 1:
-            break
-        lines[:0] = comment.group().decode("utf-8", "replace").splitlines()
-        below = comment.start()
-    return "\n".join(line for line in (_without_marks(line) for line in lines) if line)
-
-
-def _without_marks(line: str) -> str:
-    return line.strip().removeprefix("/**").removeprefix("/*").removesuffix("*/").lstrip("/*").strip(" -=")
+    return Role.HOST, declared.name, marks
 
 
 CUDA = ChunkReader(

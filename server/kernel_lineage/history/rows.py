@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from kernel_lineage.cache_file import DamagedRow
-from kernel_lineage.history.outline import Outline, Piece, Role, Wrapped
+from kernel_lineage.history.outline import Outline, Piece
 
 T = TypeVar("T")
 
@@ -42,21 +42,21 @@ class Rows(Generic[T]):
             raise DamagedRow(f"a row has another form ({str(error).splitlines()[0]})") from error
 
 
+_OUTLINES, _PIECES = TypeAdapter(Outline), TypeAdapter(Piece)
+_BESIDE = {"names", "launches", "marks", "wraps"}
+"""What is the same wherever a piece's text stands."""
+
+
 def outline_row(outline: Outline) -> Any:
     """A file's pieces without what `piece_row` keeps, and its imports; None when it has neither."""
     if not outline.pieces and not outline.imports:
         return None
-    pieces = [
-        [p.role, p.name, p.first_line, p.last_line, p.digest, p.comment, p.entry, p.constant]
-        for p in outline.pieces
-    ]
-    wrapped = [[w.name, w.wrapper, w.function] for w in outline.wrapped]
-    return [pieces, outline.imports, wrapped, outline.header]
+    return _OUTLINES.dump_python(outline, mode="json", exclude={"pieces": {"__all__": _BESIDE}})
 
 
 def piece_row(piece: Piece) -> Any:
     """What is the same wherever a text stands: the names in it."""
-    return [sorted(names) for names in (piece.names, piece.launches, piece.marks, piece.wraps)]
+    return _PIECES.dump_python(piece, mode="json", include=_BESIDE)
 
 
 def outline_of_row(row: Any, pieces: Mapping[str, Any]) -> Outline:
@@ -64,14 +64,9 @@ def outline_of_row(row: Any, pieces: Mapping[str, Any]) -> Outline:
     if row is None:
         return Outline()
     try:
-        kept, imports, wrapped, header = row
-        return Outline(
-            tuple(_piece(row, pieces) for row in kept),
-            tuple((here, module, there) for here, module, there in imports),
-            tuple(Wrapped(*w) for w in wrapped),
-            header,
-        )
-    except (LookupError, TypeError, ValueError) as error:
+        whole = [{**p, **pieces[key]} for p, key in zip(row["pieces"], pieces_of_row(row), strict=True)]
+        return _OUTLINES.validate_python({**row, "pieces": whole})
+    except (LookupError, TypeError, ValidationError) as error:
         raise DamagedRow(f"a file's row has another form ({error})") from error
 
 
@@ -83,14 +78,6 @@ def piece_key(name: str, digest: str) -> str:
 def pieces_of_row(row: Any) -> list[str]:
     """The keys of the pieces that an outline's row needs."""
     try:
-        return [] if row is None else [piece_key(r[1], r[4]) for r in row[0]]
+        return [] if row is None else [piece_key(p["name"], p["digest"]) for p in row["pieces"]]
     except (LookupError, TypeError) as error:
         raise DamagedRow(f"a file's row has another form ({error})") from error
-
-
-def _piece(row: Any, pieces: Mapping[str, Any]) -> Piece:
-    role, name, first, last, digest, comment, entry, constant = row
-    names, launches, marks, wraps = map(frozenset, pieces[piece_key(name, digest)])
-    return Piece(
-        Role(role), name, first, last, digest, names, launches, comment, entry, marks, wraps, constant
-    )

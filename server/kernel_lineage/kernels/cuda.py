@@ -17,7 +17,12 @@ from kernel_lineage.kernels.cuda_launches import launches
 from kernel_lineage.kernels.cuda_macro_heads import MacroHead, macro_heads
 from kernel_lineage.kernels.cuda_nodes import definition_node, grammar
 from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
-from kernel_lineage.kernels.cuda_parameters import parameters, template_parameters, type_aliases
+from kernel_lineage.kernels.cuda_parameters import (
+    of_one_meaning,
+    parameters,
+    template_parameters,
+    type_meanings,
+)
 from kernel_lineage.kernels.cuda_text import Text, closing, one_line, text_of
 from kernel_lineage.kernels.source import DeviceFunction, Kernel, Language, Launch, Problem, SourceFile
 
@@ -34,7 +39,7 @@ def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     declarations = outline(text)
     functions = [d for d in declarations if d.what is What.FUNCTION and d.defined]
     global_words, device_words = _qualifiers(text)
-    aliases = type_aliases(text)
+    aliases = of_one_meaning(type_meanings(text))
     by_macro = macro_heads(text, functions, aliases)
     functions = [by_macro[f.start].declaration if f.start in by_macro else f for f in functions]
     kernel_heads = [f for f in functions if f.start in by_macro or _has_word(text, f, global_words)]

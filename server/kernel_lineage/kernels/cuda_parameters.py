@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kernel_lineage.code.types import DTYPES
+from kernel_lineage.code.types import DTYPES, vector_of
 from kernel_lineage.kernels.cuda_text import Text, closing_angle, one_line, split, trim
 from kernel_lineage.kernels.source import Parameter, TemplateParameter
 
@@ -18,23 +18,25 @@ _GROUPED_NAME = re.compile(rb"\(\s*[*&]\s*([A-Za-z_]\w*)\s*\)")
 _KEYWORDS = frozenset(["bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned"])
 """Words of C++ that end a type; `half` may be the name of a number as well."""
 _DEFAULT = re.compile(rb"(?<![=!<>])=(?!=)")
-_TYPEDEF = re.compile(rb"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;")
+_TYPEDEF = re.compile(
+    rb"\btypedef\s+([\w\s:<>,*()]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:<>,*()]+?)\s*;"
+)
 
 
-def type_aliases(text: Text) -> dict[str, str]:
-    """Names that the file gives to element types: `typedef float floatX;` → {"floatX": "float"}.
-
-    A name with several meanings (alternatives of `#if`) is left out: the text does not say which one is meant.
-    """
+def type_meanings(text: Text) -> dict[str, set[str]]:
+    """Names that the file gives to types, with these: `typedef float floatX;`; several where branches of `#if` do."""
     meanings: dict[str, set[str]] = {}
     for match in _TYPEDEF.finditer(text.code):
-        name, target = (
-            (match.group(2), match.group(1)) if match.group(2) else (match.group(3), match.group(4))
-        )
+        name, target = (match[2], match[1]) if match[2] else (match[3], match[4])
         meanings.setdefault(name.decode(), set()).add(" ".join(target.decode("utf-8", "replace").split()))
     for macro in text.macros:
-        if macro.parameters is None and macro.body in DTYPES:
+        if macro.parameters is None and (macro.body in DTYPES or vector_of(macro.body)):
             meanings.setdefault(macro.name, set()).add(macro.body)
+    return meanings
+
+
+def of_one_meaning(meanings: Mapping[str, set[str]]) -> dict[str, str]:
+    """The names that have one meaning: of the others the text does not say which one is meant."""
     return {name: next(iter(types)) for name, types in meanings.items() if len(types) == 1}
 
 

@@ -1,47 +1,24 @@
-"""A guard, as the code writes it → a condition in the condition language, where it can be said there.
+"""What the guards of a commit require of a launch, as conditions.
 
-C++ and Python spell guards differently (`&&`, `x & 3`, `get_device_capability()[0]`); a condition has one spelling.
-What has no counterpart stays a guard: it is shown as written and conditions nothing.
+What has no counterpart in the condition language stays a guard: it is shown as written and conditions nothing.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.skills.card import Category
-from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.tree import Expr, FactRef, Op, facts_in, names_in
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.spelled import spelled
+from kernel_lineage.skills.conditions.tree import OPPOSITE, Expr, FactRef, Op, facts_in, names_in
+from kernel_lineage.skills.conditions.unparse import written
 
-_CAPABILITY = r"(?:[\w.]*\.)?get_device_capability\(\s*\w*\s*\)"
-_REWRITES: tuple[tuple[str, str], ...] = (
-    (r"&&", " and "),
-    (r"\|\|", " or "),
-    (r"!(?!=)", " not "),
-    (r"\btrue\b", "True"),
-    (r"\bfalse\b", "False"),
-    (rf"{_CAPABILITY}\[0\]\s*(>=|<|==)\s*(\d+)", r"device.compute_capability \1 (\2, 0)"),
-    (rf"{_CAPABILITY}\s*(>=|<|==|>|<=)", r"device.compute_capability \1"),
-    (r"\b(\w+)\.is_contiguous\(\)", r"contiguous(\1)"),
-    (r"\b(\w+)\.(?:stride|strides)\((-?\d+)\)", r"stride(\1, \2)"),
-    (r"\b(\w+)\.dtype\s*(==|!=)\s*torch\.(\w+)", r"dtype(\1) \2 \3"),
-    (r"\bblockDim\.([xyz])\b", r"launch.block.\1"),
-    (r"\bgridDim\.([xyz])\b", r"launch.grid.\1"),
-)
 _STATED = frozenset({"assert", "static_assert", "check"})
 """Kinds of guards that say what must hold, whatever it is."""
 _NOTHING = re.compile(r"\b(?:NULL|nullptr|None)\b")
-_CONTRARY: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
-_MASK_OF_LOW_BITS = re.compile(r"\(?\s*(\w+)\s*&\s*(\d+)\s*\)?\s*==\s*0")
 
 
 def condition_of(guard: str, names: Collection[str]) -> str | None:
@@ -79,19 +56,6 @@ def requirements(
     yield from ((guard, condition) for guard, condition in said if _opposite(condition) not in every)
 
 
-def spelled(guard: str) -> str | None:
-    """The guard as a condition would be written, whatever its names stand for; None when it cannot be said at all."""
-    text = _MASK_OF_LOW_BITS.sub(_low_bits_as_modulus, " ".join(guard.split()))
-    for pattern, replacement in _REWRITES:
-        text = re.sub(pattern, replacement, text)
-    text = re.sub(r"\s+", " ", text).strip()
-    try:
-        tree = parse(text)
-    except ConditionError:
-        return None
-    return text if any(facts_in(tree)) else None
-
-
 def category_of(condition: str) -> Category:
     """What a condition is about, by the facts that it names; the most telling fact decides."""
     names = {fact.name for fact in facts_in(parse(condition))}
@@ -115,12 +79,6 @@ _CATEGORY_BY_PREFIX: tuple[tuple[str, Category], ...] = (
 )
 
 
-def _low_bits_as_modulus(match: re.Match[str]) -> str:
-    """`C & 3 == 0` is `C % 4 == 0` when the mask is one less than a power of two."""
-    modulus = int(match[2]) + 1
-    return f"{match[1]} % {modulus} == 0" if modulus & (modulus - 1) == 0 else match[0]
-
-
 def _chooses(guard: GuardSeen) -> bool:
     """Whether a guard decides what is done, in a kernel that is right either way."""
     return guard.kind in ("branch", "mask", "loop_bound") or (guard.kind, guard.where) == (
@@ -141,9 +99,10 @@ def _is_flag(tree: Expr) -> bool:
 
 def _opposite(condition: str) -> str:
     """`C % 4 != 0` of `C % 4 == 0`; what is more than one comparison is put behind `not`."""
-    tree = ast.parse(condition, mode="eval").body
-    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _CONTRARY:
-        return ast.unparse(ast.Compare(tree.left, [_CONTRARY[type(tree.ops[0])]()], tree.comparators))
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return ast.unparse(tree.operand)
+    tree = parse(condition)
+    match tree:
+        case Op(op=op) if op in OPPOSITE:
+            return written(replace(tree, op=OPPOSITE[op]))
+        case Op(op="not", operands=(operand,)):
+            return written(operand)
     return f"not ({condition})"

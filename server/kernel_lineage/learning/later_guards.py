@@ -14,9 +14,10 @@ from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Min
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
-from kernel_lineage.learning.guard_conditions import category_of, requirements, spelled
+from kernel_lineage.learning.guard_conditions import category_of, requirements
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
+from kernel_lineage.skills.conditions.spelled import spelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from kernel_lineage.kernels.source import Guard, Kernel, Language, Launch
 from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.facts import Fact, FactSource, StatedPromise
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
+from kernel_lineage.skills.conditions.spelled import spelled
 from kernel_lineage.skills.conditions.prove import Proof, implies
 from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in, negation
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
@@ -19,10 +20,7 @@ from kernel_lineage.skills.conditions.truth import Judgement, Truth
 LIMIT_MS = 200
 """A hover card does not wait longer for a proof of one condition."""
 _HOLDS_AFTER = frozenset({"assert", "static_assert"})
-_WORDS = (("&&", " and "), ("||", " or "), ("true", "True"), ("false", "False"))
-_NOT = re.compile(r"!(?!=)")
 _ASSIGNED = r"\b(?:{names})\b\s*(?:(?:[-+*/%&|^]|<<|>>|//)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*(?:{names})\b"
-_DIVISION = re.compile(r"(?<!/)/(?!/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +116,10 @@ def _at_site(kernel: Kernel, launch: Launch) -> list[Promise]:
 
 
 def _promise(guard: Guard, language: Language) -> Promise | None:
-    text = guard.expr
-    if language is Language.CUDA:
-        for theirs, ours in _WORDS:
-            text = text.replace(theirs, ours)
-        text = _DIVISION.sub("//", _NOT.sub(" not ", text))
-    try:
-        tree = parse(text)
-    except ConditionError:
+    text = spelled(guard.expr, of_integers=language is Language.CUDA)
+    if text is None:
         return None
+    tree = parse(text)
     line = guard.span.first_line
     if guard.leaves:
         return Promise(negation(tree), f"the code leaves where `{guard.expr}` (line {line})", guard.span.end)

@@ -32,3 +32,7 @@ __global__ void k(float* y, const float* x) { __shared__ float t[1024]; int at =
 __global__ void k(float* y, const float* x) { __shared__ float t[32][32]; int c = threadIdx.x ^ (threadIdx.y & 7); t[threadIdx.y][c] = x[threadIdx.x]; __syncthreads(); y[threadIdx.x] = t[threadIdx.x][c]; }
 // ---
 __global__ void k(half* y, const half* x) { using L = decltype(cute::composition(cute::Swizzle<3, 3, 3>{}, cute::Layout<cute::Shape<cute::_8, cute::_64>>{})); y[threadIdx.x] = x[threadIdx.x]; }
+// ---
+#define WIDTH 32
+constexpr int PITCH = WIDTH + 1;
+__global__ void k(float* y, const float* x) { __shared__ float t[8][PITCH]; t[threadIdx.y][threadIdx.x] = x[threadIdx.x]; __syncthreads(); y[threadIdx.x] = t[threadIdx.x][threadIdx.y]; }

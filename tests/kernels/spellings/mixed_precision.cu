@@ -25,3 +25,10 @@ template <typename T> __global__ void k(float* y, const T* x) { T v = x[0]; y[0]
 __global__ void k(float* y, const float* x, int n) { double s = 0; for (int i = 0; i < n; i++) { s += x[i]; } y[0] = s; }
 // ---
 template <typename scalar_t> __global__ void k(float* y, const scalar_t* x) { using acc = at::opmath_type<scalar_t>; y[0] = static_cast<acc>(x[0]); }
+// ---
+#if defined(IN_HALVES)
+typedef half element;
+#else
+typedef float element;
+#endif
+__global__ void k(float* y, const element* x) { float v = (float)x[0]; y[0] = v; }

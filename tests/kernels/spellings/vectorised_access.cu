@@ -58,3 +58,5 @@ __device__ void move(float* to, const float* from) { *(Wide*)to = *(const Wide*)
 __global__ void k(float* y, const float* x) { move(y + 2 * threadIdx.x, x + 2 * threadIdx.x); }
 // ---
 __global__ void k(float* y, const float* x) { auto& v = reinterpret_cast<const at::native::memory::aligned_vector<float, 4>*>(x)[threadIdx.x]; y[threadIdx.x] = v.val[0]; }
+// ---
+template <typename T, int N> __global__ void k(T* y, const T* x) { struct alignas(N * sizeof(T)) U { T held[N]; }; U v = *reinterpret_cast<const U*>(x + N * threadIdx.x); *reinterpret_cast<U*>(y + N * threadIdx.x) = v; }

@@ -14,6 +14,7 @@ from kernel_lineage.code.cuda.structs import Struct, read_struct
 from kernel_lineage.code.types import DTYPES, dtype_bytes, vector_of
 from kernel_lineage.code.values import Element
 from kernel_lineage.kernels.cuda_forms import text_of as node_text
+from kernel_lineage.kernels.cuda_parameters import of_one_meaning, type_meanings
 from kernel_lineage.kernels.cuda_text import Macro, Text, closing
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.source import SourceFile
@@ -26,7 +27,6 @@ _ALIGNED = rb"(?:\s|(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\))*"
 _STRUCT = re.compile(rb"\b(?:struct|class|union)\b(" + _ALIGNED + rb")(\w+)\s*(?:final\s*)?(?::[^;{}]*)?\{")
 _ANONYMOUS = re.compile(rb"\btypedef\s+(?:struct|union)\s*(" + _ALIGNED + rb")(?:\w+\s*)?\{")
 _TEMPLATE_HEAD = re.compile(rb"template\s*<([^;{}]*)>\s*$")
-_ALIAS = re.compile(rb"\btypedef\s+([\w\s:<>,*()]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:<>,*()]+?)\s*;")
 _CONSTANT = re.compile(r"(?:static\s+|inline\s+|__device__\s+)*(?:constexpr|const)\b")
 _LOOPS = re.compile(r"\b(?:for|while|do)\b")
 _ALIAS_DEPTH = 8
@@ -60,23 +60,22 @@ class Names:
         return {name: macro for name, macro in found.items() if macro is not None}
 
     @cached_property
-    def aliases(self) -> Mapping[str, str]:
-        """Types by their other names, where these have one meaning."""
+    def meanings(self) -> Mapping[str, set[str]]:
+        """The types that other names stand for; several where `#if` or functions give one name to several."""
         meanings: dict[str, set[str]] = {}
         for text in self.texts:
-            for match in _ALIAS.finditer(text.code):
-                name, target = (match[2], match[1]) if match[2] else (match[3], match[4])
-                written = " ".join(target.decode("utf-8", "replace").split())
-                meanings.setdefault(name.decode(), set()).add(written)
-        for macro in self.macros.values():
-            if macro.parameters is None and (macro.body in DTYPES or vector_of(macro.body)):
-                meanings.setdefault(macro.name, set()).add(macro.body)
-        return {name: next(iter(types)) for name, types in meanings.items() if len(types) == 1}
+            for name, types in type_meanings(text).items():
+                meanings.setdefault(name, set()).update(types)
+        return meanings
+
+    @cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """Types by their other names, where these have one meaning."""
+        return of_one_meaning(self.meanings)
 
     def has_alternatives(self, name: str) -> bool:
         """Whether a type is one of several, by `#if`."""
-        found = rb"(?:typedef\b[^;]*\b%b\s*;|using\s+%b\s*=)" % ((re.escape(name.encode()),) * 2)
-        return sum(len(re.findall(found, text.code)) for text in self.texts) > 1
+        return len(self.meanings.get(name, ())) > 1
 
     @cached_property
     def _file_level(self) -> Mapping[str, Mapping[str, Node]]:

@@ -22,7 +22,7 @@ ID = "bank_conflict_padding"
 
 _PADS = ("pad", "skew")
 _SHORTEST = 17
-"""Elements of a row that several threads of a warp share a bank in."""
+"""The shortest padded row, in elements: 16 and one more."""
 
 _LIBRARY = re.compile(r"\b(?:cute::)?(?:Swizzle\s*<|Layout_\w+_SW\d+_Atom|SmemLayoutAtom\w*SW\d+)")
 """CuTe's swizzled layouts."""

@@ -41,7 +41,7 @@ class Pack:
 def pack_of(unit: Unit, written: str, depth: int = 0) -> Pack | None:
     """The pack that a type name stands for; None when it is a single element or not defined in the kernel's file."""
     at = expressions_of(unit.kernel)
-    base = at.scope.names.base(written, types_of(unit)) if at is not None else ""
+    base = at.scope.names.base(written, own_types(unit)) if at is not None else ""
     head, _, arguments = base.partition("<")
     last = head.strip().rpartition("::")[2]
     plain = last.removeprefix("__").removeprefix("nv_")
@@ -70,14 +70,22 @@ def pack_of(unit: Unit, written: str, depth: int = 0) -> Pack | None:
     return None
 
 
-def types_of(unit: Unit) -> dict[str, str]:
-    """The types that the file and the function itself give other names, by these; the function's own come first."""
-    source = unit.kernel.source
-    types = dict(names_of(source).aliases) if source is not None else {}
-    for node in (*unit.of("alias_declaration"), *unit.of("type_definition")):
-        name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
-        types[text_of(name)] = text_of(node.child_by_field_name("type"))
-    return types
+def own_types(unit: Unit) -> dict[str, str]:
+    """The types that a function gives names of its own, by these."""
+    return {
+        text_of(node.child_by_field_name("name") or node.child_by_field_name("declarator")): text_of(
+            node.child_by_field_name("type")
+        )
+        for node in (*unit.of("alias_declaration"), *unit.of("type_definition"))
+    }
+
+
+def meanings_of(unit: Unit, name: str) -> set[str]:
+    """The types that a name may stand for: the function's own, or all that the file gives it."""
+    source, own = unit.kernel.source, own_types(unit).get(name)
+    if own is not None or source is None:
+        return {own} if own is not None else set()
+    return names_of(source).meanings.get(name, set())
 
 
 def number_of(unit: Unit, node: Node | None) -> int | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import arguments_of, bare, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.definitions import types_of
+from kernel_lineage.kernels.mechanisms.definitions import meanings_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
@@ -42,16 +42,14 @@ def _narrow_storage(unit: Unit) -> bool:
     if types and not written:
         return True
     words = {word.rpartition("::")[2] for w in written for word in w.replace("*", " ").split()}
-    aliases = types_of(unit)
-    return any(_is_narrow(word, aliases) or word in types for word in words)
+    return any(_is_narrow(unit, word) or word in types for word in words)
 
 
-def _is_narrow(word: str, aliases: Mapping[str, str]) -> bool:
-    for _ in range(4):
-        if word.rpartition("::")[2] in _NARROW:
-            return True
-        word = aliases.get(word, "")
-    return False
+def _is_narrow(unit: Unit, word: str, depth: int = 4) -> bool:
+    """Whether a type is narrower than float, or one of several that may be."""
+    if word.rpartition("::")[2] in _NARROW:
+        return True
+    return depth > 0 and any(_is_narrow(unit, other, depth - 1) for other in meanings_of(unit, word))
 
 
 def _is_element(unit: Unit, node: Node | None) -> bool:
@@ -82,7 +80,6 @@ def _casts(unit: Unit) -> Iterator[tuple[Node, str, Node | None]]:
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
-    aliases = types_of(unit)
     for call in unit.calls:
         if _CONVERSIONS.fullmatch(call.name):
             yield seen(ID, call.node, f"{call.name} changes the precision", to=_target(call.name))
@@ -94,7 +91,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             yield seen(ID, node, f"{text_of(left)} gathers in double", to="double")
     for node, kind, value in _casts(unit) if _narrow_storage(unit) else ():
         plain = kind in ("float", "double")
-        wider = plain or _WIDER.search(aliases.get(kind, kind))
+        wider = plain or any(map(_WIDER.search, meanings_of(unit, kind) or {kind}))
         if wider and _is_element(unit, value):
             yield seen(ID, node, f"elements are computed as {kind}", to=kind if plain else "wider")
 

@@ -8,18 +8,8 @@ from kernel_lineage.skills.conditions.evaluate import show
 from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.names import declared, split_fact
 from kernel_lineage.skills.conditions.parse import parse
-from kernel_lineage.skills.conditions.tree import ARITHMETIC, COMPARISONS, Expr, FactRef, Items, Literal, Op
+from kernel_lineage.skills.conditions.tree import ARITHMETIC, OPPOSITE, Expr, FactRef, Items, Literal, Op
 
-_OPPOSITE = {
-    "==": "!=",
-    "!=": "==",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-    "in": "not in",
-    "not in": "in",
-}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WORDS = {
     "==": "is {}",
@@ -41,7 +31,7 @@ def sentence(expr: str | Expr) -> str:
 
 def _clause(tree: Expr) -> str:
     match tree:
-        case Op(op=op, operands=(left, right)) if op in COMPARISONS:
+        case Op(op=op, operands=(left, right)) if op in OPPOSITE:
             return _comparison(left, op, right)
         case Op(op="and" | "or" as op, operands=operands):
             return f" {op} ".join(f"({_clause(o)})" if _is_connective(o) else _clause(o) for o in operands)
@@ -88,9 +78,9 @@ def _comparison(left: Expr, op: str, right: Expr) -> str:
 def _denied(tree: Expr) -> str:
     match tree:
         case Op(op=op, operands=(left, right)) if (
-            op in COMPARISONS and Type.INTERVAL not in (left.type, right.type)
+            op in OPPOSITE and Type.INTERVAL not in (left.type, right.type)
         ):
-            return _comparison(left, _OPPOSITE[op], right)
+            return _comparison(left, OPPOSITE[op], right)
         case Op(op="not", operands=(operand,)):
             return _clause(operand)
         case FactRef(type=Type.TRUTH):
@@ -130,7 +120,7 @@ def _noun(tree: Expr) -> str:
             return f"{_noun(left) if chained else _operand(left)} {_SIGNS[op]} {_operand(right)}"
         case Op(op="itemsize", operands=(FactRef(name=name),)):
             return f"the size of {split_fact(name)[1][0]}'s elements"
-        case Op(op=op) if op in COMPARISONS or op in ("and", "or", "not"):
+        case Op(op=op) if op in OPPOSITE or op in ("and", "or", "not"):
             return f"({_clause(tree)})"
         case Op(op=op, operands=operands):
             return f"{op}({', '.join(map(_noun, operands))})"

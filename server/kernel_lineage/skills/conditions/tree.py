@@ -56,7 +56,17 @@ class Op:
 
 Expr: TypeAlias = Literal | Items | FactRef | Op
 ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "**"})
-COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
+OPPOSITE: Mapping[str, str] = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "in": "not in",
+    "not in": "in",
+}
+"""Each comparison → the one that holds where it does not."""
 
 
 @dataclass(frozen=True, slots=True)

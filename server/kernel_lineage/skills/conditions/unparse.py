@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from kernel_lineage.skills.conditions.fact_name import Type
-from kernel_lineage.skills.conditions.tree import ARITHMETIC, COMPARISONS, Expr, FactRef, Items, Literal, Op
+from kernel_lineage.skills.conditions.tree import ARITHMETIC, OPPOSITE, Expr, FactRef, Items, Literal, Op
 
 _BINDING = {
     "or": 1,
@@ -46,7 +46,7 @@ def _written(tree: Expr, outer: int) -> str:
         case Op(op="and" | "or" as op, operands=operands):
             level = _BINDING[op]
             text = f" {op} ".join(_written(o, level + 1) for o in operands)
-        case Op(op=op, operands=(left, right)) if op in ARITHMETIC | COMPARISONS:
+        case Op(op=op, operands=(left, right)) if op in ARITHMETIC or op in OPPOSITE:
             level = _BINDING.get(op, _BINDING["compare"])
             grouped = (level, level + 1) if op in ARITHMETIC else (level + 1, level + 1)
             first, second = grouped[::-1] if op == "**" else grouped
