@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Method, Stopped
+from kernel_lineage.workloads.triton.torch_bases import begin_as_torch
 from kernel_lineage.workloads.triton.values import External, Unknown
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ def lineage_of(reader: Reader, of: Class) -> Iterator[Class | str]:
         if isinstance(found, Class):
             bases = [reader.read(b, found.module) for b in found.node.bases]
             left += [b if isinstance(b, Class) else b.name for b in bases if isinstance(b, (Class, External))]
+
+
+def torch_base(reader: Reader, of: Class | str) -> str | None:
+    """The dotted name of the class of torch that a class is derived from; None where it is from none."""
+    bases = lineage_of(reader, of) if isinstance(of, Class) else ()
+    return next((b for b in bases if isinstance(b, str) and b.startswith("torch.")), None)
 
 
 def is_a(reader: Reader, of: Class | str, asked: Class) -> bool:
@@ -98,7 +105,9 @@ def made_of(reader: Reader, of: Class, given: list[object], named: Mapping[str, 
     """An object of a class."""
     made, function = Instance(of), method_of(reader, of, "__init__")
     if function is None:
-        _fields(reader, made, of, given, named)
+        base = torch_base(reader, of)
+        if base is None or not begin_as_torch(reader, base, made, given, named):
+            _fields(reader, made, of, given, named)
         return made
     try:
         reader.enter(function, [made, *given], named)

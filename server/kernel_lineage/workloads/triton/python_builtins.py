@@ -103,6 +103,12 @@ def _of_items(reader: Reader, name: str, given: list[object], named: Mapping[str
         case "map" if given and isinstance(given[0], Function) and len(known) == len(items) - 1:
             function = given[0]
             return [reader.enter(function, list(row), {}) for row in zip(*known, strict=False)]
+        case "filter" if len(given) == 2 and items[1] is not None:
+            keeps = given[0]
+            kept = items[1] if keeps is None else None
+            if isinstance(keeps, Function):
+                kept = [i for i in items[1] if reader.truth(reader.enter(keeps, [i], {})) is not False]
+            return kept if kept is not None else Unknown("filter(…)")
         case "enumerate" if first is not None:
             return list(enumerate(first))
         case _ if name.startswith("itertools.") and last in _ITERTOOLS:
