@@ -298,3 +298,70 @@ class Norm(torch.nn.GroupNorm):
     assert not draft.missing
     assert sizes_of(draft, "x") == [24]
     assert (draft.grid, argument(draft, "factor").value) == (("4",), "0.5")
+
+
+ENUMERATION = """
+import enum
+
+
+class How(enum.Enum):
+    HALF = "half"
+    TWICE = "twice"
+
+
+FACTOR = {How.HALF: 0.5, How.TWICE: 2.0}
+"""
+RECORD = """
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Config:
+    factors: list = field(default_factory=lambda: [3.0, 4.0])
+"""
+SAID = {
+    "an enumeration": (ENUMERATION, 'FACTOR[How("twice")] if How("half") is How.HALF else 9.0', "2.0"),
+    "a default of a record": (RECORD, "Config().factors[1]", "4.0"),
+    "a function of operators": ("import operator\n", "operator.floordiv(9, 2)", "4"),
+    "names that are given together": ("LOW, HIGH = 5.0, 7.0\n", "HIGH", "7.0"),
+}
+
+
+@pytest.mark.parametrize(("above", "factor", "value"), SAID.values(), ids=SAID)
+def test_numbers_that_python_computes(tmp_path: Path, above: str, factor: str, value: str) -> None:
+    head = f"import torch\nfrom rows import launch\n{above}"
+    test = f"{head}\n\ndef test_it():\n    launch(torch.randn(6, 40), {factor})\n"
+    draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT, "tests/test_rows.py": test})
+    assert not draft.missing
+    assert argument(draft, "factor").value == value
+
+
+def test_layers_of_the_repository_in_turn(tmp_path: Path) -> None:
+    host = """
+class Layer(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = torch.nn.Conv1d(width, 4, kernel_size=3)
+        self.norm = torch.nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        mean = self.norm.running_mean
+        launch(mean, self.norm.eps)
+        return self.conv(x)
+
+
+def example():
+    torch.nn.Sequential(torch.nn.Identity(), *[Layer(4) for _ in range(2)])(torch.randn(2, 4, 9))
+"""
+    draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT + host})
+    assert not draft.missing
+    assert sizes_of(draft, "x") == [4]
+
+
+def test_ignored_labels_leave_the_range_of_the_others(tmp_path: Path) -> None:
+    test = (
+        "import torch\nfrom rows import launch\n\n\ndef test_it():\n"
+        "    labels = torch.randint(0, 40, (6,))\n    labels[torch.randperm(6)[:2]] = -100\n    launch(labels, 2)\n"
+    )
+    draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT, "tests/test_rows.py": test})
+    assert argument(draft, "x").values in ("integers(0, 40)", "integers(0, d40)")

@@ -214,6 +214,11 @@ def called(reader: Reader, function: object, given: list[object], named: Mapping
             of="partial", attributes={"function": inside, "given": list(first), "named": dict(more)}
         ):
             return called(reader, inside, [*first, *given], {**more, **named})
+        case Instance(of="Sequential", attributes={"layers": list(layers)}) if len(given) == 1:
+            found = given[0]
+            for layer in layers:
+                found = called(reader, layer, [found], {})
+            return found
         case Instance():
             return called_module(function, given)
         case Attribute(of=of, name=name):

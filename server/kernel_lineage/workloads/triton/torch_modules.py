@@ -57,7 +57,11 @@ def made_module(name: str, given: list[object], named: Mapping[str, object]) -> 
     dtype = dtype_given(named) or "float32"
     weight, bias = _weights(last, attributes, dtype)
     has_bias = attributes.pop("bias", True) is not False
-    return Instance(last, {**attributes, "weight": weight, "bias": bias if has_bias else None})
+    made: dict[str, object] = {"weight": weight, "bias": bias if has_bias else None}
+    if last.startswith("BatchNorm") and isinstance(rows := attributes["num_features"], (int, Size)):
+        mean, var = Tensor("running_mean", (rows,), dtype), Tensor("running_var", (rows,), dtype, "positive")
+        made |= {"running_mean": mean, "running_var": var}
+    return Instance(last, {**attributes, **made})
 
 
 def _weights(layer: str, made: Mapping[str, object], dtype: str) -> tuple[Tensor | None, Tensor | None]:
@@ -111,11 +115,6 @@ def called_module(module: Instance, given: list[object]) -> object:
     tensor = next((g for g in given if isinstance(g, Tensor)), None)
     held, layer = module.attributes, str(module.of)
     weight = held.get("weight")
-    if layer == "Sequential" and isinstance(held.get("layers"), list):
-        found: object = tensor
-        for inner in held["layers"]:  # type: ignore[attr-defined]
-            found = called_module(inner, [found]) if isinstance(inner, Instance) else Unknown("Sequential(…)")
-        return found
     if tensor is None or tensor.shape is None:
         return Unknown(f"{layer}(…)")
     if layer == "Linear" and isinstance(weight, Tensor) and weight.shape:
