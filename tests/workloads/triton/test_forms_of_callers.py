@@ -365,3 +365,19 @@ def test_ignored_labels_leave_the_range_of_the_others(tmp_path: Path) -> None:
     )
     draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT, "tests/test_rows.py": test})
     assert argument(draft, "x").values in ("integers(0, 40)", "integers(0, d40)")
+
+
+@pytest.mark.parametrize(
+    "made", ["TensorDescriptor.from_tensor(x, [64])", "TensorDescriptor(x, x.shape, [1], [64])"]
+)
+def test_a_descriptor_of_the_host_is_said_to_be_one(tmp_path: Path, made: str) -> None:
+    host = f"""
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+def launch(x, factor):
+    out = torch.empty_like(x)
+    scale[(triton.cdiv(x.numel(), 64),)](out, {made}, factor, x.numel(), BLOCK=64)
+"""
+    draft = drafted(tmp_path, {"rows.py": KERNEL + host, "tests/test_rows.py": TEST})
+    assert any("a tensor descriptor that the host makes" in m for m in draft.missing)

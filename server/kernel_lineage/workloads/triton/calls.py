@@ -51,6 +51,7 @@ _WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable
 """Functions that give a function which does the same."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
+_DESCRIPTOR = "TensorDescriptor"
 _OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
 """Methods that are given axes."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
@@ -129,6 +130,8 @@ def _method_call(
         if of.of == "ArgumentParser":
             return (declare_option(of, name, given, named),)
         return _of_instance(reader, of, name, given)
+    if isinstance(of, External) and of.name.endswith(_DESCRIPTOR):
+        return (Instance(_DESCRIPTOR),)
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
@@ -263,6 +266,8 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
         limits = limits_of(given[0].name)
         if limits is not None:
             return Instance(name, dict(limits))
+    if name.endswith(_DESCRIPTOR):
+        return Instance(_DESCRIPTOR)
     parser = command_line(name)
     if parser is not None:
         return parser
