@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, UNTYPED, DraftArgument
+from kernel_lineage.workloads.triton.objects import Instance
 from kernel_lineage.workloads.triton.values import (
     Dtype,
     External,
@@ -45,6 +46,8 @@ def why_unknown(value: object) -> str:
             return f"nothing tells {why}"
         case Open(name=name) | External(name=name):
             return f"nothing tells {name}"
+        case Instance(of="TensorDescriptor"):
+            return "it is a tensor descriptor that the host makes, which a workload cannot give"
         case None | str():
             return f"it is {value!r}, which a workload cannot give"
         case Size(text=text) if len(text) > _LONGEST:

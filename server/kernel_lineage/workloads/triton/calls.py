@@ -10,8 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.device_size import multiprocessors
-from kernel_lineage.workloads.triton.classes import decorators, made_of, method_of
+from kernel_lineage.workloads.triton.classes import decorators, made_of, method_of, torch_base
+from kernel_lineage.workloads.triton.command_line import command_line, declare_option
 from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, near_memory
+from kernel_lineage.workloads.triton.dtypes import limits_of
+from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
@@ -26,9 +29,10 @@ from kernel_lineage.workloads.triton.objects import (
 )
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
 from kernel_lineage.workloads.triton.tensor_shapes import is_float
+from kernel_lineage.workloads.triton.torch_bases import begin_as_torch
 from kernel_lineage.workloads.triton.torch_functions import tensor_function, torch_function
-from kernel_lineage.workloads.triton.torch_modules import called_module, made_module
-from kernel_lineage.workloads.triton.values import External, Open, Size, Tensor, Unknown
+from kernel_lineage.workloads.triton.torch_modules import called_module, made_module, parameters_of_module
+from kernel_lineage.workloads.triton.values import Dtype, External, Open, Size, Tensor, Unknown, product
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.triton.host import Reader
@@ -47,6 +51,7 @@ _WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable
 """Functions that give a function which does the same."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
+_DESCRIPTOR = "TensorDescriptor"
 _OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
 """Methods that are given axes."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
@@ -105,7 +110,14 @@ def _above(frame: Frame, name: str, given: list[object], named: Mapping[str, obj
     if of is None or isinstance(of.of, str):
         return None
     function = method_of(frame.reader, of.of, name, above=inside if isinstance(inside, Class) else of.of)
-    return frame.reader.enter(function, [of, *given], named) if function is not None else None
+    if function is not None:
+        return frame.reader.enter(function, [of, *given], named)
+    base = torch_base(frame.reader, of.of)
+    if name == "__init__" and base is not None:
+        begin_as_torch(frame.reader, base, of, given, named)
+    if name == "forward" and base is not None:
+        return called_module(Instance(base.rpartition(".")[2], of.attributes), given)
+    return None
 
 
 def _method_call(
@@ -115,7 +127,11 @@ def _method_call(
     if isinstance(of, Class) and name == "apply":
         return (_applied(reader, of, given, named),)
     if isinstance(of, Instance):
+        if of.of == "ArgumentParser":
+            return (declare_option(of, name, given, named),)
         return _of_instance(reader, of, name, given)
+    if isinstance(of, External) and of.name.endswith(_DESCRIPTOR):
+        return (Instance(_DESCRIPTOR),)
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
@@ -123,6 +139,15 @@ def _method_call(
         axes = [a for g in given for a in (g if isinstance(g, (tuple, list)) else [g]) if type(a) is int]
         most = max((a + 1 if a >= 0 else -a for a in axes), default=0)
         reader.wants(of, [""] * max(most, len(axes) if name == "permute" else 0))
+    if (
+        name in ("sum", "count_nonzero")
+        and isinstance(of, Tensor)
+        and of.dtype == "bool"
+        and of.shape
+        and not given
+    ):
+        reader.say("as many elements keep a condition that is counted as there are")
+        return (Tensor("", (), "int64", listed([product(of.shape)])),)
     if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
         return (one,)
     if isinstance(of, Tensor):
@@ -144,6 +169,8 @@ def _of_instance(reader: Reader, of: Instance, name: str, given: list[object]) -
         return (None,)
     if not isinstance(of.of, str) and method_of(reader, of.of, name) is not None:
         return None
+    if name == "parameters":
+        return (list(parameters_of_module(of)),)
     return (of,) if name in _ITSELF else None
 
 
@@ -190,6 +217,11 @@ def called(reader: Reader, function: object, given: list[object], named: Mapping
             of="partial", attributes={"function": inside, "given": list(first), "named": dict(more)}
         ):
             return called(reader, inside, [*first, *given], {**more, **named})
+        case Instance(of="Sequential", attributes={"layers": list(layers)}) if len(given) == 1:
+            found = given[0]
+            for layer in layers:
+                found = called(reader, layer, [found], {})
+            return found
         case Instance():
             return called_module(function, given)
         case Attribute(of=of, name=name):
@@ -230,6 +262,15 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
         if not isinstance(found, Unknown):
             return found
     given = [_opened(reader, g) if of_torch else g for g in given]
+    if name in ("torch.finfo", "torch.iinfo") and given and isinstance(given[0], Dtype):
+        limits = limits_of(given[0].name)
+        if limits is not None:
+            return Instance(name, dict(limits))
+    if name.endswith(_DESCRIPTOR):
+        return Instance(_DESCRIPTOR)
+    parser = command_line(name)
+    if parser is not None:
+        return parser
     module = made_module(name, given, named)
     if module is not None:
         return module

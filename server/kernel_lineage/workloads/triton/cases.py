@@ -42,7 +42,8 @@ def cases_of(usage: Usage, reader: Reader) -> list[Names]:
 def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:
     """For each decorator the names of its parameters, and its cases, the largest first."""
     yield from _benchmarked(usage, reader)
-    for decorator in usage.function.decorator_list:
+    own = usage.module.classes[usage.of].decorator_list if usage.of in usage.module.classes else []
+    for decorator in (*usage.function.decorator_list, *own):
         if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
             continue
         try:

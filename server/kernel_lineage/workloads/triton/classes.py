@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Method, Stopped
+from kernel_lineage.workloads.triton.objects import Class, Frame, Function, Instance, Method, Stopped
+from kernel_lineage.workloads.triton.torch_bases import begin_as_torch
 from kernel_lineage.workloads.triton.values import External, Unknown
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ def lineage_of(reader: Reader, of: Class) -> Iterator[Class | str]:
         if isinstance(found, Class):
             bases = [reader.read(b, found.module) for b in found.node.bases]
             left += [b if isinstance(b, Class) else b.name for b in bases if isinstance(b, (Class, External))]
+
+
+def torch_base(reader: Reader, of: Class | str) -> str | None:
+    """The dotted name of the class of torch that a class is derived from; None where it is from none."""
+    bases = lineage_of(reader, of) if isinstance(of, Class) else ()
+    return next((b for b in bases if isinstance(b, str) and b.startswith("torch.")), None)
 
 
 def is_a(reader: Reader, of: Class | str, asked: Class) -> bool:
@@ -94,11 +101,52 @@ def instance_attribute(reader: Reader, of: Instance, name: str) -> object:
     return found if found is not None else External(f"{of.of.name}.{name}")
 
 
+def _default(reader: Reader, default: ast.expr, of: Class) -> object:
+    """The default of a field; of `field(default_factory=…)`, what the factory gives."""
+    match default:
+        case ast.Call(func=func, keywords=keywords) if ast.unparse(func).rpartition(".")[2] == "field":
+            for keyword in keywords:
+                if keyword.arg == "default_factory":
+                    return reader.evaluate(ast.Call(keyword.value, [], []), Frame(reader, of.module, {}))
+                if keyword.arg == "default":
+                    return reader.read(keyword.value, of.module)
+    return reader.read(default, of.module)
+
+
+def member_of(reader: Reader, of: Class, name: str) -> Instance | None:
+    """The member of an enumeration of this name, the same one each time; None for other classes and names."""
+    bases = (b for b in lineage_of(reader, of) if isinstance(b, str))
+    if not any(b.rpartition(".")[2].endswith(("Enum", "Flag")) for b in bases):
+        return None
+    key = (str(of.module.path), f"{of.name}.{name}")
+    value = class_attribute(reader, of, name) if key not in reader.globals else None
+    if key not in reader.globals and value is None:
+        return None
+    member = reader.globals.setdefault(key, Instance(of, {"name": name, "value": value}))
+    return member if isinstance(member, Instance) else None
+
+
+def member_with(reader: Reader, of: Class, value: object) -> Instance | None:
+    """The member of an enumeration that has a value; None for other classes and values."""
+    names = (
+        n.targets[0].id
+        for n in of.node.body
+        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+    )
+    members = (member_of(reader, of, name) for name in names)
+    return next((m for m in members if m is not None and m.attributes["value"] == value), None)
+
+
 def made_of(reader: Reader, of: Class, given: list[object], named: Mapping[str, object]) -> Instance:
     """An object of a class."""
+    member = member_with(reader, of, given[0]) if len(given) == 1 and not named else None
+    if member is not None:
+        return member
     made, function = Instance(of), method_of(reader, of, "__init__")
     if function is None:
-        _fields(reader, made, of, given, named)
+        base = torch_base(reader, of)
+        if base is None or not begin_as_torch(reader, base, made, given, named):
+            _fields(reader, made, of, given, named)
         return made
     try:
         reader.enter(function, [made, *given], named)
@@ -122,5 +170,5 @@ def _fields(
         elif name in named:
             made.attributes[name] = named[name]
         elif default is not None:
-            made.attributes[name] = reader.read(default, of.module)
+            made.attributes[name] = _default(reader, default, of)
     made.attributes.update({k: v for k, v in named.items() if k not in fields})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernel_gate.dtype_names import NAMES
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.workloads.triton.values import Dtype
 
 ALIASES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
@@ -17,6 +18,22 @@ def dtype_named(name: str) -> Dtype | None:
     last = name.rpartition(".")[2]
     last = _OF_TRITON.get(last, ALIASES.get(last, last))
     return Dtype(last) if last in NAMES else None
+
+
+_LARGEST = {"float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e5m2": 57344.0, "float8_e5m2fnuz": 57344.0,
+            "float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
+            "float64": 1.7976931348623157e308}  # fmt: skip
+
+
+def limits_of(dtype: str) -> dict[str, object] | None:
+    """What `torch.finfo` and `torch.iinfo` tell of a dtype; None for one whose limits are not known."""
+    if dtype in _LARGEST:
+        return {"max": _LARGEST[dtype], "min": -_LARGEST[dtype], "bits": 8 * dtype_bytes(dtype)}
+    signed, bits = dtype.startswith("int"), dtype.removeprefix("u").removeprefix("int")
+    if not bits.isdigit():
+        return None
+    most = 1 << (int(bits) - signed)
+    return {"max": most - 1, "min": -most if signed else 0, "bits": int(bits)}
 
 
 def dtype_given(named: Mapping[str, object]) -> str | None:

@@ -137,6 +137,8 @@ def with_element(tensor: Tensor, count: Number | None, at: object, value: object
     if row and isinstance(at, int) and -len(row) <= at < len(row) and isinstance(value, (int, Size)):
         row[at] = value
         return replace(tensor, values=listed(row))
+    if isinstance(at, Tensor) and isinstance(value, Tensor):
+        return replace(tensor, values=value.values)
     drawn = drawn_between(tensor)
     if drawn is None or size_of(drawn[0]) + 1 == size_of(drawn[1]):  # type: ignore[operator]
         return replace(tensor, values="")

@@ -158,6 +158,8 @@ def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
     reader = frame.reader
     if isinstance(value, Instance) and value.of == "values and indices":
         value = tuple(value.attributes.values())
+    if isinstance(value, Instance) and value.of == "of each tensor":
+        return value.attributes["state"]
     if isinstance(value, Tensor):
         if value.shape is None:
             return Unknown(f"the shape of {value.name}")

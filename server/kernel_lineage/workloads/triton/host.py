@@ -17,6 +17,7 @@ from kernel_lineage.workloads.triton.classes import (
     bound_to,
     class_attribute,
     instance_attribute,
+    member_of,
     method_of,
 )
 from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
@@ -303,7 +304,7 @@ class Reader:
                 function = method_of(self, value, attr)
                 if function is not None:
                     return bound_to(function, value, value) if attr != "forward" else function
-                found = class_attribute(self, value, attr)
+                found = member_of(self, value, attr) or class_attribute(self, value, attr)
                 if found is None and attr == "apply" and method_of(self, value, "forward") is not None:
                     return Attribute(value, attr)
                 return found if found is not None else Unknown(f"`{value.name}.{attr}`")

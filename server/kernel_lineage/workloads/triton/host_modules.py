@@ -76,6 +76,14 @@ def _made_of(tree: ast.Module) -> HostModule:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 values[name] = value
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                whole = (
+                    value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(targets) else None
+                )
+                for at, target in enumerate(targets):
+                    if isinstance(target, ast.Name):
+                        part = ast.Subscript(value, ast.Constant(at), ast.Load())
+                        values[target.id] = whole[at] if whole is not None else part
     for statement in _statements(tree):
         if isinstance(statement, ast.Import):
             for alias in statement.names:

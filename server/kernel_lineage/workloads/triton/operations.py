@@ -185,6 +185,8 @@ def unpacked(value: object, targets: list[ast.expr]) -> list[object]:
     """One value for each target; `*rest` takes what is left."""
     if isinstance(value, Tensor) and value.shape and value.shape[0] == len(targets):
         value = (Tensor("", value.shape[1:], value.dtype, value.values),) * len(targets)
+    if isinstance(value, Instance) and value.of == "values and indices":
+        value = tuple(value.attributes.values())
     if isinstance(value, (tuple, list, range)):
         star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
         if star is None and len(value) == len(targets):

@@ -41,6 +41,10 @@ _METHODS: Mapping[type, frozenset[str]] = {
     ),
 }
 """Methods that do here what they do in Python."""
+_OPERATORS: Mapping[str, ast.operator] = {
+    "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "floordiv": ast.FloorDiv(), "truediv": ast.Div(),
+    "mod": ast.Mod(), "pow": ast.Pow(),
+}  # fmt: skip
 _ITERTOOLS = frozenset({"accumulate", "chain", "combinations", "count", "cycle", "islice", "pairwise", "permutations",
                         "product", "repeat", "zip_longest"})  # fmt: skip
 _MOST_ITEMS = 4096
@@ -65,6 +69,10 @@ def builtin_function(reader: Reader, name: str, given: list[object], named: Mapp
             whole = [int(e) for e in ends if e is not None]
             if len(whole) == len(given) and whole and 0 not in whole[2:] and is_bounded(whole):
                 return range(*whole)
+        case _ if name.startswith("operator.") and len(given) == 2 and all(map(is_number, given)):
+            op = _OPERATORS.get(name.rpartition(".")[2])
+            if op is not None:
+                return size_of(ast.BinOp(tree_of(first), op, tree_of(given[1])))
         case "divmod" if len(given) == 2 and all(map(is_number, given)):
             left, right = (tree_of(g) for g in given)
             return tuple(size_of(ast.BinOp(left, op, right)) for op in (ast.FloorDiv(), ast.Mod()))
@@ -103,6 +111,12 @@ def _of_items(reader: Reader, name: str, given: list[object], named: Mapping[str
         case "map" if given and isinstance(given[0], Function) and len(known) == len(items) - 1:
             function = given[0]
             return [reader.enter(function, list(row), {}) for row in zip(*known, strict=False)]
+        case "filter" if len(given) == 2 and items[1] is not None:
+            keeps = given[0]
+            kept = items[1] if keeps is None else None
+            if isinstance(keeps, Function):
+                kept = [i for i in items[1] if reader.truth(reader.enter(keeps, [i], {})) is not False]
+            return kept if kept is not None else Unknown("filter(…)")
         case "enumerate" if first is not None:
             return list(enumerate(first))
         case _ if name.startswith("itertools.") and last in _ITERTOOLS:

@@ -25,11 +25,14 @@ def sites_of(kernel: str, own: HostModule, modules: Modules) -> tuple[Site, ...]
 
     Where no function launches it by its name, those that hand it on: to a helper that launches what it is given.
     """
-    others = [m for m in _users_of(kernel, own, modules) if m.path != own.path]
     for leads in (_launches, _hands_on):
-        for held in ([own], others):
+        for held in ((own,), _users_of(kernel, own, modules)):
             found = [
-                Site(m, n) for m in held for n, f in m.functions.items() if leads(f, _names_of(kernel, m))
+                Site(m, name)
+                for m in held
+                for names in [_names_of(kernel, m)]
+                for name, f in m.functions.items()
+                if leads(f, names)
             ]
             if found:
                 return tuple(found)
@@ -37,9 +40,9 @@ def sites_of(kernel: str, own: HostModule, modules: Modules) -> tuple[Site, ...]
 
 
 def _users_of(kernel: str, own: HostModule, modules: Modules) -> Iterator[HostModule]:
-    """The modules in which the kernel's name stands for it, as a name of their own or of a module that they import."""
+    """The other modules in which the kernel's name stands for it, as a name of their own or of a module that they import."""
     for path in modules.mentioning(frozenset([kernel.encode()])):
-        module = modules.read(path)
+        module = modules.read(path) if path != own.path else None
         place = modules.defining(module, kernel) if module is not None else None
         if module is not None and (
             (place is not None and place[0].path == own.path) or _imports(module, own, modules)

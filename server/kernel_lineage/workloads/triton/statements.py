@@ -93,7 +93,8 @@ def _want_axes(frame: Frame, target: ast.expr, value: ast.expr) -> None:
             ast.Attribute(value=of, attr="shape")
             | ast.Call(func=ast.Attribute(value=of, attr="size"), args=[]),
         ) if frame.reader.chooses and not any(isinstance(p, ast.Starred) for p in parts):
-            frame.reader.wants(frame.evaluate(of), [p.id if isinstance(p, ast.Name) else "" for p in parts])
+            tensor = frame.reader.opened(frame.evaluate(of), "shape")
+            frame.reader.wants(tensor, [p.id if isinstance(p, ast.Name) else "" for p in parts])
 
 
 def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr) -> None:

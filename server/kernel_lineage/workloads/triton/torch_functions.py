@@ -190,6 +190,8 @@ def tensor_function(
             return Tensor("", picked, tensor.dtype, tensor.values)
         case "gather" | "take_along_dim" if others:
             return Tensor("", others[-1].shape, tensor.dtype, tensor.values)
+        case "searchsorted" | "bucketize" if others:
+            return _searched(name, tensor, others[0])
         case "argsort":
             return Tensor("", shape, "int64", f"integers(0, {text_of(shape[-1])})" if shape else "")
         case "pad" if given and isinstance(given[0], (tuple, list)):
@@ -246,6 +248,14 @@ def _sorted(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[s
         return Unknown(f"{name}(…)")
     values = Tensor("", (*shape[:-1], wide), tensor.dtype, tensor.values)
     return _ranked(values, f"integers(0, {text_of(shape[-1])})")
+
+
+def _searched(name: str, tensor: Tensor, other: Tensor) -> Tensor:
+    """Where elements belong in a row; of all numbers in turn that is where each of them begins."""
+    row, sought = (tensor, other) if name == "searchsorted" else (other, tensor)
+    total = text_of((row.shape or (1,))[-1])
+    in_turn = sought.values.startswith("permutation(")
+    return Tensor("", sought.shape, "int64", f"offsets({total})" if in_turn else f"integers(0, {total} + 1)")
 
 
 def _padded(tensor: Tensor, pads: Sequence[object], value: object) -> object:

@@ -63,6 +63,7 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
                 defaults.setdefault(parameter, (number, f"{name} in {user.path.name}"))
     usages = [u for m in tests for u in _of_module(m)]
     usages.sort(key=lambda u: not _TRIES.search(u.function.name))
+    usages += [Usage(m, script) for m in tests if (script := _script(m)) is not None]
     plain = [module, *(m for p, m in users.items() if not is_test(p))]
     usages += [Usage(*call) for m in plain for call in published_calls(m, modules)]
     usages += [u for m in plain for u in _alone(m)]
@@ -127,11 +128,17 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
             continue
         module = modules.read(path)
         for local in module.imports if module is not None else ():
-            place = modules.defining(module, local) if module is not None else None
-            if module is not None and place is not None and place[0].path in known:
+            if module is not None and _defining(module, local, modules) in known:
                 found[path] = module
                 break
     return found
+
+
+def _defining(module: HostModule, local: str, modules: Modules) -> Path | None:
+    """The file that an imported name comes from, or that is imported by it."""
+    place = modules.defining(module, local)
+    whole = modules.module_named(module, local) if place is None else place[0]
+    return whole.path if whole is not None else None
 
 
 def _other_names(module: HostModule) -> Iterator[str]:
