@@ -237,6 +237,11 @@ WORKLOADS = {
         workload("turned", "R = [1, 37]\nC = [5, 70]", 'grid = ["ceil_div(R * C, 64)"]\nblock = [64]',
                  "in: input int32 [R, C]", "out: output int32 [C, R]", "rows: int32 = R", "columns: int32 = C"),
     ),
+    "dense": (
+        workload("dense", "M = [1, 37]\nN = [5, 40]\nK = [7, 70]", 'grid = ["M", "N"]\nconstexpr = { BK = 32 }',
+                 "a: input float32 [M, K]", "b: input float32 [N, K]", "bias: input float32 [N]",
+                 "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

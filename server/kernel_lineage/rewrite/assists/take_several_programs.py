@@ -40,6 +40,8 @@ _LOOPS = ((32, 1), (128, 4), (64, 1))
 """Programs that go round a loop, each with one value, and warps: few, for many programs are left that way."""
 _SIDES = ((32, 4), (64, 8), (16, 2))
 """Programs along each of two axes, and warps."""
+_TILES = ((64, 4), (128, 8), (32, 4))
+"""The same where the sums of programs are products of matrices."""
 _BLOCK = 4096
 """Elements of several programs' blocks together."""
 
@@ -62,9 +64,12 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal(
             f"a launch of {kernel.name} does not tell how many programs it starts for each axis asked for"
         )
-    return with_alternatives(
-        _choices(kernel, function, axes), lambda choice: _together(kernel, function, choice, counts)
-    )
+    choices = _choices(kernel, function, axes)
+    if len(axes) > 1:
+        tiles = [_Choice(dict.fromkeys(axes[-2:], side), warps) for side, warps in _TILES]
+        edits = attempt(lambda: taken_together(kernel, function, names_of(function, axes[-2:], {})))
+        choices = [*tiles, *choices] if not isinstance(edits, Refusal) and edits[1] else choices
+    return with_alternatives(choices, lambda choice: _together(kernel, function, choice, counts))
 
 
 def _shared_out(kernel: Kernel) -> str:

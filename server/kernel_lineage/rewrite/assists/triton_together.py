@@ -65,7 +65,7 @@ def names_of(
 def taken_together(
     kernel: Kernel, function: ast.FunctionDef, names: Mapping[int, AxisNames]
 ) -> tuple[list[Edit], bool]:
-    """Edits of the kernel's body, and whether its programs have blocks of their own."""
+    """Edits of the kernel's body, and whether it multiplies matrices then."""
     if next(calls_of(function, "num_programs"), None) is not None:
         raise Refusal(f"{kernel.name} asks how many programs there are")
     begun: dict[int, frozenset[int]] = {}
@@ -75,7 +75,11 @@ def taken_together(
             walk.block(function.body)
         except _Again:
             continue
-        return walk.finished(), walk.has_lanes
+        if walk.crossed:
+            raise Refusal(
+                f"{kernel.name} sums blocks that both axes of its grid and its own lanes make large"
+            )
+        return walk.finished(), walk.products > 0
 
 
 class _Again(Exception):  # noqa: N818
