@@ -211,36 +211,22 @@ def _lines(
     kernel: Kernel, syntax: CudaSyntax, work: ElementWork, moved: Moved, permuted: _Permuted, side: int
 ) -> list[str]:
     unit, taken = indent_unit(kernel), identifiers_in(syntax.entry.node)
-    wanted = (
-        "tile",
-        "lane",
-        "line",
-        "inner",
-        "count",
-        "across",
-        "down",
-        "layers",
-        "block",
-        "rest",
-        "digit",
-        "outer",
-        "at",
-        "n",
+    tile, lane, line, n, at = (fresh_name(w, taken) for w in ("tile", "lane", "line", "n", "at"))
+    inner, count, across, down, layers, block = (
+        fresh_name(w, taken) for w in ("inner", "count", "across", "down", "layers", "block")
     )
-    name = {w: fresh_name(w, taken) for w in wanted}
-    tile, lane, line, inner, count, across, down, layers, block, rest, digit, outer, at, n = name.values()
+    rest, digit, outer, start = (fresh_name(w, taken) for w in ("rest", "digit", "outer", "start"))
     bound = text_of(work.bound)
     padded = side + max(1, 4 // dtype_bytes(DTYPES[permuted.kind]))
     kind = work.type.removeprefix("const ")
 
     def phase(along_index: bool, body: list[str]) -> list[str]:
-        fast, slow = (rest, digit) if along_index else (digit, rest)
-        own = {fast: f"{fast} + {lane}", slow: f"{slow} + {n}"}
+        high, wide = (n, lane) if along_index else (lane, n)
         return [
             f"{unit}#pragma unroll 4",
             f"{unit}for (int {n} = {line}; {n} < {side}; {n} += blockDim.x / {side}) {{",
-            f"{2 * unit}const long long {at} = ({outer} * {count} + {own[digit]}) * {inner} + {own[rest]};",
-            f"{2 * unit}if ({own[rest]} < {inner} && {own[digit]} < {count} && {at} < {bound}) {{",
+            f"{2 * unit}const long long {at} = {start} + {high} * {inner} + {wide};",
+            f"{2 * unit}if ({wide} < {inner} - {rest} && {high} < {count} - {digit} && {at} < {bound}) {{",
             f"{3 * unit}{work.type} {work.index.name} = ({kind}){at};",
             *(3 * unit + text for text in body),
             f"{2 * unit}}}",
@@ -269,6 +255,7 @@ def _lines(
         f"{unit}const long long {rest} = {block} % {across} * {side};",
         f"{unit}const long long {digit} = {block} / {across} % {down} * {side};",
         f"{unit}const long long {outer} = {block} / ({across} * {down});",
+        f"{unit}const long long {start} = ({outer} * {count} + {digit}) * {inner} + {rest};",
         *phase(loads_along, load),
         f"{unit}__syncthreads();",
         *phase(not loads_along, store),

@@ -11,10 +11,11 @@ __global__ void channels_last(const float* in, float* out, int N, int C, int P) 
         const long long rest = block % across * 32;
         const long long digit = block / across % down * 32;
         const long long outer = block / (across * down);
+        const long long start = (outer * count + digit) * inner + rest;
         #pragma unroll 4
         for (int n_ = line; n_ < 32; n_ += blockDim.x / 32) {
-            const long long at = (outer * count + digit + n_) * inner + rest + lane;
-            if (rest + lane < inner && digit + n_ < count && at < N * C * P) {
+            const long long at = start + n_ * inner + lane;
+            if (lane < inner - rest && n_ < count - digit && at < N * C * P) {
                 int i = (int)at;
                 int p = i % P;
                 int c = (i / P) % C;
@@ -25,8 +26,8 @@ __global__ void channels_last(const float* in, float* out, int N, int C, int P) 
         __syncthreads();
         #pragma unroll 4
         for (int n_ = line; n_ < 32; n_ += blockDim.x / 32) {
-            const long long at = (outer * count + digit + lane) * inner + rest + n_;
-            if (rest + n_ < inner && digit + lane < count && at < N * C * P) {
+            const long long at = start + lane * inner + n_;
+            if (n_ < inner - rest && lane < count - digit && at < N * C * P) {
                 int i = (int)at;
                 int p = i % P;
                 int c = (i / P) % C;

@@ -25,10 +25,11 @@ __global__ void channels_last(const float* in, float* out, int N, int C, int P) 
         const long long rest = block % across * 32;
         const long long digit = block / across % down * 32;
         const long long outer = block / (across * down);
+        const long long start = (outer * count + digit) * inner + rest;
         #pragma unroll 4
         for (int n_ = line; n_ < 32; n_ += blockDim.x / 32) {
-            const long long at = (outer * count + digit + n_) * inner + rest + lane;
-            if (rest + lane < inner && digit + n_ < count && at < N * C * P) {
+            const long long at = start + n_ * inner + lane;
+            if (lane < inner - rest && n_ < count - digit && at < N * C * P) {
                 int i = (int)at;
                 int p = i % P;
                 int c = (i / P) % C;
@@ -39,8 +40,8 @@ __global__ void channels_last(const float* in, float* out, int N, int C, int P) 
         __syncthreads();
         #pragma unroll 4
         for (int n_ = line; n_ < 32; n_ += blockDim.x / 32) {
-            const long long at = (outer * count + digit + lane) * inner + rest + n_;
-            if (rest + n_ < inner && digit + lane < count && at < N * C * P) {
+            const long long at = start + lane * inner + n_;
+            if (n_ < inner - rest && lane < count - digit && at < N * C * P) {
                 int i = (int)at;
                 int p = i % P;
                 int c = (i / P) % C;
@@ -85,10 +86,11 @@ __global__ void heads_first(half* out, const half* in, const float* scale, int T
         const long long rest = block % across * 64;
         const long long digit = block / across % down * 64;
         const long long outer = block / (across * down);
+        const long long start = (outer * count + digit) * inner + rest;
         #pragma unroll 4
         for (int n = line; n < 64; n += blockDim.x / 64) {
-            const long long at = (outer * count + digit + lane) * inner + rest + n;
-            if (rest + n < inner && digit + lane < count && at < total) {
+            const long long at = start + lane * inner + n;
+            if (n < inner - rest && lane < count - digit && at < total) {
                 const size_t idx = (size_t)at;
                 size_t left = idx;
                 const int t = left % T;
@@ -103,8 +105,8 @@ __global__ void heads_first(half* out, const half* in, const float* scale, int T
         __syncthreads();
         #pragma unroll 4
         for (int n = line; n < 64; n += blockDim.x / 64) {
-            const long long at = (outer * count + digit + n) * inner + rest + lane;
-            if (rest + lane < inner && digit + n < count && at < total) {
+            const long long at = start + n * inner + lane;
+            if (lane < inner - rest && n < count - digit && at < total) {
                 const size_t idx = (size_t)at;
                 size_t left = idx;
                 const int t = left % T;
@@ -147,10 +149,11 @@ __global__ void turned(const int* in, int* out, int rows, int columns) {
         const long long rest = block % across * 32;
         const long long digit = block / across % down * 32;
         const long long outer = block / (across * down);
+        const long long start = (outer * count + digit) * inner + rest;
         #pragma unroll 4
         for (int n = line; n < 32; n += blockDim.x / 32) {
-            const long long at = (outer * count + digit + n) * inner + rest + lane;
-            if (rest + lane < inner && digit + n < count && at < rows * columns) {
+            const long long at = start + n * inner + lane;
+            if (lane < inner - rest && n < count - digit && at < rows * columns) {
                 const unsigned i = (unsigned)at;
                 tile[n][lane] = in[i];
             }
@@ -158,8 +161,8 @@ __global__ void turned(const int* in, int* out, int rows, int columns) {
         __syncthreads();
         #pragma unroll 4
         for (int n = line; n < 32; n += blockDim.x / 32) {
-            const long long at = (outer * count + digit + lane) * inner + rest + n;
-            if (rest + n < inner && digit + lane < count && at < rows * columns) {
+            const long long at = start + lane * inner + n;
+            if (n < inner - rest && lane < count - digit && at < rows * columns) {
                 const unsigned i = (unsigned)at;
                 out[(i % columns) * rows + i / columns] = tile[lane][n];
             }
