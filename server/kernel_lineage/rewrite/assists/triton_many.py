@@ -162,6 +162,11 @@ class Expressions:
 
     def _over_lanes(self, call: ast.Call, name: str) -> Many:
         """A reduction of a block, or a running one; a sum of products of two axes' blocks is a product of matrices."""
+        given = arguments_of(call, ("input", "axis"))
+        axis = given.get("axis")
+        plain = not {k.arg for k in call.keywords} - {"axis"} and len(call.args) <= 2
+        if not plain or (axis is not None and constant_of(axis) not in (0, None)):
+            raise self.unfollowed(call)
         match call.args[0]:
             case ast.BinOp(left=left, op=ast.Mult(), right=right) if name == "sum":
                 sides = self.of(left), self.of(right)
@@ -174,12 +179,9 @@ class Expressions:
                     return self._product(call, left, right, sides[0].axes)
             case other:
                 value = self.of(other)
-        self.crossed |= value.lanes and len(value.axes) > 1
-        given = arguments_of(call, ("input", "axis"))
-        axis = given.get("axis")
-        plain = not {k.arg for k in call.keywords} - {"axis"} and len(call.args) <= 2
-        if not value.lanes or not plain or (axis is not None and constant_of(axis) not in (0, None)):
+        if not value.lanes:
             raise self.unfollowed(call)
+        self.crossed |= value.lanes and len(value.axes) > 1
         running = name in _ALONG_LANES
         if value.axes:
             place = str(len(self.names))
@@ -242,9 +244,11 @@ class Expressions:
         self.inserted.append(insert_before(self.kernel, here.start + len(inner), f"{separator}{text}"))
 
     def buffers(self, pointer: ast.expr) -> set[str]:
+        """The pointers among the parameters that an address comes from."""
         return sources(pointer, self.flow)[0] & self.pointers
 
     def unfollowed(self, node: ast.AST) -> Refusal:
+        """The refusal of what stands at a node."""
         text = " ".join(ast.unparse(node).split())
         return Refusal(
             f"line {getattr(node, 'lineno', 0)} is not followed for several programs: `{text[:60]}`"
