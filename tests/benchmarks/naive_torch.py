@@ -149,7 +149,7 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
             lambda d: (r(d["N"], d["I"], d["L"]), r(d["O"], d["I"], 5), r(d["O"])),
         ),
         "softmax_middle": (lambda x: f.softmax(x, 1), lambda d: (r(d["A"], d["D"], d["B"]),)),
-        "bmm_transposed_struct": (
+        "bmm_helper": (
             lambda a, b: torch.bmm(a, b.transpose(1, 2)) * 0.125,
             lambda d: (r(d["Z"], d["M"], d["K"]), r(d["Z"], d["N"], d["K"])),
         ),

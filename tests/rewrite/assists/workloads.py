@@ -222,6 +222,26 @@ WORKLOADS = {
         workload("gates_of_all", "N = [1, 1030]", 'grid = ["ceil_div(N, 128)"]\nblock = [128]',
                  "x: input float32 [N]", "y: output float32 [N]", "n: int64 = N"),
     ),
+    "channels_last": (
+        workload("channels_last", "N = [1, 3]\nC = [3, 40]\nP = [5, 70]",
+                 'grid = ["ceil_div(N * C * P, 128)"]\nblock = [128]', "in: input float32 [N, C, P]",
+                 "out: output float32 [N, P, C]", "N: int32 = N", "C: int32 = C", "P: int32 = P"),
+    ),
+    "heads_first": (
+        workload("heads_first", "B = [2]\nT = [3, 70]\nH = [2]\nD = [8, 65]",
+                 'grid = ["ceil_div(B * T * H * D, 256)"]\nblock = [256]', "out: output float16 [B, H, D, T]",
+                 "in: input float16 [B, T, H, D]", "scale: input float32 [H]", "T: int32 = T", "H: int32 = H",
+                 "D: int32 = D", "total: uint64 = B * T * H * D"),
+    ),
+    "turned": (
+        workload("turned", "R = [1, 37]\nC = [5, 70]", 'grid = ["ceil_div(R * C, 64)"]\nblock = [64]',
+                 "in: input int32 [R, C]", "out: output int32 [C, R]", "rows: int32 = R", "columns: int32 = C"),
+    ),
+    "dense": (
+        workload("dense", "M = [1, 37]\nN = [5, 40]\nK = [7, 70]", 'grid = ["M", "N"]\nconstexpr = { BK = 32 }',
+                 "a: input float32 [M, K]", "b: input float32 [N, K]", "bias: input float32 [N]",
+                 "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

@@ -76,7 +76,7 @@ def grid_loop(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edi
         lines += _taken_out(data, work, margin, unit)
     lines.append(f"{margin}}}")
     whole = replace_between(kernel, work.first, work.end, newline.join(lines))
-    return [_dropped(kernel, work.index.node), whole]
+    return [dropped(kernel, work.index.node), whole]
 
 
 def _step(data: bytes, work: ElementWork, margin: str) -> str:
@@ -115,7 +115,7 @@ def _deeper(text: str, margin: str, unit: str) -> list[str]:
     return [margin + unit + first, *moved]
 
 
-def _dropped(kernel: Kernel, declaration: Node) -> Edit:
+def dropped(kernel: Kernel, declaration: Node) -> Edit:
     """The declaration taken out, with its line when nothing else stands there."""
     data, start, end = data_of(kernel), declaration.start_byte, declaration.end_byte
     begin = data.rfind(b"\n", 0, start) + 1

@@ -6,18 +6,20 @@ After: `program = tl.program_id(0) * SPAN + tl.arange(0, SPAN)`, all of their wo
 
 The program's number becomes a block (`triton_together`). `SPAN` and, where no parameter says it already, `COUNT`, the
 number of programs there were, are parameters that every launch gives. The candidate's alternatives are other sizes and,
-in a grid of several axes, other axes. Refused where programs share out blocks that can be
-larger themselves (`triton_block_choices`), for then that is the shorter way.
+in a grid of several axes, other axes. Refused where programs share out blocks that can be larger themselves
+(`triton_block_choices`), for then that is the shorter way.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.triton_counts import parameter_of_count, program_counts
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
@@ -27,6 +29,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     check_launched_here,
     function_of,
     parameter_added,
+    stored_names,
 )
 from kernel_lineage.rewrite.assists.triton_tiles import tiles_of
 from kernel_lineage.rewrite.assists.triton_together import names_of, taken_together
@@ -40,6 +43,8 @@ _LOOPS = ((32, 1), (128, 4), (64, 1))
 """Programs that go round a loop, each with one value, and warps: few, for many programs are left that way."""
 _SIDES = ((32, 4), (64, 8), (16, 2))
 """Programs along each of two axes, and warps."""
+_TILES = ((64, 4), (128, 8), (32, 4))
+"""The same where the sums of programs are products of matrices."""
 _BLOCK = 4096
 """Elements of several programs' blocks together."""
 
@@ -62,9 +67,12 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal(
             f"a launch of {kernel.name} does not tell how many programs it starts for each axis asked for"
         )
-    return with_alternatives(
-        _choices(kernel, function, axes), lambda choice: _together(kernel, function, choice, counts)
-    )
+    choices = _choices(kernel, function, axes)
+    if len(axes) > 1:
+        tiles = [_Choice(dict.fromkeys(axes[-2:], side), warps) for side, warps in _TILES]
+        edits = attempt(lambda: taken_together(kernel, function, names_of(function, axes[-2:], {})))
+        choices = [*tiles, *choices] if not isinstance(edits, Refusal) and edits[1] else choices
+    return with_alternatives(choices, lambda choice: _together(kernel, function, choice, counts))
 
 
 def _shared_out(kernel: Kernel) -> str:
@@ -105,6 +113,8 @@ def _together(
     kernel: Kernel, function: ast.FunctionDef, choice: _Choice, counts: list[tuple[str, ...]]
 ) -> Candidate:
     known = {axis: parameter_of_count(kernel, [told[axis] for told in counts]) for axis in choice.spans}
+    if changed := set(known.values()) & set(stored_names(function)):
+        raise Refusal(f"`{min(changed)}`, the number of programs, is changed by the kernel")
     names = names_of(function, sorted(choice.spans), {axis: name for axis, name in known.items() if name})
     edits, _ = taken_together(kernel, function, names)
     added = [
@@ -113,7 +123,7 @@ def _together(
     edits += [parameter_added(kernel, function, name) for name in reversed(added)]
     for launch, told in zip(kernel.launches, counts, strict=True):
         extents = [
-            f"triton.cdiv({extent}, {choice.spans[axis]})" if axis in choice.spans else extent
+            _counted(kernel, extent, choice.spans[axis]) if axis in choice.spans else extent
             for axis, extent in enumerate(told)
         ]
         fields = {"grid": f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"}
@@ -136,6 +146,13 @@ def _together(
         "over its own lanes is rounded in another order.",
         launch=launch_fields,
     )
+
+
+def _counted(kernel: Kernel, extent: str, span: int) -> str:
+    """How many programs are left, as the launcher can write it."""
+    if re.search(rb"^\s*import triton\s*(#.*)?$", data_of(kernel), re.MULTILINE):
+        return f"triton.cdiv({extent}, {span})"
+    return f"(({extent}) + {span - 1}) // {span}"
 
 
 ASSIST = Assist(

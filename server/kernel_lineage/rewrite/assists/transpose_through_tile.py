@@ -22,10 +22,8 @@ from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import (
     Variable,
-    bare,
     contains,
     declarators,
-    operator_of,
     test_of,
     text_of,
 )
@@ -44,8 +42,8 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.moved_element import Moved, element_kind, moved_by, on_one_line
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.products import block_extents_of
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
@@ -70,10 +68,7 @@ class _Work:
     end: int
     test: str
     """What holds where the work is done."""
-    declared: list[Node]
-    store: Node
-    target: Node
-    value: Node
+    moved: Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,29 +145,8 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
                 raise Refusal(f"`{text_of(statement)}` stands before the check of the bounds; put it behind")
         first = guard
     _check_fixed(syntax, index, first, end)
-    *declared, store = inner
-    assignment = bare(store.named_children[0]) if store.type == "expression_statement" else None
-    if (
-        assignment is None
-        or assignment.type != "assignment_expression"
-        or operator_of(assignment) != "="
-        or any(d.type != "declaration" for d in declared)
-    ):
-        raise Refusal(f"the work of {kernel.name} is not to declare values and to store one of them")
-    target, value = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
-    if target is None or value is None or target.type != "subscript_expression":
-        raise Refusal(f"`{text_of(target)}` is not an element of a pointer")
-    for part in inner:
-        for node in descendants(part):
-            called = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
-            if (called and not is_of_the_language(called)) or called.startswith("atomic"):
-                raise Refusal(f"`{called}` is called, and may do more than to compute a value")
-            changes = node.type == "update_expression" or (
-                node.type == "assignment_expression" and node != assignment
-            )
-            if changes:
-                raise Refusal(f"`{text_of(node)}` changes something on the way")
-    return _Work(index["x"], index["y"], first, end, test, declared, store, target, value)
+    moved = moved_by(kernel, inner)
+    return _Work(index["x"], index["y"], first, end, test, moved)
 
 
 def _is_of_block(statement: Node, indices: set[str]) -> bool:
@@ -212,7 +186,7 @@ def _passing(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> _Passing:
     read = [a for a in accesses if not a.writes]
     # What moves along one axis only is a row's or a column's own value, cheap in either order.
     loads = [a for a in read if a.index.get("x") and a.index.get("y")]
-    if len(stores) != 1 or not contains(work.target, stores[0].node) or not loads:
+    if len(stores) != 1 or not contains(work.moved.target, stores[0].node) or not loads:
         raise Refusal("there is not one store of what was loaded")
     if any(a.root == stores[0].root for a in read):
         raise Refusal(f"`{stores[0].root}` is read as well as written")
@@ -223,22 +197,12 @@ def _passing(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> _Passing:
             continue
         if with_it and len(other) > 1:
             raise Refusal("several loads run across the rows of the store, and others along them")
-        passed, node = (other[0], other[0].node) if with_it else (stores[0], work.value)
-        kind = _element(kernel, passed)
+        passed, node = (other[0], other[0].node) if with_it else (stores[0], work.moved.value)
+        kind = element_kind(kernel, passed)
         if not kind:
             raise Refusal(f"the type of `{text_of(passed.node)}` is not told")
         return _Passing(node, kind, exchanged=across == "y")
     raise Refusal("it is not known that one of load and store runs along x, and the other one along y")
-
-
-def _element(kernel: Kernel, access: Access) -> str:
-    """The type of what a parameter points to, as it is written."""
-    parameter = kernel.parameter(access.root)
-    if parameter is None or not parameter.pointer or access.node.type != "subscript_expression":
-        return ""
-    words = parameter.type.replace("__restrict__", "").replace("*", " ").split()
-    kind = " ".join(w for w in words if w not in ("const", "restrict"))
-    return kind if kind in DTYPES else ""
 
 
 def _along(access: Access, axis: str) -> bool:
@@ -270,12 +234,14 @@ def _written(kernel: Kernel, syntax: CudaSyntax, work: _Work, passing: _Passing,
             "}",
         ]
 
-    load = [_line(d) for d in (work.declared if passing.node == work.value else _needed(work, passing.node))]
+    moved = work.moved
+    whole = passing.node == moved.value
+    load = [on_one_line(d) for d in (moved.declared if whole else moved.needed(passing.node))]
     load.append(f"{at[passing.exchanged]} = {text_of(passing.node)};")
     held = at[not passing.exchanged]
-    declared = _needed(work, work.target) if passing.node == work.value else work.declared
-    store = [_line(d, passing.node, held) for d in declared]
-    store.append(f"{text_of(work.target)} = {_line(work.value, passing.node, held)};")
+    declared = moved.needed(moved.target) if whole else moved.declared
+    store = [on_one_line(d, passing.node, held) for d in declared]
+    store.append(f"{text_of(work.moved.target)} = {on_one_line(work.moved.value, passing.node, held)};")
     body = [
         f"// A block passes {side} x {side} elements on; padding puts a column of the tile into different banks.",
         f"__shared__ {passing.kind} {tile}[{side}][{padded}];",
@@ -301,28 +267,6 @@ def _dropped(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> list[Edit]:
         return []
     data = data_of(kernel)
     return [replace_between(kernel, begin, len(data) - len(data[end:].lstrip()), "") for begin, end in nodes]
-
-
-def _line(node: Node, part: Node | None = None, text: str = "") -> str:
-    """A statement or an expression on one line, with a part of it replaced by a text."""
-    whole = text_of(node).encode()
-    if part is not None and contains(node, part):
-        begin = part.start_byte - node.start_byte
-        whole = whole[:begin] + text.encode() + whole[begin + part.end_byte - part.start_byte :]
-    return " ".join(whole.decode().split())
-
-
-def _needed(work: _Work, place: Node) -> list[Node]:
-    """The declarations that a place is computed from."""
-    wanted = identifiers_in(place)
-    needed: list[Node] = []
-    for declaration in reversed(work.declared):
-        if contains(declaration, place):
-            continue
-        if {name for name, *_ in declarators(declaration)} & wanted:
-            needed.insert(0, declaration)
-            wanted |= identifiers_in(declaration)
-    return needed
 
 
 ASSIST = Assist(

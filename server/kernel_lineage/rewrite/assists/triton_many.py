@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted, elements
-from kernel_lineage.rewrite.assists.layout import data_of, insert_before
+from kernel_lineage.rewrite.assists.layout import data_of, insert_before, replace_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_places import assignments, called, calls_of, sources, span_of
 from kernel_lineage.rewrite.assists.triton_values import OF_LANES, OF_TYPES, number_of
@@ -62,6 +62,10 @@ class Expressions:
         self.values: dict[str, Many] = {}
         self.stored: set[str] = set()
         """The buffers that were stored to."""
+        self.products = 0
+        """Sums that have become products of matrices."""
+        self.crossed = False
+        """Blocks of both axes and of lanes are summed as they are, of as many elements as all three make."""
         self.replaced = list[Edit]()
         self.inserted = list[Edit]()
         self.flow = assignments(function)
@@ -157,13 +161,27 @@ class Expressions:
         return pointer
 
     def _over_lanes(self, call: ast.Call, name: str) -> Many:
-        """A reduction of a block, or a running one."""
-        value = self.of(call.args[0])
+        """A reduction of a block, or a running one; a sum of products of two axes' blocks is a product of matrices."""
         given = arguments_of(call, ("input", "axis"))
         axis = given.get("axis")
         plain = not {k.arg for k in call.keywords} - {"axis"} and len(call.args) <= 2
-        if not value.lanes or not plain or (axis is not None and constant_of(axis) not in (0, None)):
+        if not plain or (axis is not None and constant_of(axis) not in (0, None)):
             raise self.unfollowed(call)
+        match call.args[0]:
+            case ast.BinOp(left=left, op=ast.Mult(), right=right) if name == "sum":
+                sides = self.of(left), self.of(right)
+                value = sides[0] | sides[1]
+                if (
+                    all(s.lanes for s in sides)
+                    and [len(s.axes) for s in sides] == [1, 1]
+                    and len(value.axes) == 2
+                ):
+                    return self._product(call, left, right, sides[0].axes)
+            case other:
+                value = self.of(other)
+        if not value.lanes:
+            raise self.unfollowed(call)
+        self.crossed |= value.lanes and len(value.axes) > 1
         running = name in _ALONG_LANES
         if value.axes:
             place = str(len(self.names))
@@ -173,6 +191,29 @@ class Expressions:
             else:
                 self._add_argument(call, f"axis={place}{kept}")
         return value if running else replace(value, lanes=False)
+
+    def _product(self, call: ast.Call, left: ast.expr, right: ast.expr, of_left: frozenset[int]) -> Many:
+        """The sum as `tl.dot`: what one axis' programs have by what the other one's have, along the lanes."""
+        extents = {ast.unparse(c.args[1]) for c in calls_of(self.function, "arange") if len(c.args) == 2}
+        if len(extents) != 1:
+            raise self.unfollowed(call)
+        (depth,) = extents
+        first, second = (
+            self.names[a].size for a in sorted(self.names, reverse=min(of_left) != min(self.names))
+        )
+        turned = min(of_left) != min(self.names)
+        whole, one, other = (span_of(self.kernel, n) for n in (call, _as_loaded(left), _as_loaded(right)))
+        opened, closed = ("tl.trans(", ")") if turned else ("", "")
+        between = f", ({first}, {depth})), tl.trans(tl.reshape("
+        end = f', ({second}, {depth}))), input_precision="ieee"){closed}[:, :, None]'
+        for start, stop, text in (
+            (whole.start, one.start, f"{opened}tl.dot(tl.reshape("),
+            (one.end, other.start, between),
+            (other.end, whole.end, end),
+        ):
+            self.replaced.append(replace_between(self.kernel, start, stop, text))
+        self.products += 1
+        return Many(axes=frozenset(self.names))
 
     def mask(self, call: ast.Call, pointer: Many, mask: ast.expr | None) -> None:
         """Mask an access by the programs that there are."""
@@ -203,9 +244,11 @@ class Expressions:
         self.inserted.append(insert_before(self.kernel, here.start + len(inner), f"{separator}{text}"))
 
     def buffers(self, pointer: ast.expr) -> set[str]:
+        """The pointers among the parameters that an address comes from."""
         return sources(pointer, self.flow)[0] & self.pointers
 
     def unfollowed(self, node: ast.AST) -> Refusal:
+        """The refusal of what stands at a node."""
         text = " ".join(ast.unparse(node).split())
         return Refusal(
             f"line {getattr(node, 'lineno', 0)} is not followed for several programs: `{text[:60]}`"
@@ -232,6 +275,16 @@ def _joined(values: Iterable[Many]) -> Many:
     for value in values:
         made |= value
     return made
+
+
+def _as_loaded(node: ast.expr) -> ast.expr:
+    """An operand without its conversion to float32, in which products of matrices add up by themselves."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr="to"), args=[kind]) if not called(node) and dotted(
+            kind
+        ).endswith("float32"):
+            return inner
+    return node
 
 
 def arguments_of(call: ast.Call, names: Sequence[str]) -> dict[str, ast.expr]:

@@ -65,7 +65,7 @@ def names_of(
 def taken_together(
     kernel: Kernel, function: ast.FunctionDef, names: Mapping[int, AxisNames]
 ) -> tuple[list[Edit], bool]:
-    """Edits of the kernel's body, and whether its programs have blocks of their own."""
+    """Edits of the kernel's body, and whether it multiplies matrices then."""
     if next(calls_of(function, "num_programs"), None) is not None:
         raise Refusal(f"{kernel.name} asks how many programs there are")
     begun: dict[int, frozenset[int]] = {}
@@ -75,7 +75,11 @@ def taken_together(
             walk.block(function.body)
         except _Again:
             continue
-        return walk.finished(), walk.has_lanes
+        if walk.crossed:
+            raise Refusal(
+                f"{kernel.name} sums blocks that both axes of its grid and its own lanes make large"
+            )
+        return walk.finished(), walk.products > 0
 
 
 class _Again(Exception):  # noqa: N818
@@ -163,19 +167,17 @@ class _Walk(Expressions):
             raise _Again
 
     def _branch(self, statement: ast.If) -> None:
-        test = self.of(statement.test)
+        test = self.of_again(statement.test)
         if test.axes:
             leaves = len(statement.body) == 1 and isinstance(statement.body[0], ast.Return)
+            calls = any(isinstance(n, ast.Call) for n in ast.walk(statement.test))
             (axis, *others) = test.axes
             top = statement in self.function.body and not statement.orelse
-            if not leaves or others or test.lanes or not top:
+            if not leaves or others or test.lanes or calls or not top:
                 raise Refusal(f"which way line {statement.lineno} goes depends on the program")
             inside = self.names[axis].inside
             text = f"{inside} = {inside} & ~({ast.unparse(statement.test)})"
-            # What stands in the test is written anew, with the names that the test would be given.
             self.replaced.append(Edit(span_of(self.kernel, statement), text))
-            if next(calls_of(statement.test, "program_id"), None) is not None:
-                raise Refusal(f"line {statement.lineno} asks for the program in its test; give it a name")
             return
         before = dict(self.values)
         self.block(statement.body)
@@ -252,7 +254,8 @@ class _Walk(Expressions):
     def stored_in(self, node: ast.AST) -> set[str]:
         """The buffers that are stored to below a node."""
         calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and c.args]
-        return {b for c in calls if called(c) == "store" for b in self.buffers(c.args[0])}
+        storing = [c for c in calls if called(c) == "store" or called(c).startswith("atomic_")]
+        return {b for c in storing for b in self.buffers(c.args[0])}
 
     def loaded_in(self, node: ast.AST) -> set[str]:
         """The buffers that are loaded from below a node."""

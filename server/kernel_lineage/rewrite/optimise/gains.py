@@ -13,11 +13,12 @@ _NEVER_FIRST = 1.1
 
 
 def expected_gain(skill: str, *, judged: bool) -> float:
-    """The median speed-up where a skill's was the first step that was kept, as far as that is known."""
+    """The median speed-up where a skill's was the first step that was kept; else by what was counted of its work."""
     return _medians().get(skill, _NEVER_FIRST if judged else _UNMEASURED)
 
 
 @cache
 def _medians() -> dict[str, float]:
     text = files("kernel_lineage.rewrite.optimise").joinpath("gains.toml").read_text(encoding="utf-8")
-    return {name: float(gain) for name, gain in tomllib.loads(text)["median"].items()}
+    tables = tomllib.loads(text)
+    return {name: float(gain) for name, gain in (tables["counted"] | tables["median"]).items()}

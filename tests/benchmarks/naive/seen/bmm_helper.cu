@@ -1,5 +1,3 @@
-struct Shape { int m, n, k; };
-
 __device__ float dot_at(const float* row, const float* col, int k)
 {
     float acc = 0.0f;
@@ -8,22 +6,21 @@ __device__ float dot_at(const float* row, const float* col, int k)
 }
 
 // C[b] = scale * A[b] * B[b]^T, all row major
-__global__ void bmm_nt(const float* A, const float* B, float* C, Shape s, float scale)
+__global__ void bmm_nt(const float* A, const float* B, float* C, int m, int n, int k, float scale)
 {
     const int batch = blockIdx.z;
     const int row = blockIdx.y * blockDim.y + threadIdx.y;
     const int col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < s.m && col < s.n) {
-        const float* a = A + (long long)batch * s.m * s.k + (long long)row * s.k;
-        const float* b = B + (long long)batch * s.n * s.k + (long long)col * s.k;
-        C[((long long)batch * s.m + row) * s.n + col] = scale * dot_at(a, b, s.k);
+    if (row < m && col < n) {
+        const float* a = A + (long long)batch * m * k + (long long)row * k;
+        const float* b = B + (long long)batch * n * k + (long long)col * k;
+        C[((long long)batch * m + row) * n + col] = scale * dot_at(a, b, k);
     }
 }
 
 void batched_product_nt(const float* A, const float* B, float* C, int batches, int m, int n, int k, float scale)
 {
-    Shape s{m, n, k};
     dim3 threads(16, 16);
     dim3 blocks((n + 15) / 16, (m + 15) / 16, batches);
-    bmm_nt<<<blocks, threads>>>(A, B, C, s, scale);
+    bmm_nt<<<blocks, threads>>>(A, B, C, m, n, k, scale);
 }
