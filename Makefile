@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package package-whole extension test-editor pictures reproducible audit lock clean
+.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package package-whole extension editors test-editor pictures reproducible audit lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,10 +96,12 @@ EDITORS_AT_ONCE ?= 1
 PLAY = xargs -P $(EDITORS_AT_ONCE) -I '{}' sh -c '$(EDITOR_NODE) {} && exit; echo "failed, once more: {}" >&2; \
   $(EDITOR_NODE) {} && exit; echo "failed twice: {}" >&2; exit 255'
 
-test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs the newest and the oldest into .cache, and Chromium, once)
-	@$(MAKE) --no-print-directory package-whole PYTHONS="$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+editors: ## install the newest and the oldest VS Code that is tested into .cache, and Chromium, once
 	@tests/editor/vscode/install.sh newest .cache/editor
 	@tests/editor/vscode/install.sh oldest .cache/editor-oldest
+
+test-editor: $(STAMP) editors ## the scenarios in a real VS Code
+	@$(MAKE) --no-print-directory package-whole PYTHONS="$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 	@{ printf 'tests/editor/vscode/%s.mjs $(ARGS)\n' $(SCENARIOS); \
 	  printf 'tests/editor/vscode/%s.mjs --editor .cache/editor-oldest --shots build/editor-oldest\n' $(OLD_SCENARIOS); } | $(PLAY)
 

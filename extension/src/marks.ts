@@ -41,7 +41,8 @@ export function registerMarks(context: vscode.ExtensionContext, server: Server):
       marks
         .filter(({ line }) => line <= editor.document.lineCount)
         .map(({ line, skills }) => ({
-          range: editor.document.lineAt(line - 1).range,
+          // Its beginning alone: over the code, the card of the skill says it.
+          range: new vscode.Range(line - 1, 0, line - 1, 0),
           // A string would be read as Markdown, in which a skill's title could load an image.
           hoverMessage: new vscode.MarkdownString().appendText(`Can be applied now: ${skills.join(', ')}`),
         })),

@@ -88,7 +88,11 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
   controller.createRunProfile('Check', vscode.TestRunProfileKind.Run, (request, cancelled) => run(request, cancelled), true);
   const { Debug } = vscode.TestRunProfileKind;
   controller.createRunProfile('Debug Text', Debug, (request, cancelled) => run(request, cancelled, asText), true);
-  context.subscriptions.push(controller, server.onChecked((uri) => void refresh(vscode.Uri.parse(uri))));
+  context.subscriptions.push(
+    controller,
+    server.onChecked((uri) => void refresh(vscode.Uri.parse(uri))),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => controller.items.delete(uri.toString())),
+  );
 }
 
 function kernelItems(test: vscode.TestItem): vscode.TestItem[] {

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
+import pytest
 from lsprotocol import types
 
 from editor.session import session
 from editor.test_check import ON, SUM, Checked
 
+ENDLESS = """\
+__global__ void wait(float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int turn = 0; turn < 2000000000; turn++) sum = sum * 0.5f + i;
+    if (i < n) out[i] = sum;
+}
+void launch(float* out, int n) {
+    wait<<<(n + 255) / 256, 256>>>(out, n);
+}
+"""
 LINKS = {**ON, "commandLinks": True}
 
 
@@ -45,6 +58,19 @@ async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
             pass
         (race, *_) = (await lenses(editor, uri))[0]
         assert race == ("✗ race, line 7, just now", "klineage.showFinding")
+
+
+@pytest.mark.long
+async def test_a_kernel_that_takes_longer_than_a_check_may_says_so_and_can_be_checked_on_demand(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(ENDLESS)
+    async with session(tmp_path, {"checkSeconds": 2, "commandLinks": True}) as editor:
+        uri = editor.open(path)
+        told = await Checked(editor, uri).ended()
+        assert told.state == "unclear"
+        assert "; a check that is asked for may take 60" in told.message
+        title = (await lenses(editor, uri))[0][0][0]
+        assert re.fullmatch(r"\? not ready in \d+ s: check now", title), title
 
 
 async def test_to_an_editor_without_the_commands_the_line_is_a_text(tmp_path):

@@ -61,6 +61,7 @@ async def test_an_index_that_overflows_at_the_callers_sizes_is_widened_by_a_quic
     answer = await editor.command(action.command.command, *action.command.arguments)
     assert answer["outcome"] == "accepted", answer
     assert "long long base = (long long)row * C;" in answer["candidate"]
+    assert "out[base + i]" in answer["candidate"], "what is wide already is not widened again"
     assert editor.edits == []
     assert (await editor.command("klineage.applyAccepted", {"job": answer["job"]}))["applied"]
 

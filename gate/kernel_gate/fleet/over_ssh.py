@@ -204,10 +204,12 @@ class SshPool:
                         f"({gate_fingerprint()[:12]}): install the same version of Kernel Lineage there"
                     )
                 return
+        host = self._host
+        option, suffix = ("", "") if host.port is None else (f"-p {host.port} ", f":{host.port}")
         raise ClusterError(
-            f"{self._host.name} did not start `{self._host.program} judge`{self._last_word()}; `ssh {self._host.name} "
-            f"{self._host.program} --version` has to work without a question. Where it is can be said: "
-            f"ssh://{self._host.name}/path/to/klineage"
+            f"{host.name} did not start `{host.program} judge`{self._last_word()}; `ssh {option}{host.name} "
+            f"{host.program} --version` has to work without a question. Where it is can be said: "
+            f"ssh://{host.name}{suffix}/path/to/klineage"
         )
 
     def _send(self, process: subprocess.Popen[bytes], question: Question) -> None:

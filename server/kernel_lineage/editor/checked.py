@@ -27,7 +27,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
     if result is not None and result.verdict is not None:
         state = result.state
         check = result.verdict.stage("check")
-        passed = _compared(result) + check.reason if check is not None else ""
+        passed = _compared(result, check.reason) if check is not None else ""
         reason = passed if state is VersionState.RIGHT else result.verdict.reason
         findings = list(findings_of(result))
         if state is VersionState.WRONG and (guess := _guess(result, spot)):
@@ -94,7 +94,8 @@ def loose_dims(workload: Workload, buffer: str) -> list[str]:
     return sorted(own - set(_WORD.findall(rest.model_dump_json())))
 
 
-def _compared(result: SavedVerdict) -> str:
+def _compared(result: SavedVerdict, agreement: str) -> str:
     if result.reference is not Reference.ITSELF or result.saved.workload.workload.oracle is not None:
-        return f"beside {result.reference}: "
-    return "no race, no access out of bounds, repeatable; nothing else is there to compare its values with: "
+        return f"beside {result.reference}: {agreement}"
+    cases = agreement.partition(";")[0]
+    return f"no race, no access out of bounds, and {cases} when they run again; there is nothing else to compare with"

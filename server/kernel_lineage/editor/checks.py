@@ -26,6 +26,7 @@ from kernel_lineage.editor.judged import (
     Judged,
     in_words,
     moved_to,
+    too_late,
     unknown,
     with_earlier_proofs,
     with_proofs,
@@ -115,8 +116,7 @@ class Checks:
         self._start_after(PAUSE, uri, Occasion.TYPED)
 
     def _start_after(self, seconds: float, uri: str, occasion: Occasion) -> None:
-        loop = asyncio.get_running_loop()
-        self._pauses[uri] = loop.call_later(seconds, self.start, uri, None, occasion)
+        self._pauses[uri] = asyncio.get_running_loop().call_later(seconds, self.start, uri, None, occasion)
 
     def edited(self, uri: str, before: Text, after: Text) -> None:
         """Keep what was found at its lines."""
@@ -191,9 +191,8 @@ class Checks:
             wanted = there if kernel is None else [t for t in there if t.name == kernel.name]
         seen = self._seen.get(uri, {})
         wanted.sort(key=lambda target: -seen.get(target.name, 0.0))
-        seconds = self._server.settings.check_seconds
-        if at is not None:
-            seconds = max(seconds, _ASKED_SECONDS)
+        least = 0.0 if at is None else _ASKED_SECONDS
+        seconds = max(self._server.settings.check_seconds, least)
         deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._process.is_cold else 0.0)
         if not wanted:
             self._show(uri, snapshot.text)
@@ -268,13 +267,14 @@ class Checks:
         try:
             answer = await self._process.do(_CHECK, task.model_dump_json(), seconds, stage)
         except (LostWorkError, DeviceError) as error:
-            short, reason = "the check ended", str(error)
-            if time.monotonic() - started >= seconds:
-                short = f"not ready in {seconds:.0f} s"
-                reason = f"{short}; a check that is asked for may take {_ASKED_SECONDS:g}"
-            log.warning("%s: %s: %s (%s)", snapshot.path, target.name, reason, error)
-            return Judged(unknown(target, reason), target.digest, time.time(), short)
-        return Judged(CheckedDocument.model_validate_json(answer), target.digest, time.time())
+            log.warning("%s: %s: %s", snapshot.path, target.name, error)
+            document, short = unknown(target, str(error)), "the check ended"
+        else:
+            document, short = CheckedDocument.model_validate_json(answer), ""
+        undecided = document.state is VersionState.UNKNOWN and not document.findings
+        if undecided and time.monotonic() - started >= seconds:
+            return too_late(target, seconds, _ASKED_SECONDS)
+        return Judged(document, target.digest, time.time(), short)
 
     async def _prove(
         self,
@@ -387,7 +387,7 @@ class Checks:
         return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", message)
 
     def _show(self, uri: str, text: Text) -> None:
-        found = [f for one in self._judged.get(uri, {}).values() for f in one.document.findings]
+        found = [f for one in self.judged(uri).values() for f in one.document.findings]
         self._publish(uri, diagnostics(found, text, uri))
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 from kernel_lineage.editor.check_targets import Target
@@ -117,6 +118,13 @@ def unknown(target: Target, reason: str) -> CheckedDocument:
     return CheckedDocument(
         kernel=target.name, line=target.line, state=VersionState.UNKNOWN, reason=reason, workload=""
     )
+
+
+def too_late(target: Target, seconds: float, asked: float) -> Judged:
+    """A kernel whose check was not ready in its seconds; one that a person asks for has `asked`."""
+    short = f"not ready in {seconds:.0f} s"
+    reason = f"{short}; a check that is asked for may take {asked:g}"
+    return Judged(unknown(target, reason), target.digest, time.time(), short)
 
 
 def in_words(judged: Judged) -> str:

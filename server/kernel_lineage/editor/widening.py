@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from kernel_lineage.kernels.edits import differing_lines, edited
@@ -12,6 +13,8 @@ from kernel_lineage.rewrite.widening import NotWidenableError, widened
 
 PATIENT_MS = 2000
 """For one question, where a person waits for a repair."""
+Operation = tuple[int, str]
+"""The line of an operation, and its text."""
 _ROUNDS = 8
 """An operation that fits now may hand its value to one that does not."""
 
@@ -20,26 +23,40 @@ def in_64_bits(path: Path, text: bytes, kernel: str) -> Iterator[Repair]:
     """The candidate, if there is one. Raises `SolverMissingError`, and as proofs do."""
     from kernel_lineage.editor.checking import drafts
     from kernel_lineage.editor.proving import answered
-    from kernel_lineage.workloads.files import kernel_of
 
     workload = drafts().workload_of(path, text, kernel).workload
-    wide = text
-    titles: dict[str, None] = {}
-    for _ in range(_ROUNDS):
-        causes: dict[tuple[int, str], None] = {}
+
+    def guilty(wide: bytes) -> set[Operation]:
+        causes: set[Operation] = set()
         for answer in answered(path, wide, kernel, workload, limit_ms=PATIENT_MS):
             if answer.obligation.kind is not Kind.OVERFLOW:
                 break  # overflows are asked for first
             if answer.obligation.status is Status.REFUTED and answer.obligation.cause is not None:
-                causes[answer.obligation.cause] = None
-        if not causes:
-            break
-        now = kernel_of(path, kernel, wide)
-        line, operation = min(causes)  # what is computed from it may fit then
-        try:
-            wide = edited(wide, widened(now, line, operation))
-        except NotWidenableError:
-            return
-        titles[f"`{operation}`"] = None
-    if wide != text:
-        yield Repair(f"{', '.join(titles)} in 64 bits", tuple(differing_lines(wide.decode(), text.decode())))
+                causes.add(answer.obligation.cause)
+        return causes
+
+    steps: list[Operation] = []
+    try:
+        wide = text
+        while len(steps) < _ROUNDS and (causes := guilty(wide)):
+            steps.append(min(causes))  # what is computed from it may fit then
+            wide = _wide(path, wide, kernel, steps[-1:])
+    except NotWidenableError:
+        return
+    for step in steps[:-1]:  # an example may have shown first what only adds to the guilty one
+        fewer = [other for other in steps if other != step]
+        with suppress(NotWidenableError):
+            if not guilty(narrower := _wide(path, text, kernel, fewer)):
+                wide, steps = narrower, fewer
+    if steps:
+        titles = ", ".join(dict.fromkeys(f"`{operation}`" for _, operation in steps))
+        yield Repair(f"{titles} in 64 bits", tuple(differing_lines(wide.decode(), text.decode())))
+
+
+def _wide(path: Path, text: bytes, kernel: str, operations: Iterable[Operation]) -> bytes:
+    """The text with some operations in 64 bits. Raises `NotWidenableError`."""
+    from kernel_lineage.workloads.files import kernel_of
+
+    for line, operation in operations:
+        text = edited(text, widened(kernel_of(path, kernel, text), line, operation))
+    return text

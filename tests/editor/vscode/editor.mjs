@@ -91,7 +91,8 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
     });
     const window = async (page, folder) => {
       page.setDefaultTimeout(60_000); // a machine may be busy with other tests
-      await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
+      const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
+      await page.goto(`http://127.0.0.1:${port}/?${kind}=${encodeURIComponent(folder)}`);
       await page.locator('.monaco-workbench').waitFor();
       await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor();
       const opened = new Editor(page, shots, close, server.pid, async (another) => window(await context.newPage(), another));
@@ -113,7 +114,7 @@ class Editor {
     this.shots = shots;
     this.close = close;
     this.group = group;
-    /** Another window of the same editor, on another folder. */
+    /** Another window of the same editor, on another folder, or on several that a `.code-workspace` file names. */
     this.openWindow = openWindow;
   }
 

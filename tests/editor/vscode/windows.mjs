@@ -1,4 +1,5 @@
 // Two windows have a server each. One is stopped dead, one is killed, a job is cancelled: the other window does not notice.
+// A window of several folders has one server for all of them.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -54,4 +55,16 @@ await play({ name: 'two windows', settings: { 'klineage.interpreter': python } }
   await editor.screenshot('cancelled');
   assert.equal(fs.readFileSync(file, 'utf8'), before);
   step('a job that is cancelled says so, and has changed nothing');
+
+  const both = path.join(base, 'both.code-workspace');
+  fs.writeFileSync(both, JSON.stringify({ folders: [{ path: workspace }, { path: second }] }));
+  const of = servers();
+  const several = await editor.openWindow(both);
+  await several.openFile('sum.cu');
+  await several.lens('✓ right');
+  await several.openFile('softmax.cu');
+  await several.hover('softmax_forward1(', '4 versions');
+  await several.screenshot('several-folders');
+  assert.equal(servers().filter((pid) => !of.includes(pid)).length, 1, 'one server for both folders');
+  step('a window of two folders has one server, which mines the folder that is a repository and checks the other');
 });
