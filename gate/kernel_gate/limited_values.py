@@ -7,7 +7,7 @@ import numpy as np
 from kernel_gate.dtypes import Array, DType
 
 _SHARE = 0.5
-"""Of the elements that are special; the others stay as drawn."""
+"""The part of the elements that is special; the others stay as drawn."""
 _ZEROS = 1 / 3
 _LEVELS = 8
 """Steps of the grid that few values are taken from; a power of two, so that ranges with common ends share values."""

@@ -55,7 +55,7 @@ class Variation(StrEnum):
     FEW = "few values in all inputs"
     """So few that values are equal within each input and between inputs."""
     ZEROS_AMONG = "zeros of both signs among the values"
-    """Of every input of floats that may be zero."""
+    """In every input of floats that may be zero."""
     NAN_AT_ENDS = "NaNs, and ends of ranges"
     """NaNs in one input, and those with limits as `ENDS` says: a weight of zero does not take a NaN away."""
     CRITICAL = "critical values"

@@ -51,6 +51,7 @@ READING = {
     "learning/replay/kept_drafts.py": PRIVATE,
     "learning/replay/store.py": "a database in memory",
     "rewrite/model/sent.py": STATE,
+    "rewrite/optimise/gains.py": OWN,
     "rewrite/signed_rows.py": STATE,
     "skills/ranking/known.py": STATE,
     "skills/ranking/rules.py": OWN,

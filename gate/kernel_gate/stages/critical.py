@@ -27,10 +27,10 @@ from kernel_gate.execution import Execution
 from kernel_gate.inputs import limits_of, make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.variations import Variation
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Argument, Workload, WorkloadError
 
 _SECONDS = 1.0
-"""Of a processor, for both programs together; what is not reached then is left out."""
+"""A processor's, for both programs together; what is not reached then is left out."""
 _MOST_ELEMENTS = 1 << 14
 _MOST_PLACED = 64
 """Elements of one input that a case places."""
@@ -91,8 +91,8 @@ def critical_cases(
                 case = Case(dims, seed + number, Variation.CRITICAL, origin="hidden")
                 search = _Search(device, own, both, workload, case, deadline)
                 cases += [replace(case, placed=placed) for placed in search.found()]
-    except (LaunchError, DeviceError, MemoryError):
-        pass  # what cannot be launched here is the check's to say
+    except (LaunchError, DeviceError, MemoryError, WorkloadError):
+        pass  # what cannot be launched or has no inputs here is the check's to say
     finally:
         device.close()
     return cases

@@ -47,7 +47,7 @@ class OwnNoise:
 
     errors: Errors
     share: float
-    """Of the elements, that are other numbers of the output's type."""
+    """The part of the elements that are other numbers of the output's type."""
 
 
 def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:

@@ -110,7 +110,7 @@ class Lineages:
         """What a git command prints in a file's repository, or why nothing. Fetches nothing that is not there."""
         root = self.root_of(path)
         if root is None or self.trust.refusal is not None:
-            return self.state(path)
+            return self._standing(path)[1]
         try:
             finished = await self._run_git(root, arguments)
         except OSError as error:

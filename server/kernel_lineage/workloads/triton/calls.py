@@ -218,10 +218,10 @@ def called(reader: Reader, function: object, given: list[object], named: Mapping
         ):
             return called(reader, inside, [*first, *given], {**more, **named})
         case Instance(of="Sequential", attributes={"layers": list(layers)}) if len(given) == 1:
-            found = given[0]
+            value = given[0]
             for layer in layers:
-                found = called(reader, layer, [found], {})
-            return found
+                value = called(reader, layer, [value], {})
+            return value
         case Instance():
             return called_module(function, given)
         case Attribute(of=of, name=name):

@@ -136,8 +136,8 @@ def _draft(
         whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
     )
     said = [*reading.said, *reading.reader.said, *reading.reader.decided]
-    told = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)
-    said = [s for s in said if not (told and s.startswith(told))]
+    untyped = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)
+    said = [s for s in said if not s.startswith(untyped)]
     draft = Draft(
         kernel.name,
         kernel.language,

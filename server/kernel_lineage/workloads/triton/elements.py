@@ -140,7 +140,7 @@ def with_element(tensor: Tensor, count: Number | None, at: object, value: object
     if isinstance(at, Tensor) and isinstance(value, Tensor):
         return replace(tensor, values=value.values)
     drawn = drawn_between(tensor)
-    if drawn is None or size_of(drawn[0]) + 1 == size_of(drawn[1]):  # type: ignore[operator]
+    if drawn is None or size_of(drawn[0]) + 1 == size_of(drawn[1]):
         return replace(tensor, values="")
     # Some elements of many that are drawn: the others say what they may be.
     return tensor

@@ -87,8 +87,8 @@ def _made_of(tree: ast.Module) -> HostModule:
     for statement in _statements(tree):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
-                whole = alias.name if alias.asname else alias.name.split(".")[0]
-                imports[alias.asname or whole] = (whole, "")
+                module = alias.name if alias.asname else alias.name.split(".")[0]
+                imports[alias.asname or module] = (module, "")
         elif isinstance(statement, ast.ImportFrom):
             base = "." * statement.level + (statement.module or "")
             for alias in statement.names:

@@ -170,7 +170,8 @@ def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
     if isinstance(value, (tuple, list, range, set, dict, str)):
         return list(value) if len(value) <= MOST_ITEMS else None
     if isinstance(value, Instance) and value.of == "generator":
-        return list(value.attributes["items"])  # type: ignore[call-overload]
+        items = value.attributes["items"]
+        return list(items) if isinstance(items, (tuple, list)) else None
     if isinstance(value, Tensor) and value.shape:
         numbers = elements_of(value)
         if numbers is not None and len(value.shape) == 1:

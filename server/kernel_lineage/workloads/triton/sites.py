@@ -40,7 +40,7 @@ def sites_of(kernel: str, own: HostModule, modules: Modules) -> tuple[Site, ...]
 
 
 def _users_of(kernel: str, own: HostModule, modules: Modules) -> Iterator[HostModule]:
-    """The other modules in which the kernel's name stands for it, as a name of their own or of a module that they import."""
+    """The other modules in which the kernel's name stands for it: their own name, or one that they import."""
     for path in modules.mentioning(frozenset([kernel.encode()])):
         module = modules.read(path) if path != own.path else None
         place = modules.defining(module, kernel) if module is not None else None
