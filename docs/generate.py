@@ -55,8 +55,8 @@ def with_tables(name: str) -> str:
     text = (HERE / name).read_text(encoding="utf-8")
     for part, write in TABLES[name].items():
         begin = f"<!-- {part}: written by `make docs` -->\n"
-        before, found, rest = text.partition(begin)
-        if not found:
+        before, marker, rest = text.partition(begin)
+        if not marker:
             raise SystemExit(f"docs/{name} has no line {begin.strip()}")
         text = before + begin + write() + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
     return text

@@ -31,23 +31,23 @@ def render() -> str:
 def _overview() -> Iterator[str]:
     yield "| direction | mechanisms |"
     yield "|---|---|"
-    for direction, found in _by_direction():
-        yield f"| {direction} | {', '.join(f'[{m.title}](#{_slug(m.title)})' for m in found)} |"
+    for direction, members in _by_direction():
+        yield f"| {direction} | {', '.join(f'[{m.title}](#{_slug(m.title)})' for m in members)} |"
     yield ""
 
 
 def _by_direction() -> Iterator[tuple[Direction, list[Mechanism]]]:
     for direction in Direction:
-        found = [m for m in mechanisms().values() if m.direction is direction]
-        if found:
-            yield direction, sorted(found, key=lambda m: m.title)
+        members = [m for m in mechanisms().values() if m.direction is direction]
+        if members:
+            yield direction, sorted(members, key=lambda m: m.title)
 
 
 def _mechanisms() -> Iterator[str]:
-    for direction, found in _by_direction():
+    for direction, members in _by_direction():
         yield f"## {direction.capitalize()}"
         yield ""
-        for mechanism in found:
+        for mechanism in members:
             yield from _mechanism(mechanism)
 
 

@@ -128,11 +128,11 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     dims = {name: extent for name, extent in dims.items() if name not in dict(scalars)}
     if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
-    known = [v.value for v in Variation]
+    choices = [v.value for v in Variation]
     inputs, placed_values = _placed_values(inputs)
     inputs, around = _constants(inputs)
-    if inputs not in known:
-        raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(known)}")
+    if inputs not in choices:
+        raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(choices)}")
     placed = Memory.parse(memory) if memory else ALLOCATED
     pointers = {a.name for a in workload.args if a.is_pointer}
     if strange := {*dict(placed.offsets), *(placed.alias or ())} - pointers:
@@ -148,18 +148,18 @@ _PLACED = re.compile(r"(\w+)\[(\d+)\]=(\S+)")
 
 def _placed_values(inputs: str) -> tuple[str, tuple[tuple[str, int, float], ...]]:
     """`critical values x[3]=0.5 x[7]=1.5` as its variation and what stands where."""
-    found = tuple((m[1], int(m[2]), float(m[3])) for m in _PLACED.finditer(inputs))
-    return _PLACED.sub("", inputs).strip(), found
+    places = tuple((m[1], int(m[2]), float(m[3])) for m in _PLACED.finditer(inputs))
+    return _PLACED.sub("", inputs).strip(), places
 
 
 def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:
     """`around 5 30000` as its variation and the constants."""
     word, *numbers = inputs.split() or [""]
     try:
-        found = tuple(float(number) for number in numbers)
+        constants = tuple(float(number) for number in numbers)
     except ValueError:  # the words of another variation
         return inputs, ()
-    return (word, found) if word in OF_CONSTANTS and found else (inputs, ())
+    return (word, constants) if word in OF_CONSTANTS and constants else (inputs, ())
 
 
 def _is_promised(workload: Workload, memory: Memory) -> bool:
@@ -214,10 +214,10 @@ def hidden_shapes(workload: Workload, seed: int) -> list[dict[str, int]]:
             proposals += _nearest(workload, base, name, wanted, step)
     primes = {n: next_prime(e + drawn.randint(0, e // 4)) for n, e in base.items()}
     proposals += [d for d in [primes] if is_valid(workload, d)]
-    known = [dict(d) for d in named]
+    shapes = [dict(d) for d in named]
     fresh: list[dict[str, int]] = []
     for dims in proposals:
-        if dims not in known and dims not in fresh:
+        if dims not in shapes and dims not in fresh:
             fresh.append(dims)
     return sorted(fresh, key=lambda d: elements(workload, d))
 

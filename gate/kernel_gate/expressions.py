@@ -96,8 +96,8 @@ def names(text: str) -> frozenset[str]:
     """The names that an expression refers to, functions excepted."""
     tree = _parse(text)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
-    return frozenset(found - {_INFINITY})
+    variables = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
+    return frozenset(variables - {_INFINITY})
 
 
 def evaluate(text: str | Number, values: Mapping[str, Number]) -> Number:
@@ -132,8 +132,8 @@ def _evaluate(node: ast.expr, values: Mapping[str, Number]) -> Number:
             if name == _INFINITY and name not in values:
                 return math.inf
             if name not in values:
-                known = ", ".join(sorted(values)) or "none"
-                raise ExpressionError(f"`{name}` is not known here; known names: {known}")
+                listing = ", ".join(sorted(values)) or "none"
+                raise ExpressionError(f"`{name}` is not known here; known names: {listing}")
             return values[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_evaluate(operand, values)

@@ -51,8 +51,8 @@ def boundary_values(dtype: DType) -> Array:
     """Where functions of this type change character, in float64 (integers for exact types), none beyond its range."""
     if not dtype.is_float:
         low, high = integer_range(dtype)
-        found = {v for v in (low, low + 1, -1, 0, 1, high // 2, high - 1, high) if low <= v <= high}
-        return np.array(sorted(found), dtype.storage)
+        points = {v for v in (low, low + 1, -1, 0, 1, high // 2, high - 1, high) if low <= v <= high}
+        return np.array(sorted(points), dtype.storage)
     own = (dtype.smallest_normal, -dtype.smallest_normal, dtype.quantum, *_EXP_LIMITS.get(dtype.name, ()))
     values = np.array((*_BOUNDARY, *own))
     within: Array = values[np.abs(values) <= dtype.largest]
@@ -76,7 +76,7 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
     _must_fit(workload, case)
     workload = case.applied(workload)
     varied = _varied_argument(workload, case)
-    known: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
+    values: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
     arrays = {}
     for argument in workload.args:
         if argument.kind not in {"input", "inout"}:
@@ -84,15 +84,15 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         generator = np.random.default_rng([case.seed, zlib.crc32(argument.name.encode())])
         shape = workload.extents(argument, case.dims)
         variation = _variation_of(argument, case, varied, generator)
-        arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+        arrays[argument.name] = _make(argument, shape, values, generator, variation, workload.folder)
         for _, place, value in (p for p in case.placed if p[0] == argument.name):
             arrays[argument.name].reshape(-1)[place] = DTYPES[argument.dtype].narrow(np.array(value))
         if case.variation is Variation.DYADIC:
             arrays[argument.name] = _dyadic(
-                argument, arrays[argument.name], argument.name == varied, known, generator
+                argument, arrays[argument.name], argument.name == varied, values, generator
             )
         if case.around and not argument.has_structure and arrays[argument.name].size:
-            put_around(argument, arrays[argument.name], case, limits_of(argument, known), generator)
+            put_around(argument, arrays[argument.name], case, limits_of(argument, values), generator)
     return arrays
 
 
@@ -111,11 +111,11 @@ def _variation_of(
     return Variation.DECLARED
 
 
-def limits_of(argument: Argument, known: Mapping[str, Number]) -> Limits | None:
+def limits_of(argument: Argument, numbers: Mapping[str, Number]) -> Limits | None:
     """What a float input may be from and to, both included; None where nothing is promised, or not in this way."""
-    kind, given = argument.values_spec
+    kind, limits = argument.values_spec
     if kind == "uniform":
-        low, high = (float(evaluate(g, known)) for g in given) if given else (0.0, 1.0)
+        low, high = (float(evaluate(g, numbers)) for g in limits) if limits else (0.0, 1.0)
         return low, high
     return _POSITIVE if kind == "positive" else None
 
@@ -128,14 +128,14 @@ def _dyadic(
     argument: Argument,
     values: Array,
     varied: bool,
-    known: Mapping[str, Number],
+    numbers: Mapping[str, Number],
     generator: np.random.Generator,
 ) -> Array:
     """Float values as `Variation.DYADIC` says, inside what the workload declares."""
     dtype, kind = DTYPES[argument.dtype], argument.values_spec[0]
     if not dtype.is_float or kind not in ("normal", "positive", "uniform"):
         return values
-    low, high = limits_of(argument, known) or (0.0, 0.0)
+    low, high = limits_of(argument, numbers) or (0.0, 0.0)
     wide = dtype.wide(values)
     wanted = halves(values.shape, generator) if varied else powers_of_two(wide)
     if kind == "uniform":
@@ -154,7 +154,7 @@ def other_inputs(workload: Workload, case: Case, inputs: Mapping[str, Array]) ->
     What comes from a file or a list stays: nothing is known of what else may stand there.
     """
     generator = np.random.default_rng([case.seed, 78])
-    known: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
+    values: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
     others = dict(inputs)
     for argument in workload.args:
         if argument.name not in inputs or argument.values_spec[0] in ("file", "listed"):
@@ -163,7 +163,7 @@ def other_inputs(workload: Workload, case: Case, inputs: Mapping[str, Array]) ->
         if held.size <= _FEW or argument.has_structure:
             shape = workload.extents(argument, case.dims)
             others[argument.name] = _make(
-                argument, shape, known, generator, Variation.DECLARED, workload.folder
+                argument, shape, values, generator, Variation.DECLARED, workload.folder
             )
             continue
         axis = next(number for number, extent in enumerate(held.shape) if extent > 1)
@@ -198,23 +198,25 @@ def _varied_argument(workload: Workload, case: Case) -> str | None:
 def _make(
     argument: Argument,
     shape: tuple[int, ...],
-    known: Mapping[str, Number],
+    numbers: Mapping[str, Number],
     generator: np.random.Generator,
     variation: Variation,
     folder: Path | None,
 ) -> Array:
     dtype = DTYPES[argument.dtype]
-    kind, given = argument.values_spec
+    kind, operands = argument.values_spec
     if kind == "file":
-        return _from_file(argument, shape, folder, given[0])
+        return _from_file(argument, shape, folder, operands[0])
     if kind == "integers":
-        return _integers(argument, shape, tuple(int(evaluate(g, known)) for g in given), generator, variation)
+        return _integers(
+            argument, shape, tuple(int(evaluate(g, numbers)) for g in operands), generator, variation
+        )
     if kind == "listed":
-        return dtype.narrow(np.resize(np.array([evaluate(g, known) for g in given]), shape))
+        return dtype.narrow(np.resize(np.array([evaluate(g, numbers) for g in operands]), shape))
     if kind == "permutation":
-        return dtype.narrow(permutation(int(evaluate(given[0], known)), shape, generator))
+        return dtype.narrow(permutation(int(evaluate(operands[0], numbers)), shape, generator))
     if kind == "offsets":
-        total = int(evaluate(given[0], known))
+        total = int(evaluate(operands[0], numbers))
         return dtype.narrow(offsets(total, shape, generator, at_ends=variation is Variation.ENDS))
     if not dtype.is_float:
         chosen = (
@@ -231,7 +233,7 @@ def _make(
     ):
         # Far inside every type's range; timed shapes are large, and this takes a fifth of the time.
         return dtype.narrow(generator.standard_normal(shape, np.float32))
-    limits = limits_of(argument, known)
+    limits = limits_of(argument, numbers)
     if variation is Variation.FEW and (kind == "normal" or limits is not None):
         return dtype.narrow(few_floats(limits, shape, dtype, generator))
     if kind == "uniform" and limits is not None:
@@ -245,7 +247,7 @@ def _make(
     elif kind == "one_hot":
         values = one_hot(shape, generator, 1.0)
     elif kind == "peaked":
-        height = float(evaluate(given[0], known))
+        height = float(evaluate(operands[0], numbers))
         values = generator.standard_normal(shape) + one_hot(shape, generator, height)
     elif kind == "masked":
         values = masked(generator.standard_normal(shape), generator)

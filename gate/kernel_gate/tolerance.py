@@ -97,9 +97,9 @@ def relative_errors(got: Array, expected: Array, quantum: float = 0.0) -> Array:
 
 def reduction_depth(workload: Workload, dims: Mapping[str, int]) -> int:
     """How many terms one output may sum: as told, else the largest extent of any input."""
-    told = workload.tolerance.reduction
-    if told is not None:
-        return max(1, int(evaluate(told, dims)))
+    depth = workload.tolerance.reduction
+    if depth is not None:
+        return max(1, int(evaluate(depth, dims)))
     extents = [
         extent for a in workload.args if a.kind in {"input", "inout"} for extent in workload.extents(a, dims)
     ]
@@ -143,8 +143,8 @@ def derive(
     if not dtype.is_float:
         return Allowed(0.0, 0.0, f"{dtype.name} is exact")
     if workload.tolerance.relative is not None:
-        told = workload.tolerance.relative
-        return Allowed(told, told, f"relative = {told:g} in the workload")
+        relative = workload.tolerance.relative
+        return Allowed(relative, relative, f"relative = {relative:g} in the workload")
     unit = min(dtype.epsilon, _SINGLE)
     coarse = ""
     if baseline is None and arithmetic is not None and arithmetic > unit:
@@ -154,7 +154,7 @@ def derive(
         )
     walk = math.sqrt(depth) * unit
     slack = 1.0 if baseline is not None else 2.0
-    found = [
+    candidates = [
         Allowed(
             slack * (_WORST_ROUNDINGS[dtype.itemsize] * dtype.epsilon + _WORST_WALK * walk),
             slack * (_RMS_ROUNDINGS * dtype.epsilon + _RMS_WALK * walk),
@@ -164,18 +164,18 @@ def derive(
     ]
     if baseline is not None:
         worst, rms = _BASELINE_FACTOR * baseline.worst, _BASELINE_FACTOR * baseline.rms
-        found.append(Allowed(worst, rms, f"{_BASELINE_FACTOR:g} × the baseline's own error"))
+        candidates.append(Allowed(worst, rms, f"{_BASELINE_FACTOR:g} × the baseline's own error"))
     if condition is not None:
         factor = math.sqrt(depth) * _share_of_last_bit(workload, unit)
         worst, rms = factor * condition.worst, factor * condition.rms
-        found.append(
+        candidates.append(
             Allowed(
                 worst, rms, f"√{depth} × what an error of {unit:.1e} in the inputs does to the baseline", True
             )
         )
-    decisive = max(found, key=lambda a: a.worst)
+    decisive = max(candidates, key=lambda a: a.worst)
     why = f"{decisive.worst:.1e}: {decisive.why}"
-    return Allowed(decisive.worst, max(a.rms for a in found), why, decisive.conditioned)
+    return Allowed(decisive.worst, max(a.rms for a in candidates), why, decisive.conditioned)
 
 
 def roundings(dtype: DType, arithmetic: float | None) -> float:

@@ -105,8 +105,8 @@ class Argument(Table):
     @property
     def has_limits(self) -> bool:
         """Whether the values may be any within limits that are declared."""
-        kind, given = self.values_spec
-        return kind in ("uniform", "positive", "offsets") or (kind == "integers" and bool(given))
+        kind, limits = self.values_spec
+        return kind in ("uniform", "positive", "offsets") or (kind == "integers" and bool(limits))
 
     @property
     def has_structure(self) -> bool:

@@ -79,9 +79,9 @@ def open_cache_file(
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
-            said = _moved_aside(path, error)
+            message = _moved_aside(path, error)
         db = _opened(path, prepare)
-    say(said)
+    say(message)
     return db
 
 
@@ -100,12 +100,12 @@ def set_aside(db: CacheConnection, error: sqlite3.Error) -> str:
 def _opened(path: Path, prepare: Callable[[sqlite3.Connection], object]) -> CacheConnection:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     handle = os.open(path, flags, 0o600)
-    found = os.fstat(handle)
+    status = os.fstat(handle)
     os.close(handle)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path} is not a regular file; delete it")
     db = sqlite3.connect(path, timeout=_WAIT_SECONDS, check_same_thread=False, factory=CacheConnection)
-    db.path, db.identity = path, (found.st_dev, found.st_ino)
+    db.path, db.identity = path, (status.st_dev, status.st_ino)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
@@ -127,7 +127,7 @@ def _moved_aside(path: Path, error: sqlite3.Error) -> str:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

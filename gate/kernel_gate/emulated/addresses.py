@@ -165,10 +165,10 @@ class AddressSpace:
         if len(self._freed) > _REUSED_AFTER:
             number = self._freed.popleft()
         else:
-            found = next(self._fresh, None)
-            if found is None and not self._freed:
+            next_number = next(self._fresh, None)
+            if next_number is None and not self._freed:
                 raise MemoryError(f"the emulated device holds at most {len(_NUMBERS)} buffers")
-            number = self._freed.popleft() if found is None else found
+            number = self._freed.popleft() if next_number is None else next_number
         page = random.randrange(_PAGES)
         segment = Segment(number, name, nbytes, itemsize, constant, offset=offset, page=page)
         self._segments[number] = segment

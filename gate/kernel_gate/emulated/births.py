@@ -68,16 +68,16 @@ class Births:
         halves = opened(*made)
         inputs = [opened(value, kind) for value, kind in zip(operands, kinds, strict=True)]
         for lane, result in enumerate(halves):
-            given = [o[lane % len(o)] for o in inputs]
+            arguments = [o[lane % len(o)] for o in inputs]
             looks: tuple[tuple[Literal["NaN", "infinity"], Any], ...] = (
-                ("NaN", np.isnan(result) & _all(given, lambda v: ~np.isnan(v))),
-                ("infinity", np.isinf(result) & _all(given, np.isfinite)),
+                ("NaN", np.isnan(result) & _all(arguments, lambda v: ~np.isnan(v))),
+                ("infinity", np.isinf(result) & _all(arguments, np.isfinite)),
             )
             for what, born in looks:
                 key = (what, site.instruction.line)
                 if np.any(born) and key not in self.found and len(self.found) < MOST:
                     position = int(np.argmax(wave.spread(born)))
-                    values = tuple(float(wave.spread(v)[position]) for v in given)
+                    values = tuple(float(wave.spread(v)[position]) for v in arguments)
                     block, thread = wave.place(int(wave.index[position]))
                     text = _expression(site, values)
                     self.found[key] = Birth(what, site.instruction.line, block, thread, text, values)

@@ -29,17 +29,17 @@ def positions(wave: Wave) -> dict[str, Array]:
     size = launch.cluster_size
     block = wave.blocks[wave.block_of]
     at = (block % grid[0], block // grid[0] % grid[1], block // (grid[0] * grid[1]))
-    found: dict[str, Array] = {
+    registers: dict[str, Array] = {
         "%cluster_ctarank": wave.block_of % size,
         "%cluster_nctarank": np.asarray(size),
         "%is_explicit_cluster": np.asarray(int(size > 1)),
     }
     for axis, name in enumerate("xyz"):
-        found[f"%cluster_ctaid.{name}"] = at[axis] % cluster[axis]
-        found[f"%clusterid.{name}"] = at[axis] // cluster[axis]
-        found[f"%cluster_nctaid.{name}"] = np.asarray(cluster[axis])
-        found[f"%nclusterid.{name}"] = np.asarray(grid[axis] // cluster[axis])
-    return {name: values.astype(np.uint32)[()] for name, values in found.items()}
+        registers[f"%cluster_ctaid.{name}"] = at[axis] % cluster[axis]
+        registers[f"%clusterid.{name}"] = at[axis] // cluster[axis]
+        registers[f"%cluster_nctaid.{name}"] = np.asarray(cluster[axis])
+        registers[f"%nclusterid.{name}"] = np.asarray(grid[axis] // cluster[axis])
+    return {name: values.astype(np.uint32)[()] for name, values in registers.items()}
 
 
 @dataclass(slots=True)

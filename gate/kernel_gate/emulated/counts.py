@@ -232,8 +232,8 @@ def _summary(accesses: dict[int, _Access], body: Sequence[Instruction], unit: st
         row = lines.setdefault(
             key, {"line": instruction.line, "op": instruction.parts[0]} | dict.fromkeys(total, 0)
         )
-        found = {"requests": access.requests, unit: access.transactions, f"ideal_{unit}": access.ideal}
-        for name, value in found.items():
+        counts = {"requests": access.requests, unit: access.transactions, f"ideal_{unit}": access.ideal}
+        for name, value in counts.items():
             row[name] += value
             total[name] += value
     return total | {"lines": list(lines.values())}

@@ -103,19 +103,19 @@ class GlobalRaces:
         """The active threads' blocks see what other blocks released at these places."""
         blocks = wave.block_of[wave.index]
         for block, place in self._places(wave, at, where):
-            known = self.released.get(place, 0)
-            if known > self.acquired[blocks[block]]:
-                self.acquired[blocks[block]] = known
+            clock = self.released.get(place, 0)
+            if clock > self.acquired[blocks[block]]:
+                self.acquired[blocks[block]] = clock
 
     def release(self, wave: Wave, at: Located, where: Access) -> None:
         """What the active threads' blocks did before their last fence can be known from these places on."""
         blocks = wave.block_of[wave.index]
         for block, place in self._places(wave, at, where):
-            known = max(self.released.get(place, 0), int(self.fenced[blocks[block]]))
-            self.released[place] = known
+            clock = max(self.released.get(place, 0), int(self.fenced[blocks[block]]))
+            self.released[place] = clock
             # What a block has learned it hands on.
             if self.fenced[blocks[block]]:
-                self.released[place] = max(known, int(self.acquired[blocks[block]]))
+                self.released[place] = max(clock, int(self.acquired[blocks[block]]))
 
     def _places(self, wave: Wave, at: Located, where: Access) -> Iterator[tuple[int, tuple[int, int]]]:
         """A thread of each block with each place that the block reaches, once."""
@@ -252,12 +252,12 @@ class GlobalRaces:
             second = int(shadow.second[granule[position]])
             barrier = self.barrier[wave.block_of[wave.index[position]]]
             other = second if second >> _EVENT_SHIFT >= barrier else other
-        known = other & _THREAD != own
+        is_other = other & _THREAD != own
         instruction = self.events[other >> _EVENT_SHIFT]
         line = None if instruction is None else instruction.line
         block, thread = wave.launch.indices(other & _THREAD)
         element = int(granule[position]) * self.granule // segment.itemsize
-        if known:
+        if is_other:
             side = Place("the other access of the race", line, block, thread)
             who = f"block {block}, thread {thread}"
         else:

@@ -83,7 +83,7 @@ class Guards:
         last = launch.blocks
         blocks = np.unique(np.array([*range(min(_ENDS, last)), *range(max(0, last - _ENDS), last)]))
         wave = launch.wave_of(blocks.astype(np.int64))
-        found: list[Sides] = []
+        sides: list[Sides] = []
         with np.errstate(all="ignore"):
             try:
                 for step in self._steps:
@@ -92,8 +92,8 @@ class Guards:
                 return [(False, False)] * len(self.guards)
             for guard in self.guards:
                 holds = guard.read(wave)
-                found.append((bool(holds.any()), not holds.all()))
-        return found
+                sides.append((bool(holds.any()), not holds.all()))
+        return sides
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class Constants:
 
 def constants(kernel: DecodedKernel) -> Constants:
     """Those of one kernel."""
-    found = Constants()
+    numbers = Constants()
     for instruction in kernel.flat.body:
         compares = instruction.parts[0] in ("setp", "set", "max", "min")
         for operand in instruction.operands:
@@ -125,10 +125,10 @@ def constants(kernel: DecodedKernel) -> Constants:
                 raw = np.array(operand.bits, np.uint32 if kind is np.float32 else np.uint64)
                 value = float(raw.view(kind))
                 if np.isfinite(value) and value:
-                    (found.compared if compares else found.others).add(value)
+                    (numbers.compared if compares else numbers.others).add(value)
             elif compares and isinstance(operand, Integer):
-                found.whole.add(operand.value)
-    return found
+                numbers.whole.add(operand.value)
+    return numbers
 
 
 def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, Step]]:

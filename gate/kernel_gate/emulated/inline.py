@@ -161,9 +161,9 @@ class _Inliner:
     def _fits(self, name: str, groups: list[Group]) -> bool:
         """Whether a function takes as many results and arguments as a call gives."""
         function = self.module.functions[name]
-        given = [len(g.items) for g in groups]
+        counts = [len(g.items) for g in groups]
         takes = [len(p) for p in (function.results, function.parameters) if p]
-        return bool(function.body) and given == takes
+        return bool(function.body) and counts == takes
 
     def _callee(self, instruction: Instruction) -> Function | None:
         if instruction.parts[0] != "call":
@@ -179,15 +179,15 @@ def _target(instruction: Instruction) -> Operand | None:
 
 def taken_functions(module: Module) -> list[str]:
     """Functions whose address an instruction or an initialiser takes."""
-    found: dict[str, None] = {}
+    functions: dict[str, None] = {}
     for function in module.functions.values():
         for instruction in function.body:
             if instruction.parts[0] != "call":
                 names = (o.name for o in instruction.operands if isinstance(o, Symbol))
-                found.update(dict.fromkeys(n for n in names if n in module.functions))
+                functions.update(dict.fromkeys(n for n in names if n in module.functions))
     for variable in module.variables.values():
-        found.update(dict.fromkeys(s.name for _, s in variable.addresses if s.name in module.functions))
-    return [name for name in found if not module.functions[name].entry]
+        functions.update(dict.fromkeys(s.name for _, s in variable.addresses if s.name in module.functions))
+    return [name for name in functions if not module.functions[name].entry]
 
 
 def _renamed(instruction: Instruction, names: dict[str, str]) -> Instruction:

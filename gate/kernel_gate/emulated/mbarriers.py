@@ -86,14 +86,14 @@ class Mbarriers:
 
     def rows(self, wave: Wave, offsets: Index, instruction: Instruction) -> Index:
         """The row of each active thread's mbarrier. Raises a fault where none was initialised."""
-        found = np.array([self.row_at.get(offset, -1) for offset in offsets.tolist()], np.int64)
-        missing = (found < 0) | (self.expected[found] < 0)
+        rows = np.array([self.row_at.get(offset, -1) for offset in offsets.tolist()], np.int64)
+        missing = (rows < 0) | (self.expected[rows] < 0)
         if missing.any():
             position = int(np.argmax(missing))
             byte = int(offsets[position]) % wave.shared.stride
             message = f"no mbarrier at byte {byte} of shared memory: mbarrier.init has not run there"
             raise wave.stop("barrier", message, instruction, position)
-        return found
+        return rows
 
     def expect(self, rows: Index, nbytes: Index) -> None:
         """`expect_tx`."""

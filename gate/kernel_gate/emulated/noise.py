@@ -70,12 +70,12 @@ class Noise:
 
         def wrap(step: Step) -> Step:
             def watched(wave: Wave) -> None:
-                given = [opened(read(wave), kind) for read, kind in zip(reads, operands, strict=True)]
+                operand_lanes = [opened(read(wave), kind) for read, kind in zip(reads, operands, strict=True)]
                 step(wave)
                 halves = opened(out(wave), result)
                 moved = []
                 for lane, value in enumerate(halves):
-                    wide = (np.asarray(g[lane % len(g)], np.float64) for g in given)
+                    wide = (np.asarray(g[lane % len(g)], np.float64) for g in operand_lanes)
                     exact = None if exactly is None else np.asarray(exactly(*wide))
                     moved.append(self._moved(wave.spread(value), exact, result))
                 put(wave, _close(moved, result))

@@ -165,9 +165,9 @@ class AddressOverflow:
 
         def wrap(step: Step) -> Step:
             def watched(wave: Wave) -> None:
-                given = bool(self.shadows) and any(source in self.shadows for source in sources)
-                values = [read(wave) for read in reads] if given or makes else []
-                if not given and (not makes or fits(site, values)):
+                has_shadow = bool(self.shadows) and any(source in self.shadows for source in sources)
+                values = [read(wave) for read in reads] if has_shadow or makes else []
+                if not has_shadow and (not makes or fits(site, values)):
                     step(wave)
                     if self.shadows:
                         self._enter(wave)
@@ -194,10 +194,10 @@ class AddressOverflow:
         return np.where(origin != _NONE, shadow.number[wave.index], number), origin
 
     def _keep(
-        self, wave: Wave, site: Site, name: str, result: Index, given: Array, held: list[tuple[Any, Any]]
+        self, wave: Wave, site: Site, name: str, result: Index, register: Array, held: list[tuple[Any, Any]]
     ) -> None:
         """Shadow the result where it is not the register's; `held`: numbers and origins of the operands."""
-        wrong = result != wave.spread(np.asarray(given).astype(np.int64))
+        wrong = result != wave.spread(np.asarray(register).astype(np.int64))
         before: Any = np.full(len(result), _NONE)
         for _, origin in held:
             before = np.where(before == _NONE, origin, before)

@@ -40,10 +40,10 @@ class Held:
             return None
         watched = launch.races.watched
         numbers = launch.space.numbers if watched is None else watched
-        found = ((n, launch.space.find(n)) for n in numbers)
+        segments = ((n, launch.space.find(n)) for n in numbers)
         kept = {
             n: (s.data.copy(), None if s.written is None else s.written.copy())
-            for n, s in found
+            for n, s in segments
             if s is not None
         }
         return cls(launch.space, kept)
@@ -71,15 +71,15 @@ def that_matter(
     after = Held.of(launch)
     assert after is not None
     try:
-        found = list(_found_again(raced, launch, before, again, arch))
+        races = list(_found_again(raced, launch, before, again, arch))
     finally:
         after.restore()
-    if None in found:
+    if None in races:
         return tuple(faults)
-    remaining = {(f.line, f.buffer): f for f in found if f is not None}
+    remaining = {(f.line, f.buffer): f for f in races if f is not None}
     others = [f for f in faults if f not in raced]
-    known = {(f.line, f.buffer) for f in others if f.kind == "race"}
-    return (*others, *(f for key, f in remaining.items() if key not in known))
+    places = {(f.line, f.buffer) for f in others if f.kind == "race"}
+    return (*others, *(f for key, f in remaining.items() if key not in places))
 
 
 def _ended(faults: Sequence[Fault]) -> bool:
@@ -123,7 +123,7 @@ def _races_alone(launch: Launch) -> Checks:
 
 
 def _races_in(launch: Launch, arch: str) -> Iterator[Fault | None]:
-    found = launch.run(arch).faults
-    if _ended(found):
+    faults = launch.run(arch).faults
+    if _ended(faults):
         yield None
-    yield from (f for f in found if f.kind == "race" and f.buffer is not None)
+    yield from (f for f in faults if f.kind == "race" and f.buffer is not None)

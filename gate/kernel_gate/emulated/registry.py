@@ -42,6 +42,6 @@ def builders() -> dict[str, Builder]:
     """Every builder."""
     from kernel_gate.emulated import instructions
 
-    for found in pkgutil.iter_modules(instructions.__path__):
-        importlib.import_module(f"{instructions.__name__}.{found.name}")
+    for module in pkgutil.iter_modules(instructions.__path__):
+        importlib.import_module(f"{instructions.__name__}.{module.name}")
     return _BUILDERS

@@ -91,13 +91,13 @@ class Turns:
         self._warpgroup = wave.block_of * wave.launch.block_threads + wave.thread_in_block // _GROUP
 
     def _blocks_with(self, named: Callable[[Instruction], bool]) -> frozenset[int]:
-        found, start = set(), 0
+        numbers, start = set(), 0
         for number, block in enumerate(self.flow.kernel.blocks):
             body = self.flow.kernel.flat.body[start : start + block.count]
             if any(named(i) for i in body):
-                found.add(number)
+                numbers.add(number)
             start += block.count
-        return frozenset(found)
+        return frozenset(numbers)
 
     def run(self) -> None:
         """Run all threads to their end. Raises `LaunchFault`."""

@@ -27,11 +27,11 @@ _LOCAL = re.compile(r"_ZZ.*?E(\d+)([\w$]+)")
 
 def _source_name(symbol: str) -> str:
     """`tile` of `_ZZ6kernelPfE4tile`."""
-    found = _LOCAL.fullmatch(symbol)
-    if found is None:
+    match = _LOCAL.fullmatch(symbol)
+    if match is None:
         return symbol.partition("_$_")[0]
-    name = found[2][: int(found[1])]
-    return name if len(name) == int(found[1]) else symbol
+    name = match[2][: int(match[1])]
+    return name if len(name) == int(match[1]) else symbol
 
 
 @dataclass(slots=True)

@@ -18,17 +18,17 @@ _STORES = ("st", "atom", "red", "cp")
 
 def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> frozenset[str]:
     """Names of the parameters and variables that some store may be based on; `ANY` among them: all."""
-    known = set(parameters)
+    bases = set(parameters)
     origins: dict[str, frozenset[str]] = {}
     changed = True
     while changed:
         changed = False
         for instruction in body:
-            found = _sources(instruction, origins, known)
+            sources = _sources(instruction, origins, bases)
             for name in names(results(instruction)):
                 before = origins.get(name, frozenset())
-                if not found <= before:
-                    origins[name] = before | found
+                if not sources <= before:
+                    origins[name] = before | sources
                     changed = True
     targets: set[str] = set()
     for instruction in body:

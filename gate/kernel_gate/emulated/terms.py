@@ -100,7 +100,7 @@ class Terms:
         return np.minimum(total, _MOST)
 
     def _memory(self, name: str, site: Site, before: list[Any], wave: Wave) -> Any:
-        found: Any = 1
+        terms: Any = 1
         alone = len(self._touched) == 1
         adds = name in ("atom", "red") and "add" in site.parts and bool(_FLOATS & set(site.parts))
         count = before[-1] if alone and before else np.max(before[-1], initial=1) if before else 1
@@ -110,7 +110,7 @@ class Terms:
             parts = range(max(nbytes // _WORD, 1))
             if name in ("ld", "ldu"):
                 seen = np.maximum.reduce([held[words + part] for part in parts])
-                found = np.maximum(seen, 1) if alone else np.maximum(found, seen.max())
+                terms = np.maximum(seen, 1) if alone else np.maximum(terms, seen.max())
             elif name == "st":
                 for part in parts:
                     held[words + part] = np.max(count) if words.ndim == 0 else count
@@ -118,7 +118,7 @@ class Terms:
                 threads = wave.active_count if alone else words.size
                 np.add.at(held, np.broadcast_to(words, threads), np.broadcast_to(count, threads))
                 self.most = max(self.most, int(held[words].max(initial=1)))
-        return found
+        return terms
 
     def _held(self, space: str, segment: int, nbytes: int) -> Array:
         needed = -(-nbytes // _WORD) + 8

@@ -66,14 +66,14 @@ class UndefinedLocals:
         outside = parts[0] in _STORES and not {"local", "param"} & {p.split("::")[0] for p in parts}
         addresses = [self.layout.registers[n] for n in bases(site.instruction.operands)]
         used = effect.reads if outside else (*addresses, *effect.guard)
-        given = self._given(site)
+        origins_of = self._given(site)
 
         def wrap(step: Step) -> Step:
             def watched(wave: Wave) -> None:
                 origins = None
                 if self.undefined:
                     self.use(wave, used, site.instruction)
-                    origins = None if effect.of_a_warp else given(wave)
+                    origins = None if effect.of_a_warp else origins_of(wave)
                 step(wave)
                 if self.undefined:
                     for register in effect.writes:
@@ -109,23 +109,23 @@ class UndefinedLocals:
 
     def _of(self, wave: Wave, registers: tuple[int, ...]) -> Origins | None:
         """Where the active threads' values of some registers come from; None: all are defined."""
-        found: Origins | None = None
+        origins: Origins | None = None
         for register in registers:
-            known = self.undefined.get(register)
-            if known is not None:
-                mine = known if wave.active is None else known[wave.active]
-                found = mine if found is None else np.maximum(found, mine)
-        return found
+            marks = self.undefined.get(register)
+            if marks is not None:
+                mine = marks if wave.active is None else marks[wave.active]
+                origins = mine if origins is None else np.maximum(origins, mine)
+        return origins
 
     def _assign(self, wave: Wave, register: int, origins: Origins | None) -> None:
         """A register was written by the active threads."""
-        known = self.undefined.get(register)
-        if known is None and (origins is None or not origins.any()):
+        marks = self.undefined.get(register)
+        if marks is None and (origins is None or not origins.any()):
             return
-        if known is None:
-            known = self.undefined[register] = np.zeros(wave.threads, np.int32)
-        known[wave.index] = 0 if origins is None else origins
-        if not known.any():
+        if marks is None:
+            marks = self.undefined[register] = np.zeros(wave.threads, np.int32)
+        marks[wave.index] = 0 if origins is None else origins
+        if not marks.any():
             del self.undefined[register]
 
     def _given(self, site: Site) -> Callable[[Wave], Origins | None]:
@@ -158,8 +158,8 @@ class UndefinedLocals:
         return np.where(decided[0] | decided[1], 0, np.maximum(*origins))
 
     def _each(self, wave: Wave, registers: tuple[int, ...]) -> Origins:
-        found = self._of(wave, registers)
-        return np.zeros(wave.active_count, np.int32) if found is None else found
+        origins = self._of(wave, registers)
+        return np.zeros(wave.active_count, np.int32) if origins is None else origins
 
     def _with_branch(self, block: Block) -> Block:
         end = block.end

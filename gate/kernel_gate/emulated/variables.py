@@ -32,9 +32,9 @@ def place_variables(module: Module, space: AddressSpace | None = None) -> dict[s
         if variable.name not in placed:
             continue
         for offset, symbol in variable.addresses:
-            known = placed[symbol.name].base if symbol.name in placed else functions.get(symbol.name)
-            if known is not None:
-                address = np.uint64(known + symbol.offset)
+            base = placed[symbol.name].base if symbol.name in placed else functions.get(symbol.name)
+            if base is not None:
+                address = np.uint64(base + symbol.offset)
                 placed[variable.name].data[offset : offset + 8] = np.frombuffer(address.tobytes(), np.uint8)
     return placed
 

@@ -23,12 +23,12 @@ class Divided:
 
     def never_negative(self, names: Iterable[str]) -> frozenset[str]:
         """The variables that are never negative, the quotients too."""
-        known = frozenset(names)
-        return known | {_quotient(name, k).name for name, k in self.divisors.items() if name in known}
+        bases = frozenset(names)
+        return bases | {_quotient(name, k).name for name, k in self.divisors.items() if name in bases}
 
-    def values(self, found: Mapping[str, int]) -> dict[str, int]:
+    def values(self, solution: Mapping[str, int]) -> dict[str, int]:
         """Values of the conditions' variables as values of those that were asked about."""
-        values = dict(found)
+        values = dict(solution)
         for name, divisor in self.divisors.items():
             values[name] = divisor * values.pop(_quotient(name, divisor).name, 0)
         return values
@@ -47,8 +47,8 @@ def divided(conditions: Sequence[Term]) -> Divided:
         for name, k in divisors.items()
         if any(at_most(Num(least), Var(name)) in conditions for least in range(1, k + 1))
     ]
-    known: dict[Term, Term] = {}
-    return Divided((*(_folded(c, parts, known) for c in conditions), *positive), divisors)
+    cache: dict[Term, Term] = {}
+    return Divided((*(_folded(c, parts, cache) for c in conditions), *positive), divisors)
 
 
 def _quotient(name: str, divisor: int) -> Var:
@@ -64,20 +64,20 @@ def _multiples(conditions: Iterable[Term]) -> Iterator[tuple[str, int]]:
                 yield from _multiples(parts)
 
 
-def _folded(term: Term, parts: Mapping[str, Term], known: dict[Term, Term]) -> Term:
+def _folded(term: Term, parts: Mapping[str, Term], cache: dict[Term, Term]) -> Term:
     """The term with variables replaced; what a divisor divides is taken out of quotients and remainders."""
-    if term in known:
-        return known[term]
+    if term in cache:
+        return cache[term]
     match term:
         case Num():
             result: Term = term
         case Var(name):
             result = parts.get(name, term)
         case Op("//" | "%" as name, (a, b)):
-            result = _split(name, _folded(a, parts, known), _folded(b, parts, known))
+            result = _split(name, _folded(a, parts, cache), _folded(b, parts, cache))
         case Op(name, args):
-            result = rebuilt(name, tuple(_folded(a, parts, known) for a in args))
-    known[term] = result
+            result = rebuilt(name, tuple(_folded(a, parts, cache) for a in args))
+    cache[term] = result
     return result
 
 

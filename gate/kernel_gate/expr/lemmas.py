@@ -28,8 +28,8 @@ _MOST_LEMMAS = 120
 
 def product_lemmas(conditions: Sequence[Term], never_negative: Iterable[str]) -> list[Term]:
     """Consequences that take the solver past products: bounds times variables that occur in products."""
-    known = frozenset(never_negative)
-    conditions = [*conditions, *_of_quotients(conditions, known)]
+    naturals = frozenset(never_negative)
+    conditions = [*conditions, *_of_quotients(conditions, naturals)]
     factors = {
         factor
         for condition in conditions
@@ -38,7 +38,7 @@ def product_lemmas(conditions: Sequence[Term], never_negative: Iterable[str]) ->
         if len(monomial) > 1
         for factor in monomial
     }
-    scales = [f for f in sorted(factors, key=str) if isinstance(f, Var) and f.name in known]
+    scales = [f for f in sorted(factors, key=str) if isinstance(f, Var) and f.name in naturals]
     lemmas: list[Term] = []
     for scale in scales:
         by: Polynomial = {(scale,): 1}
@@ -54,22 +54,22 @@ def product_lemmas(conditions: Sequence[Term], never_negative: Iterable[str]) ->
 
 def _of_quotients(conditions: Sequence[Term], never_negative: frozenset[str]) -> list[Term]:
     """`q * b <= a < q * b + b` for each quotient by a product of variables."""
-    found: dict[Term, None] = {}
+    quotients: dict[Term, None] = {}
     waiting: list[Term] = list(conditions)
     while waiting:
         here = waiting.pop()
         if isinstance(here, Op):
             if here.name in ("//", "%") and not isinstance(here.args[1], Num):
-                found[Op("//", here.args)] = None
+                quotients[Op("//", here.args)] = None
             waiting += here.args
-    known = []
-    for quotient in found:
+    lemmas = []
+    for quotient in quotients:
         assert isinstance(quotient, Op)
         a, b = quotient.args
         if is_natural(b, never_negative):
             below = mul(quotient, b)
-            known += [at_most(below, a), less(a, add(below, maximum(b, Num(1))))]
-    return known
+            lemmas += [at_most(below, a), less(a, add(below, maximum(b, Num(1))))]
+    return lemmas
 
 
 def is_natural(term: Term, never_negative: frozenset[str]) -> bool:

@@ -42,8 +42,8 @@ class Question:
         if FALSE in kept:
             return None
         claim = substituted(self.claim, numbers)
-        given = [g for g in kept if g != TRUE]
-        answer = decide(given, claim, limit_ms=_STEP_MS, never_negative=self.never_negative)
+        premises = [g for g in kept if g != TRUE]
+        answer = decide(premises, claim, limit_ms=_STEP_MS, never_negative=self.never_negative)
         if answer.decision is not Decision.REFUTED:
             return None
         return replace(answer, values={**answer.values, **fixed})
@@ -68,8 +68,8 @@ def _smallest(question: Question, first: Answer, limit_ms: int) -> Answer:
     for cap in _CAPS if question.sizes else ():
         if time.monotonic() > deadline or (worst is not None and cap >= worst > 0):
             break
-        if (found := question.at(dict.fromkeys(question.sizes, cap))) is not None:
-            best = found
+        if (answer := question.at(dict.fromkeys(question.sizes, cap))) is not None:
+            best = answer
             break
     if best.decision is not Decision.REFUTED:
         return best
@@ -94,11 +94,11 @@ def _least(question: Question, name: str, low: int, best: Answer, deadline: floa
     while low < high and time.monotonic() < deadline:
         middle = (low + high) // 2
         if is_size:
-            found = question.at({**fixed, name: middle})
+            answer = question.at({**fixed, name: middle})
         else:
-            found = question.at(fixed, [at_most(Var(name), Num(middle))])
-        if found is not None:
-            best, high = found, found.values.get(name, low)
+            answer = question.at(fixed, [at_most(Var(name), Num(middle))])
+        if answer is not None:
+            best, high = answer, answer.values.get(name, low)
         else:
             low = middle + 1
     return best

@@ -95,8 +95,8 @@ def build(
     if not isinstance(built_baseline, Built) or not isinstance(built_candidate, Built):
         raise TypeError("a build is a program with images or an error")
     details = {"arch": arch, "baseline": _resources(built_baseline), "candidate": _resources(built_candidate)}
-    if said := dict.fromkeys((*prelude.notes(baseline.source), *prelude.notes(candidate.source))):
-        details["notes"] = list(said)
+    if notes := dict.fromkeys((*prelude.notes(baseline.source), *prelude.notes(candidate.source))):
+        details["notes"] = list(notes)
     return BuildResult(
         Stage(name="build", status=StageStatus.PASS, details=details), "none", built_baseline, built_candidate
     )

@@ -42,14 +42,14 @@ def with_cause(
     if stage.status is not StageStatus.FAIL or ended_at is None or not asked:
         return stage
     case = replace(ended_at, memory=ALLOCATED)
-    found = [fault for fault, _ in checked.candidate_findings]
+    faults = [fault for fault, _ in checked.candidate_findings]
     if device.kind == "cuda":
-        found = _watched(candidate, workload, case, spares)
-    if not found:
+        faults = _watched(candidate, workload, case, spares)
+    if not faults:
         return stage
     theirs = emulate(baseline, workload, [case], _SECONDS).suspicions
-    known = {(s.fault.kind, s.fault.buffer) for s in theirs}
-    fault = next((f for f in found if (f.kind, f.buffer) not in known), None)
+    pairs = {(s.fault.kind, s.fault.buffer) for s in theirs}
+    fault = next((f for f in faults if (f.kind, f.buffer) not in pairs), None)
     return stage if fault is None else _explained(stage, fault, candidate.label, case)
 
 
@@ -67,8 +67,8 @@ def _watched(candidate: Built, workload: Workload, case: Case, spares: SpareTool
 def _explained(stage: Stage, fault: Fault, label: str, case: Case) -> Stage:
     place = f"{label}:{fault.line}" if fault.line is not None else label
     if stage.code in _PERHAPS:
-        said = f"{stage.reason}; perhaps because of a {fault.message} ({place})"
-        return stage.model_copy(update={"reason": said})
+        reason = f"{stage.reason}; perhaps because of a {fault.message} ({place})"
+        return stage.model_copy(update={"reason": reason})
     about: dict[str, Any] = {"fault": fault.kind, **fault.where(), "symptom": stage.code}
     shows = f"seen as {stage.code}"
     if stage.details.get("fault") != fault.kind:

@@ -63,14 +63,14 @@ def align(before: str, after: str) -> Alignment:
 
 def _lines(text: str) -> list[tuple[int, str]]:
     """Numbers and texts of the lines that hold something, numbered as a compiler does that heeds `#line`."""
-    found, number = [], 0
+    lines, number = [], 0
     for line in text.splitlines():
         number += 1
         if directive := _LINE.match(line):
             number = int(directive[1]) - 1
         elif line.strip():
-            found.append((number, line))
-    return found
+            lines.append((number, line))
+    return lines
 
 
 def _words(line: str) -> str:
@@ -93,13 +93,13 @@ def changed_and_fed(
     A change whose own lines did not feed it, or that has none, counts by the lines of the first text that did: where
     they stood is named.
     """
-    found = {line: rank for rank, line in enumerate(fed_after) if _inside(alignment, line)}
+    ranks = {line: rank for rank, line in enumerate(fed_after) if _inside(alignment, line)}
     for hunk in alignment.hunks:
-        if not any(line in hunk.after for line in found):
+        if not any(line in hunk.after for line in ranks):
             rank = next((rank for rank, line in enumerate(fed_before) if line in hunk.before), None)
             if rank is not None:
-                found.setdefault(hunk.after.start, rank)
-    return tuple(sorted(found, key=lambda line: found[line])) or _by_name(alignment, fed_after)
+                ranks.setdefault(hunk.after.start, rank)
+    return tuple(sorted(ranks, key=lambda line: ranks[line])) or _by_name(alignment, fed_after)
 
 
 def _by_name(alignment: Alignment, fed: Sequence[int]) -> tuple[int, ...]:

@@ -49,8 +49,8 @@ def check_case(run: CheckState, case: Case, *, again: bool) -> None:
         first = launch(run, execution, inputs, 0)
         fault = hard_fault(first)
         if fault is not None and fault.kind == "unsupported":
-            said = say(fault, label, case)
-            reason = f"the {run.device.kind} device cannot run this kernel: {said}"
+            message = say(fault, label, case)
+            reason = f"the {run.device.kind} device cannot run this kernel: {message}"
             raise Stop("environment", Reason.UNSUPPORTED_INSTRUCTION, reason)
         if reference is None and not first.result.device_lost:
             reference = run_baseline(run, case, inputs)

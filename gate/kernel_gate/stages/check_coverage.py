@@ -48,7 +48,7 @@ def coverage_of(run: CheckState) -> dict[str, Any]:
         "lines": len(lines),
         "never": never,
         "loops_once": once,
-        "not_in": {f: found for f, found in by_family.items() if found},
+        "not_in": {f: misses for f, misses in by_family.items() if misses},
     }
 
 

@@ -55,11 +55,11 @@ def counted_work(built: Built, workload: Workload, passed: Sequence[Case]) -> di
     if not counts:
         return {"unavailable": f"no case has at most {_MOST_ELEMENTS} elements"}
     dims, largest = counts[-1]
-    found = {name: fit([(d, getattr(done, name)) for d, done in counts]) for name in _QUANTITIES}
+    fits = {name: fit([(d, getattr(done, name)) for d, done in counts]) for name in _QUANTITIES}
     return {
         "at": {"dims": dict(dims), **{name: getattr(largest, name) for name in _QUANTITIES}},
         "shapes": len(counts),
-        "terms": {name: terms for name, terms in found.items() if terms is not None},
+        "terms": {name: terms for name, terms in fits.items() if terms is not None},
     }
 
 

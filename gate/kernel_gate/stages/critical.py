@@ -63,12 +63,12 @@ class _Aim:
         return self._of(decided, "scale")
 
     def _of(self, decided: Mapping[int, Decided], what: str) -> Array:
-        found = np.full(len(self.element), np.nan)
+        values = np.full(len(self.element), np.nan)
         for site in np.unique(self.site):
             here = self.site == site
             if site in decided:
-                found[here] = getattr(decided[site], what)[self.visit[here], self.thread[here]]
-        return found
+                values[here] = getattr(decided[site], what)[self.visit[here], self.thread[here]]
+        return values
 
 
 def critical_cases(
@@ -100,12 +100,12 @@ def critical_cases(
 
 def _exact(decided: Mapping[int, Decided], name: str) -> set[tuple[int, int, int, int]]:
     """Elements of an input at which a decision is exactly critical, each with instruction, visit and thread."""
-    found: set[tuple[int, int, int, int]] = set()
+    exact: set[tuple[int, int, int, int]] = set()
     for site, one in decided.items():
         visits, threads = np.nonzero(one.distance == 0)
         places = zip(one.elements[name][visits, threads], visits, threads, strict=True)
-        found |= {(int(e), site, int(v), int(t)) for e, v, t in places}
-    return found
+        exact |= {(int(e), site, int(v), int(t)) for e, v, t in places}
+    return exact
 
 
 class _Search:
@@ -209,7 +209,7 @@ class _Search:
         self, argument: Argument, start: Array, near: Array, chosen: Array
     ) -> tuple[tuple[str, int, float], ...]:
         """The chosen elements with the value near the one that is known at which both programs are exactly critical."""
-        found: dict[int, float] = {}
+        critical: dict[int, float] = {}
         scanned = []
         for units in range(-_AROUND, _AROUND + 1):
             values = start.copy()
@@ -226,8 +226,8 @@ class _Search:
         for values, exact in scanned:
             fresh = [{place[0] for place in exact[n] - always[n]} for n in range(len(self._both))]
             for element in set.intersection(*fresh) & set(chosen.tolist()):
-                found.setdefault(element, float(values[element]))
-        return tuple((argument.name, element, value) for element, value in sorted(found.items()))
+                critical.setdefault(element, float(values[element]))
+        return tuple((argument.name, element, value) for element, value in sorted(critical.items()))
 
     def _aims(
         self,
@@ -244,12 +244,12 @@ class _Search:
                 continue
             with np.errstate(divide="ignore", invalid="ignore"):
                 element = decided.elements[argument.name]
-                known = element >= 0
-                step = np.where(known, moved[element] - start[element], np.nan)
+                moves = element >= 0
+                step = np.where(moves, moved[element] - start[element], np.nan)
                 slope = (after[site].distance - decided.distance) / step
                 wanted = -decided.distance / slope
                 reach = _FAR * np.maximum(np.abs(start[element]), _NUDGE)
-                usable = known & np.isfinite(wanted) & (np.abs(wanted) <= reach) & (slope != 0)
+                usable = moves & np.isfinite(wanted) & (np.abs(wanted) <= reach) & (slope != 0)
             target = start[element] + np.where(usable, wanted, 0.0)
             usable &= self._within(argument, start[element], target) == target
             visit, thread = np.nonzero(usable)
@@ -266,8 +266,8 @@ class _Search:
 
     def _within(self, argument: Argument, before: Array, wanted: Array) -> Array:
         """What is wanted, or what was before where that is not within the limits of the input."""
-        known = {**self._case.dims, **self._workload.scalars(self._case.dims)}
-        low, high = limits_of(argument, known) or (-np.inf, np.inf)
+        numbers = {**self._case.dims, **self._workload.scalars(self._case.dims)}
+        low, high = limits_of(argument, numbers) or (-np.inf, np.inf)
         largest = DTYPES[argument.dtype].largest
         inside = np.isfinite(wanted) & (wanted >= max(low, -largest)) & (wanted <= min(high, largest))
         return np.where(inside, wanted, before)

@@ -18,12 +18,16 @@ _SECONDS = 2.0
 
 def unless_found_in_the_baseline(profiled: Stage, before: Sequence[Stage]) -> Stage:
     """The profile's stage; a difference from a baseline in which the detectors found a fault too decides nothing."""
-    found = next((s for s in before if s.name == "sanitize" and s.status is StageStatus.UNAVAILABLE), None)
-    if profiled.code is not Reason.WRONG_AFTER_TIMING or found is None or not found.details.get("findings"):
+    finding = next((s for s in before if s.name == "sanitize" and s.status is StageStatus.UNAVAILABLE), None)
+    if (
+        profiled.code is not Reason.WRONG_AFTER_TIMING
+        or finding is None
+        or not finding.details.get("findings")
+    ):
         return profiled
-    reason = f"the outputs differ, which a fault of the baseline explains as well: {profiled.reason}; {found.reason}"
+    reason = f"the outputs differ, which a fault of the baseline explains as well: {profiled.reason}; {finding.reason}"
     return profiled.model_copy(
-        update={"status": StageStatus.UNAVAILABLE, "code": found.code, "reason": reason}
+        update={"status": StageStatus.UNAVAILABLE, "code": finding.code, "reason": reason}
     )
 
 
@@ -39,8 +43,8 @@ def unless_the_baseline_races(
         return stage
     small = [c for c in cases if c.required and elements(workload, c.dims) <= _MOST_ELEMENTS]
     case = min(small, key=lambda c: elements(workload, c.dims), default=None)
-    found = emulate(baseline, workload, [case] if case is not None else [], _SECONDS).suspicions
-    race = next((s for s in found if s.fault.kind == "race"), None)
+    suspicions = emulate(baseline, workload, [case] if case is not None else [], _SECONDS).suspicions
+    race = next((s for s in suspicions if s.fault.kind == "race"), None)
     if race is None:
         return stage
     line = f":{race.fault.line}" if race.fault.line is not None else ""

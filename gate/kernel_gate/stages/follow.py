@@ -107,8 +107,8 @@ class Paths:
         """What data may be compared with; after the first shape was asked. What only one program has comes first."""
         before, after = self._constants
         new = after.compared - before.compared | after.others - before.others - {1.0, -1.0}
-        known = before.compared | {float(n) for n in self.numbers()}
-        ordered = [sorted(some, key=abs, reverse=True) for some in (new, known - new)]
+        numbers = before.compared | {float(n) for n in self.numbers()}
+        ordered = [sorted(some, key=abs, reverse=True) for some in (new, numbers - new)]
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
 
 
@@ -212,18 +212,18 @@ def _shapes(
     for dims in planned:
         seen |= _taken(sides_of(dims))
     guards = len(next((s for s in map(sides_of, planned) if s is not None), ()))
-    found: dict[tuple[int, int], dict[str, int]] = {}
+    by_side: dict[tuple[int, int], dict[str, int]] = {}
     if len(seen) == 2 * guards:
         return []
     for dims in itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED):
         for side in _taken(sides_of(dims)) - seen:
-            best = found.get(side)
+            best = by_side.get(side)
             if best is None or elements(workload, dims) < elements(workload, best):
-                found[side] = dims
-        if len(seen) + len(found) == 2 * guards:
+                by_side[side] = dims
+        if len(seen) + len(by_side) == 2 * guards:
             break
     chosen: list[dict[str, int]] = []
-    for _, dims in sorted(found.items(), key=lambda item: -elements(workload, item[1])):
+    for _, dims in sorted(by_side.items(), key=lambda item: -elements(workload, item[1])):
         fresh = _taken(sides_of(dims)) - seen
         if fresh and len(chosen) < _MOST_SHAPES:
             chosen.append(dims)

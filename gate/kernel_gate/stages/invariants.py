@@ -73,12 +73,12 @@ class Findings:
     @property
     def undecided(self) -> list[Stated]:
         """Assertions that no case has decided."""
-        return [said for said in self.stated if said.status in UNDECIDED]
+        return [statement for statement in self.stated if statement.status in UNDECIDED]
 
     def document(self) -> dict[str, Any]:
         """For the evidence."""
         return {
-            "assertions": [asdict(said) for said in self.stated],
+            "assertions": [asdict(statement) for statement in self.stated],
             "violations": [
                 {"message": fault.message, "case": str(self.case), **fault.where()}
                 for fault in self.violations
@@ -196,13 +196,13 @@ class _Run:
                 device.assert_invariants(self._on(case))
                 self._one(loaded, case)
                 done, last = done + 1, (time.monotonic() - before, max(size, 1))
-                if any(said.violation for said in self.asserted):
+                if any(tally.violation for tally in self.asserted):
                     violated = case
                     break
         finally:
             device.close()
         stated = tuple(self._stated(a) for a in self.statements.assertions)
-        violations = tuple(said.violation for said in self.asserted if said.violation)
+        violations = tuple(tally.violation for tally in self.asserted if tally.violation)
         return Findings(stated, violations, violated, (), done, tuple(self.lost), tuple(self.notes))
 
     def _on(self, case: Case) -> Invariants:
@@ -226,16 +226,16 @@ class _Run:
         self.notes += [f"{case}: {fault.message}" for fault in result.faults[:1]]
 
     def _stated(self, assertion: Assertion) -> Stated:
-        said = next((s for s in self.asserted if s.number == assertion.number), Asserted(assertion.number))
-        if said.violated:
+        tally = next((s for s in self.asserted if s.number == assertion.number), Asserted(assertion.number))
+        if tally.violated:
             status = "violated"
-        elif said.compared:
+        elif tally.compared:
             status = "held"
-        elif said.untagged:
+        elif tally.untagged:
             status = "untagged"
         else:
             status = "unreached" if self._belongs(assertion) else "elsewhere"
-        return Stated(assertion.text, assertion.line, status, said.compared, said.untagged, said.violated)
+        return Stated(assertion.text, assertion.line, status, tally.compared, tally.untagged, tally.violated)
 
     def _belongs(self, assertion: Assertion) -> bool:
         """Whether an assertion is this program's: in its kernel's body, or compiled into it."""

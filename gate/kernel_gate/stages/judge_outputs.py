@@ -46,8 +46,8 @@ _FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)
 def wrong_element(run: CheckState, case: Case, mismatch: Mismatch, birth: Birth | None = None) -> Stop:
     """How the check ends at a wrong element; `birth`: what made a NaN or an infinity of it."""
     births = {} if birth is None else {"births": [asdict(birth)]}
-    said = str(mismatch) if birth is None else f"{mismatch}; {birth}"
-    reason = f"{said}; {case}; {run.candidate.label}{promise_hint(case)}"
+    message = str(mismatch) if birth is None else f"{mismatch}; {birth}"
+    reason = f"{message}; {case}; {run.candidate.label}{promise_hint(case)}"
     return Stop("candidate", mismatch.code, reason, {**mismatch.about(), **births})
 
 
@@ -154,9 +154,9 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
             reason = f"{name} is cut off instead of rounded to the nearest {dtype.name}"
             raise Stop("candidate", Reason.LESS_PRECISE, f"{reason}; {case}; {run.candidate.label}")
         if case.variation is Variation.DECLARED and (
-            said := rounds_in_between(run, case, name, got, reference)
+            note := rounds_in_between(run, case, name, got, reference)
         ):
-            raise Stop("candidate", Reason.LESS_PRECISE, f"{said}; {case}; {run.candidate.label}")
+            raise Stop("candidate", Reason.LESS_PRECISE, f"{note}; {case}; {run.candidate.label}")
         if dtype.is_float and case.variation is Variation.DECLARED:
             scale = float(np.median(scale_of(_wide(want, dtype))))
             run.usual[name] = max(scale, run.usual.get(name, 0.0))

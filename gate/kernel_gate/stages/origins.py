@@ -40,7 +40,7 @@ def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Worklo
     alignment = align(baseline.program.source, at_fault.program.source)
     # Another program may share the elements out among its blocks in another way.
     own = feeding(at_fault, element, other.storing if other is not None and alignment.alike else None)
-    details, said = _writer(own, at_fault, other, baseline)
+    details, words = _writer(own, at_fault, other, baseline)
     details["fed_by"] = sorted(_users(line, at_fault) for line in own.lines)
     if other is not None:
         changed = changed_and_fed(alignment, own.lines, other.lines) if alignment.alike else ()
@@ -50,8 +50,8 @@ def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Worklo
         if lines:
             users = [_users(line, at_fault) for line in lines]
             details["related"] = [*details.get("related", ()), *(asdict(Place(what, n)) for n in users)]
-            said += _said(what, users)
-    return stage.model_copy(update={"reason": stage.reason + said, "details": {**wrong, **details}})
+            words += _said(what, users)
+    return stage.model_copy(update={"reason": stage.reason + words, "details": {**wrong, **details}})
 
 
 def with_fault_origin(
@@ -64,9 +64,9 @@ def with_fault_origin(
     alignment = align(baseline.program.source, at_fault.program.source)
     if kind != stage.details.get("fault"):
         return stage
-    found = changed_and_fed(alignment, lines, ()) if alignment.alike else ()
-    what, found = (_LEADS_TO, found) if found else (_LIKELY, leading_to(lines, alignment.texts))
-    named = [_users(line, at_fault) for line in found]
+    culprits = changed_and_fed(alignment, lines, ()) if alignment.alike else ()
+    what, culprits = (_LEADS_TO, culprits) if culprits else (_LIKELY, leading_to(lines, alignment.texts))
+    named = [_users(line, at_fault) for line in culprits]
     # That the line at fault is new is no news.
     if not set(named) - {stage.details.get("line")}:
         return stage
@@ -86,8 +86,8 @@ def _writer(
     if other is None or other.writer is None:
         return {}, ""
     writer = in_users_lines(other.writer, baseline)
-    said = f"; the baseline writes it{_on(writer)} by block {writer.block}, thread {writer.thread}"
-    return {"block": writer.block, "thread": writer.thread}, said
+    words = f"; the baseline writes it{_on(writer)} by block {writer.block}, thread {writer.thread}"
+    return {"block": writer.block, "thread": writer.thread}, words
 
 
 def _on(place: Place) -> str:
@@ -101,8 +101,8 @@ def _suspects(own: Feeding, other: Feeding, alignment: Alignment, workload: Work
     if own.history is None or other.history is None:
         return ()
     inputs = {argument.name for argument in workload.args if argument.kind == "input"}
-    found = clues(own.history, other.history, inputs)
-    return () if found is None else ranked(found, own.lines, alignment.texts)[:MOST]
+    evidence = clues(own.history, other.history, inputs)
+    return () if evidence is None else ranked(evidence, own.lines, alignment.texts)[:MOST]
 
 
 def _said(what: str, lines: list[int]) -> str:

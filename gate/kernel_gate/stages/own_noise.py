@@ -58,15 +58,15 @@ def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, 
         plain, *noisy = (_outputs(run, case, reference, seed) for seed in (None, *range(_DRAWS)))
     except (LaunchError, DeviceError):
         return {}
-    found: dict[str, OwnNoise] = {}
+    noise: dict[str, OwnNoise] = {}
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]
         if dtype.is_float:
             errors = [measure(outputs[name], want, dtype) for outputs in noisy]
             worst, rms = max(e.worst for e in errors), max(e.rms for e in errors)
             share = max(rounded_otherwise(outputs[name], want, dtype) for outputs in noisy)
-            found[name] = OwnNoise(Errors(worst, rms), share)
-    return found
+            noise[name] = OwnNoise(Errors(worst, rms), share)
+    return noise
 
 
 def _outputs(run: CheckState, case: Case, reference: Reference, seed: int | None) -> Mapping[str, Array]:

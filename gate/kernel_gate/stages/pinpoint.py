@@ -60,6 +60,6 @@ def pinpoint(
 def _cause(stage: Stage) -> Reason | None:
     """What went wrong in a launch; for the baseline it is in the details."""
     if stage.code is Reason.BASELINE_FAILS_CHECK:
-        given = stage.details.get("cause")
-        return next((r for r in Reason if r == given), None)
+        cause = stage.details.get("cause")
+        return next((r for r in Reason if r == cause), None)
     return stage.code

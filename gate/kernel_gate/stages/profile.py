@@ -118,14 +118,14 @@ def _not_timed(
     return _unavailable(code, f"{shown} could not be timed: {error}", shapes=details)
 
 
-def _speed(dims: Mapping[str, int], found: Comparison, state: SpeedState) -> ShapeSpeed:
+def _speed(dims: Mapping[str, int], comparison: Comparison, state: SpeedState) -> ShapeSpeed:
     return ShapeSpeed(
         dims=dict(dims),
-        baseline_us=found.baseline_us,
-        candidate_us=found.candidate_us,
-        median=found.ratio.median,
-        low=found.ratio.low,
-        high=found.ratio.high,
-        noise=found.noise,
+        baseline_us=comparison.baseline_us,
+        candidate_us=comparison.candidate_us,
+        median=comparison.ratio.median,
+        low=comparison.ratio.low,
+        high=comparison.ratio.high,
+        noise=comparison.noise,
         state=state,
     )

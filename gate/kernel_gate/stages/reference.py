@@ -90,8 +90,8 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
             f"the {run.device.kind} device cannot run the baseline: {say(fault, run.baseline.label, case)}",
         )
     if fault is not None and done.result.device_lost and not case.required:
-        said = say(fault, run.baseline.label, case)
-        reason = f"the baseline breaks the device on a shape that the workload does not name: {said}"
+        message = say(fault, run.baseline.label, case)
+        reason = f"the baseline breaks the device on a shape that the workload does not name: {message}"
         raise Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": FAULT_REASONS[fault.kind]})
     if fault is not None:
         about = {"fault": fault.kind, **fault.where()}
@@ -114,8 +114,8 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
             expected[name], errors[name] = got, None
             continue
         expected[name] = _as_the_type_overflows(oracle[name], got, dtype)
-        told = run.workload.tolerance.relative or _BASELINE_GROSS + 2 * dtype.epsilon
-        if wrong := compare(name, got, expected[name], dtype, Allowed(told, told, "")):
+        tolerance = run.workload.tolerance.relative or _BASELINE_GROSS + 2 * dtype.epsilon
+        if wrong := compare(name, got, expected[name], dtype, Allowed(tolerance, tolerance, "")):
             raise unusable(wrong.code, f"{wrong}; {case}", wrong.about())
         errors[name] = measure(got, expected[name], dtype) if dtype.is_float else Errors(0.0, 0.0)
         if truncated(got, expected[name], dtype):
@@ -168,7 +168,7 @@ def condition_of(run: CheckState, case: Case, reference: Reference) -> Mapping[s
     """
     if reference.condition is None:
         few = any(got.size < _FEW for got in reference.expected.values())
-        found: dict[str, Errors] = {}
+        condition: dict[str, Errors] = {}
         for draw in range(_DRAWS if few else 1):
             with execution_of(run, "baseline", case) as execution:
                 near, far = (
@@ -183,6 +183,6 @@ def condition_of(run: CheckState, case: Case, reference: Reference) -> Mapping[s
                 )
             for name, got in far.outputs.items():
                 dtype = DTYPES[argument_of(run.workload, name).dtype]
-                found[name] = measure(got, near.outputs[name], dtype).larger(found.get(name))
-        reference.condition = found
+                condition[name] = measure(got, near.outputs[name], dtype).larger(condition.get(name))
+        reference.condition = condition
     return reference.condition

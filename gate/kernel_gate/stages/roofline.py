@@ -39,7 +39,7 @@ class Work:
 
     def against(self, baseline_us: float, candidate_us: float) -> dict[str, Any]:
         """The roofline and where both programs stand, for the details of a shape."""
-        found: dict[str, Any] = {
+        details: dict[str, Any] = {
             "bytes_declared": self.bytes,
             "bytes_from": self.bytes_from,
             "flops_from": self.flops_from,
@@ -52,9 +52,9 @@ class Work:
             "floor_us": self.floor_us,
         }
         if self.counted_at:
-            found["counted_at"] = self.counted_at
+            details["counted_at"] = self.counted_at
         if self.flops is not None and self.peak_flops_per_second is not None:
-            found |= {
+            details |= {
                 "flop": self.flops,
                 "flop_per_second": self.flops / candidate_us * 1e6,
                 "peak_flop_per_second": self.peak_flops_per_second,
@@ -63,7 +63,7 @@ class Work:
                     "candidate": self.flops / candidate_us * 1e6 / self.peak_flops_per_second,
                 },
             }
-        return found
+        return details
 
 
 def work_of(
@@ -102,13 +102,13 @@ def work_of(
     floor = max(0.0, needed - min(written, int(device["l2_bytes"]))) / bandwidth
     if flops is not None and device.get("most_flops_per_second"):
         floor = max(floor, flops / float(device["most_flops_per_second"]))
-    known = bytes_from != "arguments" and flops_from != "not known"
+    is_complete = bytes_from != "arguments" and flops_from != "not known"
     return Work(
         bytes=moved,
         bytes_from=bytes_from,
         flops=flops,
         flops_from=flops_from,
-        counted_at="" if known else _largest(counted),
+        counted_at="" if is_complete else _largest(counted),
         peak_bytes_per_second=bandwidth,
         peak_flops_per_second=float(rate) if rate else None,
         floor_us=_CERTAIN * floor * 1e6,

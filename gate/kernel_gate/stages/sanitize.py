@@ -138,10 +138,10 @@ class _Judgement:
         if suspicions:
             return self._about(suspicions, details)
         complete = [o for o in opinions if not o.missing]
-        said = "; ".join(o.summary() for o in opinions)
+        summary = "; ".join(o.summary() for o in opinions)
         if not complete:
-            return _unavailable(f"no detector could watch this kernel: {said}", details)
-        return Stage(name="sanitize", status=StageStatus.PASS, reason=said, details=details)
+            return _unavailable(f"no detector could watch this kernel: {summary}", details)
+        return Stage(name="sanitize", status=StageStatus.PASS, reason=summary, details=details)
 
     def _about(self, suspicions: Sequence[Suspicion], details: dict[str, Any]) -> Stage:
         own, shared = self._told_apart(suspicions)
@@ -195,7 +195,7 @@ class _Judgement:
         return own, [s for s in mine if _kind(s) in kinds]
 
     def _watched_again(
-        self, tool: str, cases: Sequence[Case], found: Sequence[Suspicion]
+        self, tool: str, cases: Sequence[Case], suspicions: Sequence[Suspicion]
     ) -> tuple[list[Suspicion], list[Suspicion]]:
         """Candidate and baseline under one tool, each case by itself: which case it is, and whose doing."""
         again: list[Suspicion] = []
@@ -209,7 +209,7 @@ class _Judgement:
                 theirs += other.opinion(_TOOL_SECONDS).suspicions
             if again and not theirs:
                 break
-        return again or list(found), theirs
+        return again or list(suspicions), theirs
 
 
 def _kind(suspicion: Suspicion) -> tuple[str, str | None, str]:

@@ -88,8 +88,8 @@ def _require(
         raise Stop("candidate", Reason.NOT_REPEATABLE, f"{what} {wrong.reason}") from wrong
     if fault is not None:
         about = {"fault": fault.kind, **fault.where()}
-        said = f"{what} a fault: {say(fault, run.candidate.label, case)}"
-        raise Stop("candidate", FAULT_REASONS[fault.kind], said, about)
+        message = f"{what} a fault: {say(fault, run.candidate.label, case)}"
+        raise Stop("candidate", FAULT_REASONS[fault.kind], message, about)
     assert difference is not None
     raise Stop("candidate", Reason.NOT_REPEATABLE, unrepeatable(what, difference, run, case))
 

@@ -28,7 +28,7 @@ _LONG = 6
 
 def given(text: str) -> set[str]:
     """Names that a line gives a value to, or declares."""
-    return {name for found in _GIVEN.findall(text) for name in found if name}
+    return {name for groups in _GIVEN.findall(text) for name in groups if name}
 
 
 def givers(texts: Mapping[int, str], line: int) -> tuple[int, ...]:
@@ -45,13 +45,13 @@ def placing(texts: Mapping[int, str], line: int) -> tuple[int, ...]:
 
 
 def _giving(texts: Mapping[int, str], line: int, wanted: set[str]) -> tuple[int, ...]:
-    found = []
+    lines = []
     for other in range(line - 1, max(line - _FAR, 0), -1):
         names = given(texts.get(other, "")) & wanted
         if names:
-            found.append(other)
+            lines.append(other)
             wanted -= names
-    return tuple(found)
+    return tuple(lines)
 
 
 def first_value(texts: Mapping[int, str], line: int) -> int | None:
@@ -99,10 +99,10 @@ def accumulates(texts: Mapping[int, str], line: int) -> bool:
 
 def _accumulates(texts: Mapping[int, str], line: int) -> str:
     """The name, or an empty text."""
-    found = _ASSIGNED.match(_statement(texts, line))
-    if found is None:
+    match = _ASSIGNED.match(_statement(texts, line))
+    if match is None:
         return ""
-    name, _, operator, value = found.groups()
+    name, _, operator, value = match.groups()
     return name.partition(".")[0] if operator or re.search(rf"\b{re.escape(name)}\b", value) else ""
 
 

@@ -54,8 +54,8 @@ def leading_to(fed: Sequence[int], texts: Mapping[int, str]) -> tuple[int, ...]:
     if not fed:
         return ()
     head = head_around(texts, fed[0])
-    found = (fed[0], *givers(texts, fed[0])[:1], *([head] if head is not None else []), *fed[1:])
-    return tuple(dict.fromkeys(found))[:MOST]
+    lines = (fed[0], *givers(texts, fed[0])[:1], *([head] if head is not None else []), *fed[1:])
+    return tuple(dict.fromkeys(lines))[:MOST]
 
 
 def _undefined(clues: Clues, texts: Mapping[int, str]) -> Iterator[int]:
@@ -73,15 +73,15 @@ def _births(clues: Clues, texts: Mapping[int, str]) -> Iterator[int]:
         yield from (n for n in (began, around) if n is not None)
 
 
-def _inputs(found: InputClues, texts: Mapping[int, str]) -> Iterator[int]:
+def _inputs(clues: InputClues, texts: Mapping[int, str]) -> Iterator[int]:
     """Where too little is read, too much, or from another place."""
-    readers, deciding = found.readers[:2], found.deciding[:2]
+    readers, deciding = clues.readers[:2], clues.deciding[:2]
     around = [n for line in readers if (n := loop_around(texts, line)) is not None]
-    if found.another_place:
+    if clues.another_place:
         yield from readers[:1]
         yield from (n for line in readers[:1] for n in givers(texts, line)[:2])
         yield from (*readers[1:], *deciding)
-    elif found.within:
+    elif clues.within:
         yield from (*readers[:1], *around[:1], *deciding, *readers[1:])
     else:
         yield from (*deciding[:1], *around[:1], *readers[:1], *deciding[1:], *readers[1:])

@@ -249,7 +249,7 @@ class TimedPrograms:
 
     def _condition(self) -> Mapping[str, Errors]:
         """What one unit in the last place of the inputs does to the baseline's outputs; asked a few times."""
-        key, found = Launch(BASELINE, 0, 0), dict[str, Errors]()
+        key, errors = Launch(BASELINE, 0, 0), dict[str, Errors]()
         execution, buffers = self.executions[key], self.arguments(0)
         self.launch(key)
         before = execution.outputs()
@@ -261,10 +261,10 @@ class TimedPrograms:
                 argument = self.workload.argument(name)
                 assert argument is not None
                 moved = measure(got, before[name], DTYPES[argument.dtype])
-                found[name] = moved.larger(found.get(name))
+                errors[name] = moved.larger(errors.get(name))
         for name, held in self._pristine.items():
             held.restore(buffers[name])
-        return found
+        return errors
 
     def inspect(self, launch: Launch) -> None:
         """Look at the outputs of some timed launches of the candidate; which ones is drawn."""

@@ -100,28 +100,28 @@ def asks_to_keep_lines(built: Built) -> bool:
     return any(_HINTS.search(image.ptx) for image in built.images.values())
 
 
-def _details(dims: Mapping[str, int], found: Comparison, work: Work | None) -> dict[str, Any]:
+def _details(dims: Mapping[str, int], comparison: Comparison, work: Work | None) -> dict[str, Any]:
     """What one comparison showed; times against the roofline where the work is known and the cache was cold."""
-    implausible = work is not None and found.candidate_us < work.floor_us
-    code = Reason.IMPLAUSIBLE_SPEED if implausible else found.code
+    implausible = work is not None and comparison.candidate_us < work.floor_us
+    code = Reason.IMPLAUSIBLE_SPEED if implausible else comparison.code
     return {
         "dims": dict(dims),
-        "state": (SpeedState.AMBIGUOUS if implausible else found.state).value,
+        "state": (SpeedState.AMBIGUOUS if implausible else comparison.state).value,
         "code": code,
-        "reason": found.reason,
-        "ratio": [found.ratio.median, found.ratio.low, found.ratio.high],
-        "baseline_us": found.baseline_us,
-        "candidate_us": found.candidate_us,
-        "noise": found.noise,
-        "blocks": found.blocks,
-        "looks": found.looks,
-        "seconds": found.seconds,
-        "clock_ratio": found.clock_ratio,
-        "baseline_cycles": found.baseline_cycles,
-        "candidate_cycles": found.candidate_cycles,
+        "reason": comparison.reason,
+        "ratio": [comparison.ratio.median, comparison.ratio.low, comparison.ratio.high],
+        "baseline_us": comparison.baseline_us,
+        "candidate_us": comparison.candidate_us,
+        "noise": comparison.noise,
+        "blocks": comparison.blocks,
+        "looks": comparison.looks,
+        "seconds": comparison.seconds,
+        "clock_ratio": comparison.clock_ratio,
+        "baseline_cycles": comparison.baseline_cycles,
+        "candidate_cycles": comparison.candidate_cycles,
         "implausible": implausible,
-        **(work.against(found.baseline_us, found.candidate_us) if work is not None else {}),
-        "device_states": found.device_states,
-        "samples_of": {"blocks": found.blocks_kept, "of": found.blocks},
-        "samples": found.samples,
+        **(work.against(comparison.baseline_us, comparison.candidate_us) if work is not None else {}),
+        "device_states": comparison.device_states,
+        "samples_of": {"blocks": comparison.blocks_kept, "of": comparison.blocks},
+        "samples": comparison.samples,
     }

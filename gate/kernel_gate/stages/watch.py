@@ -101,9 +101,9 @@ class Watch:
         }
         if decisive is not None and decisive.status is StageStatus.FAIL:
             reason = f"the emulated device saw on the same cases: {decisive.reason}"
-            found = {**decisive.details, **details}
+            evidence = {**decisive.details, **details}
             return Stage(
-                name="watch", status=StageStatus.FAIL, code=decisive.code, reason=reason, details=found
+                name="watch", status=StageStatus.FAIL, code=decisive.code, reason=reason, details=evidence
             )
         if decisive is None or decisive.name != "profile":
             why = decisive.reason if decisive is not None else verdict.reason

@@ -10,48 +10,48 @@ GOES_ON = (Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED)
 """A check that ended so has found nothing wrong with the values: the sanitize stage still looks."""
 
 
-def with_invariants(stage: Stage, found: Findings, label: str) -> Stage:
+def with_invariants(stage: Stage, findings: Findings, label: str) -> Stage:
     """The stage, with the invariants in its details.
 
     A violation explains a wrong value and comes before it; an access that breaks a rule of the device comes before
     both. An invariant that cannot be read, or that nothing decides, makes a check that passed unavailable.
     """
-    details = {**stage.details, "invariants": found.document()}
+    details = {**stage.details, "invariants": findings.document()}
     kept = stage.model_copy(update={"details": details})
-    if found.violations and "fault" not in stage.details:
-        return _violated(kept, found, label)
+    if findings.violations and "fault" not in stage.details:
+        return _violated(kept, findings, label)
     if stage.status is not StageStatus.PASS:
         return kept
-    if found.mistakes:
-        line, message = found.mistakes[0]
+    if findings.mistakes:
+        line, message = findings.mistakes[0]
         place = label if line is None else f"{label}:{line}"
         return _unclear(kept, Reason.INVARIANT_UNREADABLE, f"{message}; {place}", line)
-    if found.undecided:
-        first = found.undecided[0]
+    if findings.undecided:
+        first = findings.undecided[0]
         why = {
-            "unreached": f"was not reached in {found.cases} cases",
+            "unreached": f"was not reached in {findings.cases} cases",
             "untagged": f"was reached {first.untagged} times, and never by data with tags",
         }[first.status]
-        lost = _lost(found)
-        hint = f"; {found.notes[0]}" if found.notes else ""
+        lost = _lost(findings)
+        hint = f"; {findings.notes[0]}" if findings.notes else ""
         reason = f"the invariant `{first.text}` {why}{lost}{hint}; {label}:{first.line}"
         return _unclear(kept, Reason.INVARIANT_UNDECIDED, reason, first.line)
-    held = sum(said.status == "held" for said in found.stated)
+    held = sum(note.status == "held" for note in findings.stated)
     if not held:
         return kept
-    said = f"{held} invariant{'s' if held > 1 else ''} held in {found.cases} case{'s' if found.cases > 1 else ''}"
-    return kept.model_copy(update={"reason": f"{stage.reason}; {said}{_lost(found)}"})
+    note = f"{held} invariant{'s' if held > 1 else ''} held in {findings.cases} case{'s' if findings.cases > 1 else ''}"
+    return kept.model_copy(update={"reason": f"{stage.reason}; {note}{_lost(findings)}"})
 
 
-def _lost(found: Findings) -> str:
+def _lost(findings: Findings) -> str:
     """The first instruction through which tags were not followed: what it gives was not compared."""
-    return "".join(f"; tags are not followed through {p.what} (line {p.line})" for p in found.lost[:1])
+    return "".join(f"; tags are not followed through {p.what} (line {p.line})" for p in findings.lost[:1])
 
 
-def _violated(stage: Stage, found: Findings, label: str) -> Stage:
-    fault = found.violations[0]
+def _violated(stage: Stage, findings: Findings, label: str) -> Stage:
+    fault = findings.violations[0]
     place = label if fault.line is None else f"{label}:{fault.line}"
-    reason = f"{fault.message}; {found.case}; {place}"
+    reason = f"{fault.message}; {findings.case}; {place}"
     details = {**stage.details, "fault": fault.kind, **fault.where()}
     if stage.status is not StageStatus.PASS:
         reason += f"; and {stage.reason}"

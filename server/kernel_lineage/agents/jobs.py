@@ -94,7 +94,7 @@ class Jobs:
         job = Job(secrets.token_hex(4), work)
         self._jobs[job.id] = job
         job.task = asyncio.get_running_loop().create_task(self._run(job))
-        ended = [known.id for known in self._jobs.values() if known.state != "running"]
+        ended = [other.id for other in self._jobs.values() if other.state != "running"]
         for old in ended[: max(len(self._jobs) - KEPT, 0)]:
             del self._jobs[old]
         return job
@@ -171,13 +171,13 @@ def _status(code: int) -> ExitCode:
 def _stage_of(line: str) -> str | None:
     """What a line of progress says; None for any other line."""
     try:
-        told = json.loads(line)
-        return f"{told['stage']}: {told['message']}"[:120]
+        event = json.loads(line)
+        return f"{event['stage']}: {event['message']}"[:120]
     except (ValueError, KeyError, TypeError):
         return None
 
 
 def _why(finished: Finished) -> str:
     """The last words of a command that has printed no document."""
-    said = [line for line in finished.last_lines if line.strip() and _stage_of(line) is None]
-    return " ".join(said[-3:]) if said else f"klineage ended with status {finished.code} and said nothing"
+    lines = [line for line in finished.last_lines if line.strip() and _stage_of(line) is None]
+    return " ".join(lines[-3:]) if lines else f"klineage ended with status {finished.code} and said nothing"

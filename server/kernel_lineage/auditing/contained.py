@@ -83,9 +83,9 @@ class ContainedModule:
         """Give parameters of the model their values."""
         self._ask({"do": "set", "values": encoded(values)})
 
-    def forward(self, given: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    def forward(self, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
         """What the model gives, and what was given as it left that."""
-        match self._ask({"do": "forward", "args": encoded(list(given))}):
+        match self._ask({"do": "forward", "args": encoded(list(args))}):
             case [list(made), list(after)] if all(isinstance(m, Tensor) for m in made):
                 return made, after
         raise NotEvaluableError("forward gives something else than tensors")
@@ -117,7 +117,7 @@ class ContainedModule:
         args, kwargs = decoded(message.get("args")), decoded(message.get("kwargs", {"named": {}}))
         if not isinstance(args, list) or not isinstance(kwargs, dict):
             raise NotEvaluableError("an answer that cannot be read")
-        given, made = [*args, *kwargs.values()], None
+        operands, made = [*args, *kwargs.values()], None
         if "launch" in message and self._launch is not None:
             grid = decoded(message.get("grid"))
             if not isinstance(grid, list) or not all(isinstance(g, int) for g in grid):
@@ -127,5 +127,5 @@ class ContainedModule:
             made = self._host(str(message.get("source")), str(message["host"]), args)
         else:
             raise NotEvaluableError("a kernel is launched")
-        same = next((at for at, one in enumerate(given) if one is made and isinstance(made, Tensor)), None)
-        return {"value": encoded(made) if same is None else None, "same": same, "after": encoded(given)}
+        same = next((at for at, one in enumerate(operands) if one is made and isinstance(made, Tensor)), None)
+        return {"value": encoded(made) if same is None else None, "same": same, "after": encoded(operands)}

@@ -108,6 +108,6 @@ def table(document: AuditDocument) -> str:
         return f"{document.folder} has no module with ModelNew and no kernel."
     lines.append("")
     for claim, counts in document.claims.items():
-        said = ", ".join(f"{counts[s]} {s.label}" for s in Standing if s in counts)
-        lines.append(f"{'claimed ' + claim if claim else 'without a claim'}: {said}")
+        tally = ", ".join(f"{counts[s]} {s.label}" for s in Standing if s in counts)
+        lines.append(f"{'claimed ' + claim if claim else 'without a claim'}: {tally}")
     return "\n".join(lines)

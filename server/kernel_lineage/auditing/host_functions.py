@@ -120,8 +120,8 @@ class _Calls(HostSequence):
             return None
         raise NotFollowed(getattr(value, "why", f"a {type(value).__name__.lower()}"))
 
-    def made_by_torch(self, name: str, given: list[Value]) -> Value | None:
-        values = [self.python_of(v) for v in given]
+    def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
+        values = [self.python_of(v) for v in args]
         types = [v for v in values if isinstance(v, DTypeName)]
         rest = [v for v in values if not isinstance(v, DTypeName) and v is not None]
         made = self._torch.create(name, rest, {"dtype": types[0]} if types else {})
@@ -129,14 +129,14 @@ class _Calls(HostSequence):
             made = self._torch.operate(name, values, {})
         return self.value_of(made) if made is not None else None
 
-    def of_tensor(self, tensor: Tensor, name: str, given: list[Value], template: str) -> Value:
+    def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
         if name in ("device", "get_device"):
             return Text(name)
         if name in _OF_SHAPE or not isinstance(tensor, _Array) or tensor.held is None:
-            return super().of_tensor(tensor, name, given, template)
+            return super().of_tensor(tensor, name, args, template)
         if name == "to":
-            given = [v for v in given if isinstance(v, TypeName)]  # there is one device
-        made = self._torch.method(tensor.held, name)(*(self.python_of(v) for v in given))
+            args = [v for v in args if isinstance(v, TypeName)]  # there is one device
+        made = self._torch.method(tensor.held, name)(*(self.python_of(v) for v in args))
         return tensor if made is tensor.held else self.value_of(made)
 
     def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:

@@ -256,14 +256,14 @@ def _triton_launch(
 
 def _whole_numbers(text: str) -> dict[str, int]:
     """The sizes that a module names at its top level: whole numbers, and products of them."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             value = _number(statement.value)
             if isinstance(target, ast.Name) and value is not None:
-                found[target.id] = value
-    return found
+                numbers[target.id] = value
+    return numbers
 
 
 def _number(node: ast.expr) -> int | None:

@@ -37,8 +37,8 @@ def signs_of(text: str) -> tuple[Sign, ...]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return ()
-    found = {(s.line, s.what): s for s in _signs(tree)}
-    return tuple(found[key] for key in sorted(found))
+    signs = {(s.line, s.what): s for s in _signs(tree)}
+    return tuple(signs[key] for key in sorted(signs))
 
 
 def _signs(tree: ast.Module) -> Iterator[Sign]:

@@ -283,9 +283,9 @@ class World:
                 return args[0]
         raise NotEvaluableError(f"triton.{last}, which needs triton")
 
-    def _drawn(self, kind: str, tensor: Tensor, *given: float, **named: float) -> Tensor:
+    def _drawn(self, kind: str, tensor: Tensor, *numbers: float, **named: float) -> Tensor:
         usual = _DRAWN[kind]
-        first, second = ({**usual, **dict(zip(usual, given, strict=False)), **named}[n] for n in usual)
+        first, second = ({**usual, **dict(zip(usual, numbers, strict=False)), **named}[n] for n in usual)
         normal = kind == "normal_"
         drawn = (self.torch.rng.standard_normal if normal else self.torch.rng.random)(tensor.shape)
         values = first + (second if normal else second - first) * drawn

@@ -57,14 +57,14 @@ def gate_edit(
     open_: dict[str, list[str]] = {}
     try:
         with gate.changed(path, text) as (changed, _after), Worker() as worker:
-            found = gate.judged(
+            judgements = gate.judged(
                 changed,
                 lambda request, file, name: fresh.judge(request, file, name, worker),
                 device,
                 options,
                 show_mutants,
             )
-            for one, needs in found:
+            for one, needs in judgements:
                 clear()
                 if not run.as_json:
                     click.echo(show(one))
@@ -78,7 +78,7 @@ def gate_edit(
     why = _why_not(asked, before, judged, open_)
     if not why:
         write_atomically(asked.file.resolve(), text, asked.file.stat().st_mode & 0o777)
-    said = why or f"{asked.file} was written: all that it changes is accepted."
+    message = why or f"{asked.file} was written: all that it changes is accepted."
     if run.as_json:
         document = GateEditDocument(
             file=path,
@@ -86,11 +86,11 @@ def gate_edit(
             verdicts=[one.verdict for one in judged if isinstance(one.verdict, KernelVerdict)],
             conditions=open_,
             written=not why,
-            reason=said,
+            reason=message,
         )
         click.echo(document.model_dump_json(indent=2))
     else:
-        click.echo(said)
+        click.echo(message)
     return judged
 
 

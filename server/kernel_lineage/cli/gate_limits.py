@@ -36,6 +36,6 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def take_limits(given: MutableMapping[str, Any]) -> dict[str, float]:
+def take_limits(values: MutableMapping[str, Any]) -> dict[str, float]:
     """The limits, taken out of a command's other values, as fields of `GateOptions`."""
-    return {name: given.pop(name) for name in _LIMITS}
+    return {name: values.pop(name) for name in _LIMITS}

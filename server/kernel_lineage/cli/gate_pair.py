@@ -119,14 +119,14 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
     from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError, program_from_file
 
     try:
-        given = load_workload(pair.workload) if pair.workload is not None else None
-        name = pair.kernel or (given.kernel if given is not None else only_kernel(pair.baseline))
+        workload = load_workload(pair.workload) if pair.workload is not None else None
+        name = pair.kernel or (workload.kernel if workload is not None else only_kernel(pair.baseline))
         if name is None:
             wrong_use(f"{pair.baseline} has not just one kernel: name one with --kernel, or give --workload")
         old = KernelName.of(name)
         new = KernelName.of(pair.candidate_kernel) if pair.candidate_kernel else old
-        if given is not None:
-            spot = SpotWorkload(given, pair.workload)
+        if workload is not None:
+            spot = SpotWorkload(workload, pair.workload)
         else:
             spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", show_mutants, record=run.record)
             if spot.path is None:

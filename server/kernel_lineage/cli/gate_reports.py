@@ -57,10 +57,10 @@ def write_reports(judged: Sequence[NamedVerdict], **wanted: Any) -> None:
             _keep_evidence(judged, wanted["evidence"])
     except OSError as error:
         if is_full(error):
-            said = f"{Reason.DISK_FULL}: {error}; make room there, or name a file on another disk"
+            reason = f"{Reason.DISK_FULL}: {error}; make room there, or name a file on another disk"
         else:
-            said = f"{error}; name a file where you may write"
-        click.echo(f"A report cannot be written: {said}", err=True)
+            reason = f"{error}; name a file where you may write"
+        click.echo(f"A report cannot be written: {reason}", err=True)
         sys.exit(ExitCode.ENVIRONMENT)
 
 

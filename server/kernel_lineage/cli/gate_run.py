@@ -42,7 +42,7 @@ class GateRun:
 
         if self.no_cache:
             return anew(request, lambda _stage: None)
-        return judge_cached(request, candidate, anew, lambda said: click.echo(said, err=True))
+        return judge_cached(request, candidate, anew, lambda note: click.echo(note, err=True))
 
 
 def wrong_use(message: str) -> NoReturn:

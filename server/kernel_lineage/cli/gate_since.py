@@ -42,9 +42,9 @@ class Where:
             with elsewhere(self.cluster, self.jobs) as pool:
                 yield pool
             return
-        found = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
-        here = LocalPool(found[: self.jobs])
-        with GpusAndProcessor(here) if any(place.is_gpu for place in found) else here as pool:
+        devices = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
+        here = LocalPool(devices[: self.jobs])
+        with GpusAndProcessor(here) if any(place.is_gpu for place in devices) else here as pool:
             yield pool
 
 
@@ -66,7 +66,7 @@ def gate_since(
                 wrong_use(f"{file} is not in {top}")
         wanted = [file.resolve().relative_to(top).as_posix() for file in files]
         with where.pool() as pool:
-            found = gate_changes(
+            named_verdicts = gate_changes(
                 repository,
                 since,
                 wanted,
@@ -77,7 +77,7 @@ def gate_since(
                 keep=EditGate(top).keep,
                 say=lambda line: click.echo(line, err=True),
             )
-            judged.extend(_told(found, run))
+            judged.extend(_told(named_verdicts, run))
     except (RepositoryError, ClusterError) as error:
         wrong_use(str(error))
     verdicts = [one.verdict for one in judged if isinstance(one.verdict, KernelVerdict)]
@@ -88,8 +88,8 @@ def gate_since(
     return judged
 
 
-def _told(found: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]:
-    for one in found:
+def _told(verdicts: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]:
+    for one in verdicts:
         clear()
         if not run.as_json:
             click.echo(show(one))

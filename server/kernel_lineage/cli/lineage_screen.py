@@ -73,14 +73,14 @@ def _summary(mined: Mined, by_id: dict[str, Version]) -> str:
     lines = len(mined.lineages)
     changes = [t for line in mined.lineages for t in line.transitions if not _beside(t, by_id)]
     counts = Counter(t.intent for t in changes)
-    told = ", ".join(
+    summary = ", ".join(
         f"{n} {one if n == 1 or not many else many}"
         for intent, one, many in _COUNTED
         if (n := counts[intent])
     )
     return (
         f"{lines} lineage{'s' * (lines != 1)} of kernels, {len(changes)} change{'s' * (len(changes) != 1)} "
-        f"in {mined.commits_read} commit{'s' * (mined.commits_read != 1)}{': ' if told else ''}{told}"
+        f"in {mined.commits_read} commit{'s' * (mined.commits_read != 1)}{': ' if summary else ''}{summary}"
     )
 
 
@@ -91,15 +91,15 @@ def _beside(transition: Transition, by_id: dict[str, Version]) -> bool:
 
 def _events(mined: Mined, intent: Intent, by_id: dict[str, Version]) -> list[_Event]:
     """The commits with transitions of an intent: those that say most first, of equals the latest."""
-    found: dict[str, list[Transition]] = {}
+    by_commit: dict[str, list[Transition]] = {}
     for lineage in mined.lineages:
         for transition in lineage.transitions:
-            told = intent is not Intent.FIX or transition.answers or transition.mends
-            if transition.intent is intent and told and not _beside(transition, by_id):
-                found.setdefault(transition.commit or "", []).append(transition)
+            is_event = intent is not Intent.FIX or transition.answers or transition.mends
+            if transition.intent is intent and is_event and not _beside(transition, by_id):
+                by_commit.setdefault(transition.commit or "", []).append(transition)
     events = [
         _Event(mined.commits.get(sha), tuple(ts), tuple(by_id[t.after] for t in ts))
-        for sha, ts in found.items()
+        for sha, ts in by_commit.items()
     ]
     latest = sorted(events, key=lambda e: e.commit.date if e.commit else "9", reverse=True)
     return sorted(latest, key=lambda e: not e.mechanisms) if intent is Intent.OPTIMISATION else latest

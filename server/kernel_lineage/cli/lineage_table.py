@@ -38,12 +38,12 @@ def print_lineages(mined: Mined) -> None:
 def lineages_named(mined: Mined, kernel: str) -> list[Lineage]:
     """The lineages that hold a kernel of this name, or `PATH:NAME`; those that have the name now come alone."""
     path, _, name = kernel.rpartition(":")
-    found = [
+    lineages = [
         line
         for line in mined.lineages
         if any(v.symbol == name and (not path or v.path.endswith(path)) for v in line.versions)
     ]
-    return [line for line in found if line.kernel == name] or found
+    return [line for line in lineages if line.kernel == name] or lineages
 
 
 def print_choice(kernel: str, lineages: Sequence[Lineage]) -> None:

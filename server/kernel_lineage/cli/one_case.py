@@ -28,12 +28,12 @@ def one_case_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def repeated(words: Sequence[str], options: str) -> str:
     """The command line of `words` with the options of one case instead of its own."""
-    kept, given = [], iter(words)
-    for word in given:
+    kept, tokens = [], iter(words)
+    for word in tokens:
         name, _, value = word.partition("=")
         if name in _OWN:
             if not value:
-                next(given, None)
+                next(tokens, None)
             continue
         kept.append(shlex.quote(word))
     return f"klineage {' '.join(kept)} {options}"

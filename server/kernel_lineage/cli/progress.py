@@ -29,8 +29,8 @@ def as_lines() -> bool:
 
 def line(stage: str, message: str, share: float) -> None:
     """Tell a program how far a stage is, as a share of it."""
-    told = {"stage": stage, "message": message, "share": round(share, 3)}
-    click.echo(json.dumps(told, ensure_ascii=False), err=True)
+    event = {"stage": stage, "message": message, "share": round(share, 3)}
+    click.echo(json.dumps(event, ensure_ascii=False), err=True)
 
 
 @contextmanager

@@ -34,5 +34,5 @@ def summary(document: ReplayDocument) -> str:
             f"skills: {len(skills.proposed)} proposed, {len(skills.admitted)} admitted, {len(skills.refused)} refused"
         )
         lines += [f"  admitted  {skill}" for skill in skills.admitted]
-        lines += [f"  refused   {' '.join(said.split())}"[:_WIDE] for said in skills.refused]
+        lines += [f"  refused   {' '.join(refusal.split())}"[:_WIDE] for refusal in skills.refused]
     return "\n".join(lines)

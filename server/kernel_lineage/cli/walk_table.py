@@ -18,6 +18,6 @@ def table(document: WalkDocument) -> str:
         )
         by = f"made again by {step.forward_by}: {step.forward}" if step.forward_by else "not made again"
         lines.append(f"{number}. adds {added} (taken off by {step.taken_off}): {effect}; {by}, {step.reason}")
-        lines += [f"   {said}" for said in step.counts]
+        lines += [f"   {count}" for count in step.counts]
         lines += [f"   risk: {risk.message}" for risk in transition.risk]
     return "\n".join(lines)

@@ -184,7 +184,7 @@ class Model:
     def facts(self, terms: tuple[Term, ...]) -> list[Term]:
         """What is known of every variable that occurs in some terms, directly or through what is known."""
         seen: set[str] = set()
-        known: list[Term] = []
+        facts: list[Term] = []
         waiting = [name for term in terms for name in variables(term)]
         while waiting:
             name = waiting.pop()
@@ -192,9 +192,9 @@ class Model:
                 continue
             seen.add(name)
             for fact in self.ranges.get(name, ()):
-                known.append(fact)
+                facts.append(fact)
                 waiting += variables(fact)
-        return known
+        return facts
 
     def doubts(self, *terms: Term) -> Iterator[str]:
         """Why values in some terms are not known."""

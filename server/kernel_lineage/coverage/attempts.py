@@ -44,9 +44,9 @@ def attempts(source: SourceFile, kernel: Kernel, path: Path, root: Path, sites: 
 
 
 def _instances(
-    source: SourceFile, kernel: Kernel, path: Path, root: Path, told: Sequence[Sequence[str]]
+    source: SourceFile, kernel: Kernel, path: Path, root: Path, instances: Sequence[Sequence[str]]
 ) -> Iterator[Attempt]:
-    tries: list[Sequence[Sequence[str]]] = [told[:_INSTANCES_MOST]] if told else []
+    tries: list[Sequence[Sequence[str]]] = [instances[:_INSTANCES_MOST]] if instances else []
     tries += [[arguments] for arguments in drafted_instances(kernel)]
     for tried in tries:
         yield [(_cuda_program(source, kernel, path, root, arguments), Unit()) for arguments in tried]

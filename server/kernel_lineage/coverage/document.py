@@ -73,24 +73,24 @@ def document(
     )
 
 
-def table(found: CoverageDocument) -> str:
+def table(coverage: CoverageDocument) -> str:
     """The figures as text: what decodes, why kernels do not compile, which opcodes are missing."""
-    return "\n".join(_lines(found)) + "\n"
+    return "\n".join(_lines(coverage)) + "\n"
 
 
-def _lines(found: CoverageDocument) -> Iterator[str]:
-    yield f"{found.files} files, {found.kernels} kernels, compiled for {found.arch}"
-    yield f"  compiled {found.compiled:5}  {_share(found.compiled, found.kernels)} of the kernels"
-    yield f"  decoded  {found.decoded:5}  {_share(found.decoded, found.compiled)} of those that compile"
-    if found.unsupported:
+def _lines(coverage: CoverageDocument) -> Iterator[str]:
+    yield f"{coverage.files} files, {coverage.kernels} kernels, compiled for {coverage.arch}"
+    yield f"  compiled {coverage.compiled:5}  {_share(coverage.compiled, coverage.kernels)} of the kernels"
+    yield f"  decoded  {coverage.decoded:5}  {_share(coverage.decoded, coverage.compiled)} of those that compile"
+    if coverage.unsupported:
         yield "\nMissing opcodes, by kernels that hold them"
-        yield from _ranked(found.unsupported)
-    if found.not_compiled:
+        yield from _ranked(coverage.unsupported)
+    if coverage.not_compiled:
         yield "\nWhy kernels do not compile, by kernels"
-        yield from _ranked(found.not_compiled)
-    if found.problems:
+        yield from _ranked(coverage.not_compiled)
+    if coverage.problems:
         yield "\nNot read"
-        yield from (f"  {problem}" for problem in found.problems)
+        yield from (f"  {problem}" for problem in coverage.problems)
 
 
 def _share(part: int, whole: int) -> str:

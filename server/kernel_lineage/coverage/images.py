@@ -20,7 +20,7 @@ _FOLDER = re.compile(r" \(/[^)]*\)")
 _QUOTED_PLACE = re.compile(r"(?:at line|line) \d+|0x[0-9a-f]+")
 
 
-def covered(file: str, kernel: Kernel, found: Images | Exception) -> KernelCovered:
+def covered(file: str, kernel: Kernel, images: Images | Exception) -> KernelCovered:
     """The row of one kernel."""
     head = {
         "file": file,
@@ -28,13 +28,13 @@ def covered(file: str, kernel: Kernel, found: Images | Exception) -> KernelCover
         "line": kernel.name_span.first_line,
         "language": str(kernel.language),
     }
-    if isinstance(found, Exception):
-        lacks = isinstance(found, CompilerMissing)
-        why = str(found) if lacks else said(found)
+    if isinstance(images, Exception):
+        lacks = isinstance(images, CompilerMissing)
+        why = str(images) if lacks else said(images)
         return KernelCovered(**head, compiled=False, decoded=False, reason=why)
     missing: Counter[str] = Counter()
     instructions = 0
-    for ptx, entry in found:
+    for ptx, entry in images:
         try:
             mine = cover(ptx, entry)
         except PtxError as error:
@@ -47,7 +47,7 @@ def covered(file: str, kernel: Kernel, found: Images | Exception) -> KernelCover
         **head,
         compiled=True,
         decoded=not missing,
-        instances=len(found),
+        instances=len(images),
         instructions=instructions,
         unsupported=dict(missing.most_common()),
     )

@@ -24,22 +24,22 @@ class Sites:
 
 def sites_of(sources: Iterable[SourceFile]) -> Sites:
     """Gather every launch of some files."""
-    found = Sites()
+    sites = Sites()
     for source in sources:
         for launch in source.launches:
             if launch.template_arguments:
                 for arguments in _through_launcher(source, launch):
-                    _keep(found.templates, launch.kernel, arguments)
+                    _keep(sites.templates, launch.kernel, arguments)
             if launch.options:
                 values = (_followed(text, launch.definitions) for text in launch.options.values())
-                _keep(found.options, launch.kernel, dict(zip(launch.options, values, strict=True)))
-    return found
+                _keep(sites.options, launch.kernel, dict(zip(launch.options, values, strict=True)))
+    return sites
 
 
 def _keep(where: dict[str, list[Any]], kernel: str, value: Any) -> None:
-    known = where.setdefault(kernel, [])
-    if value not in known:
-        known.append(value)
+    values = where.setdefault(kernel, [])
+    if value not in values:
+        values.append(value)
 
 
 def _through_launcher(source: SourceFile, launch: Launch) -> Iterator[list[str]]:
@@ -55,8 +55,8 @@ def _through_launcher(source: SourceFile, launch: Launch) -> Iterator[list[str]]
         yield arguments
         return
     for call in re.finditer(rf"\b{re.escape(name)}\s*<([^<>;{{}}()]*)>\s*\(", text):
-        given = dict(zip(parameters, _parts(call[1]), strict=False))
-        yield [given.get(a, a) for a in arguments]
+        bindings = dict(zip(parameters, _parts(call[1]), strict=False))
+        yield [bindings.get(a, a) for a in arguments]
 
 
 def _parts(text: str) -> Sequence[str]:

@@ -87,10 +87,10 @@ def _files(folder: Path) -> Iterator[Path]:
 def _covered(asked: tuple[Path, SourceFile, Kernel], root: Path, sites: Sites, how: Survey) -> KernelCovered:
     path, source, kernel = asked
     try:
-        found: Images | Exception = _images(source, kernel, root / path, root, sites, how)
+        images: Images | Exception = _images(source, kernel, root / path, root, sites, how)
     except (BuildError, CompilerMissing, ProgramError, OSError) as error:
-        found = error
-    return covered(str(path), kernel, found)
+        images = error
+    return covered(str(path), kernel, images)
 
 
 def _images(source: SourceFile, kernel: Kernel, path: Path, root: Path, sites: Sites, how: Survey) -> Images:

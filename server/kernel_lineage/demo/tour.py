@@ -207,10 +207,10 @@ def _study(
 
 def _tell_steps(say: Callable[[str], None], mined: Mined, records: Mapping[str, Record]) -> None:
     for lineage in mined.lineages:
-        known = [(t, records[t.id]) for t in lineage.transitions if t.id in records]
-        if known:
+        pairs = [(t, records[t.id]) for t in lineage.transitions if t.id in records]
+        if pairs:
             say(f"[bold]{escape(lineage.kernel)}[/]")
-        for step, record in known:
+        for step, record in pairs:
             gained = record.effect
             effect = (
                 f" [bold]{gained.median:.2f}×[/] ({gained.low:.2f} … {gained.high:.2f})" if gained else ""

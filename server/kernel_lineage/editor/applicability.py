@@ -58,19 +58,19 @@ class Applicability:
 
     def _judge(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
         root = repository_of(snapshot.path.parent)
-        known = self._library(root)
+        shelf = self._library(root)
         facts = facts_for(kernel, snapshot.path, root, device=self.device)
         ranking = self._rankings.get(root)
         if ranking is None:
             ranking = self._rankings[root] = known_counts(root)
-        return applicable(kernel, known, facts, ranking.counts)
+        return applicable(kernel, shelf, facts, ranking.counts)
 
     def _library(self, root: Path | None) -> Library:
         # `forget` may empty the dictionary meanwhile: what was read stays good for this answer.
-        known = self._libraries.get(root)
-        if known is None:
-            known = self._libraries[root] = _load(root)
-        return known
+        shelf = self._libraries.get(root)
+        if shelf is None:
+            shelf = self._libraries[root] = _load(root)
+        return shelf
 
 
 def _load(root: Path | None) -> Library:
@@ -80,12 +80,12 @@ def _load(root: Path | None) -> Library:
     return loaded
 
 
-def skills_at(found: Sequence[Applicable], kernel: Kernel, offset: int) -> list[Applicable]:
+def skills_at(candidates: Sequence[Applicable], kernel: Kernel, offset: int) -> list[Applicable]:
     """The skills at an offset, the narrowest anchor first. An anchor as wide as the kernel shows on its name only."""
     return sorted(
         (
             a
-            for a in found
+            for a in candidates
             if a.anchor.span.start <= offset <= a.anchor.span.end
             and not a.anchor.span.contains(kernel.body_span)
         ),

@@ -34,15 +34,15 @@ def targets(snapshot: Snapshot) -> list[Target]:
     shared = snapshot.around
     wanted: dict[str, Target] = {}
     for kernel in source.kernels:
-        found = workloads.of(kernel.name, path.name)
-        how = repr(found.workload) if found is not None else ""
+        workload_file = workloads.of(kernel.name, path.name)
+        how = repr(workload_file.workload) if workload_file is not None else ""
         own = source.data[kernel.span.start : kernel.span.end]
         target = Target(kernel.name, kernel.span.first_line, _digest(shared, own, how.encode()))
         wanted.setdefault(kernel.name, target)
-    for found in workloads.found:
-        name = found.workload.kernel
-        if source.kernel(name) is None and Path(found.workload.source).name == path.name:
-            target = Target(name, _line_of(name, text), _digest(text, repr(found.workload).encode()))
+    for workload_file in workloads.found:
+        name = workload_file.workload.kernel
+        if source.kernel(name) is None and Path(workload_file.workload.source).name == path.name:
+            target = Target(name, _line_of(name, text), _digest(text, repr(workload_file.workload).encode()))
             wanted.setdefault(name, target)
     return list(wanted.values())
 

@@ -64,7 +64,7 @@ def checked_text(
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
         GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
         mended=lambda reason: kept.mended(path, text, kernel, reason),
-        known=_known,
+        verdicts=_known,
     )
     while len(_known) > _VERDICTS:
         _known.popitem(last=False)

@@ -343,15 +343,15 @@ class Checks:
     ) -> Mended:
         """A change that a check finds right, for what was found at a line (1-based) of a kernel."""
         judged = self._judged.get(snapshot.uri, {}).get(kernel)
-        found = [] if judged is None else [f for f in judged.document.findings if f.line == line]
-        if not found:
+        findings = [] if judged is None else [f for f in judged.document.findings if f.line == line]
+        if not findings:
             return Mended(reason="what was found at this line is not there any more")
         broken = Broken(
             path=snapshot.path,
             text=snapshot.text.data,
             kernel=kernel,
-            code=found[0].code or "",
-            lines=(line, *(r.line for r in found[0].related)),
+            code=findings[0].code or "",
+            lines=(line, *(r.line for r in findings[0].related)),
             passed=self._sound.get((snapshot.uri, kernel), self._passed.get((snapshot.uri, kernel))),
             seconds=self._server.settings.check_seconds,
         )
@@ -387,11 +387,11 @@ class Checks:
         return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", message)
 
     def _show(self, uri: str, text: Text) -> None:
-        found = [f for one in self.judged(uri).values() for f in one.document.findings]
-        self._publish(uri, diagnostics(found, text, uri))
+        findings = [f for one in self.judged(uri).values() for f in one.document.findings]
+        self._publish(uri, diagnostics(findings, text, uri))
 
-    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
-        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
+    def _publish(self, uri: str, markers: list[types.Diagnostic]) -> None:
+        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, markers))
 
     def _tell(self, uri: str, state: str, message: str) -> dict[str, str]:
         answer = {"uri": uri, "state": state, "message": message}

@@ -22,27 +22,27 @@ def findings_of(result: SavedVerdict) -> tuple[FindingDocument, ...]:
     """What is wrong with the saved kernel itself; nothing for a verdict that is only inconclusive."""
     if result.verdict is None:
         return ()
-    found: list[FindingDocument] = []
+    findings: list[FindingDocument] = []
     for stage in result.verdict.stages:
         if stage.status in {StageStatus.PASS, StageStatus.SKIPPED}:
             continue
         if stage.name == "build":
-            found += _build(stage, result)
+            findings += _build(stage, result)
         elif stage.name == "check":
-            found += _check(stage, result)
-            found += _invariants(stage, result)
+            findings += _check(stage, result)
+            findings += _invariants(stage, result)
         elif stage.name == "sanitize":
-            found += _sanitize(stage, result)
-    return tuple(found)
+            findings += _sanitize(stage, result)
+    return tuple(findings)
 
 
 def _build(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     if stage.status is not StageStatus.FAIL and result.reference is not Reference.ITSELF:
         return
-    for said in stage.details.get("diagnostics", ()):
-        if said["severity"] == "error" and said["line"]:
-            message = f"{result.saved.kernel} does not build: {said['message']}"
-            yield _finding(said["line"], message, _ERROR, _code(stage))
+    for diagnostic in stage.details.get("diagnostics", ()):
+        if diagnostic["severity"] == "error" and diagnostic["line"]:
+            message = f"{result.saved.kernel} does not build: {diagnostic['message']}"
+            yield _finding(diagnostic["line"], message, _ERROR, _code(stage))
 
 
 def _check(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
@@ -83,25 +83,25 @@ def _invariants(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]
     for mistake in stated.get("mistakes", ()):
         line = mistake["line"] or result.saved.line
         yield _finding(line, mistake["message"], _ERROR, Reason.INVARIANT_UNREADABLE)
-    for said in stated.get("assertions", ()):
-        if said["status"] in _UNDECIDED:
-            message = f"{kernel}: the invariant `{said['text']}` {_UNDECIDED[said['status']]}"
+    for assertion in stated.get("assertions", ()):
+        if assertion["status"] in _UNDECIDED:
+            message = f"{kernel}: the invariant `{assertion['text']}` {_UNDECIDED[assertion['status']]}"
             code = Reason.INVARIANT_UNDECIDED
-            yield _finding(said["line"], message, _WARNING, code)
+            yield _finding(assertion["line"], message, _WARNING, code)
 
 
 def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     seen: set[tuple[str, int | None]] = set()
-    for found in stage.details.get("findings", ()):
-        if (found["kind"], found["line"]) in seen:
+    for finding in stage.details.get("findings", ()):
+        if (finding["kind"], finding["line"]) in seen:
             continue
-        seen.add((found["kind"], found["line"]))
-        older = found["program"] == "both" and result.reference is not Reference.ITSELF
-        what = f"{result.saved.kernel}: {found['message']}; {found['case']}"
+        seen.add((finding["kind"], finding["line"]))
+        older = finding["program"] == "both" and result.reference is not Reference.ITSELF
+        what = f"{result.saved.kernel}: {finding['message']}; {finding['case']}"
         if result.reference is not Reference.ITSELF:
             what += f"\n{'Not new' if older else 'New'}: {result.reference} {'has' if older else 'does not have'} it."
         severity = _WARNING if older else _ERROR
-        yield _at(found, what + _repeat(result, None), severity, found["kind"], result)
+        yield _at(finding, what + _repeat(result, None), severity, finding["kind"], result)
 
 
 def _at(

@@ -67,12 +67,12 @@ class Judged:
                 if proof.in_time
                 else "the file is saved, as it takes longer than a check may"
             )
-            said = f"The source showed this before the last edit; it is asked again when {again}."
+            note = f"The source showed this before the last edit; it is asked again when {again}."
             findings = [
-                f.model_copy(update={"severity": "warning", "message": f"{f.message}\n{said}"})
+                f.model_copy(update={"severity": "warning", "message": f"{f.message}\n{note}"})
                 for f in against
             ]
-            state, reason = VersionState.UNKNOWN, f"{_first_line(against)}. {said}"
+            state, reason = VersionState.UNKNOWN, f"{_first_line(against)}. {note}"
         else:
             findings, state = list(proof.findings), document.state
             if against:

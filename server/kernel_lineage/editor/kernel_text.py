@@ -48,8 +48,8 @@ def lineage_page(lineage: LineageDocument, replayed: Mapping[str, Words] = _NOTH
         lines += [f"{transition.kind}, {transition.intent} ({transition.because})", ""]
         if transition.subject:
             lines += [f"> {transition.subject}  ", f"> {transition.author}, {transition.date[:10]}", ""]
-        known = replayed.get(transition.id)
-        lines += [f"- {known.line}"] if known is not None else []
+        words = replayed.get(transition.id)
+        lines += [f"- {words.line}"] if words is not None else []
         lines += [f"- adds {mechanism_title(mechanism)}" for mechanism in transition.mechanisms.added]
         lines += [f"- removes {mechanism_title(mechanism)}" for mechanism in transition.mechanisms.removed]
         lines += [f"- adds the guard `{guard.expr}`" for guard in transition.guards.added]
@@ -94,7 +94,7 @@ def _lineage(lineage: LineageDocument | None, state: str, replayed: Mapping[str,
     newest = reversed(lineage.transitions[-NEWEST:])
     steps = [
         f"- {place(lineage, transition.after)} · {change(transition)}"
-        + (f" · {known.label}" if (known := replayed.get(transition.id)) is not None else "")
+        + (f" · {words.label}" if (words := replayed.get(transition.id)) is not None else "")
         for transition in newest
     ]
     return [f"**Lineage** {_count(lineage)}", "", *steps]
@@ -107,5 +107,5 @@ def _count(lineage: LineageDocument) -> str:
 
 def mechanism_title(mechanism: str) -> str:
     """Its title in small letters, for a sentence."""
-    known = mechanisms().get(mechanism)
-    return known.title.lower() if known is not None else mechanism.replace("_", " ")
+    entry = mechanisms().get(mechanism)
+    return entry.title.lower() if entry is not None else mechanism.replace("_", " ")

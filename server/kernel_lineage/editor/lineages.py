@@ -79,8 +79,8 @@ class Lineages:
     def named(self, path: Path) -> dict[tuple[str, str], LineageDocument]:
         """The lineages of a file's repository, each by the newest place (path and name) of its kernel. Never waits."""
         repository = self._repository_of(path)
-        found = repository.lineages if repository is not None and repository.lineages is not None else {}
-        each = {lineage.id: lineage for lineage in found.values() if lineage.versions}
+        lineages = repository.lineages if repository is not None and repository.lineages is not None else {}
+        each = {lineage.id: lineage for lineage in lineages.values() if lineage.versions}
         return {(v.path, v.symbol): line for line in each.values() for v in line.versions[-1:]}
 
     def absence(self, path: Path, language: Language) -> tuple[State, str]:

@@ -16,15 +16,15 @@ from kernel_lineage.skills.applicable import Applicable
 
 
 def apply_arguments(
-    snapshot: Snapshot, kernel: Kernel, found: Applicable, by: str = "assist"
+    snapshot: Snapshot, kernel: Kernel, candidate: Applicable, by: str = "assist"
 ) -> dict[str, Any]:
     """The argument of `klineage.apply`."""
-    title = f"{found.skill.title} in {kernel.name}"
+    title = f"{candidate.skill.title} in {kernel.name}"
     return {
         "uri": snapshot.uri,
         "kernel": kernel.name,
-        "skill": found.skill.id,
-        "line": found.anchor.span.first_line,
+        "skill": candidate.skill.id,
+        "line": candidate.anchor.span.first_line,
         "title": title,
         "by": by,
     }
@@ -41,8 +41,8 @@ def links(
     if apply is not None and apply[2].skill.assist is not None and apply[2].possible and not refused:
         shown.append(_link("Apply through the gate", "klineage.apply", apply_arguments(*apply)))
     if apply is not None:
-        snapshot, _, found = apply
-        shown.append(_link("Why", "klineage.showCards", _place(snapshot, found.anchor.span.start)))
+        snapshot, _, candidate = apply
+        shown.append(_link("Why", "klineage.showCards", _place(snapshot, candidate.anchor.span.start)))
     if lineage is not None:
         shown.append(_link("Lineage", "klineage.showLineage", _place(lineage[0], lineage[1].name_span.start)))
     return " · ".join(shown)

@@ -60,9 +60,9 @@ class Offers:
 
     async def within(self, seconds: float, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel for a person who waits for them; None when they take longer."""
-        known = self.of(snapshot, kernel)
+        offers = self.of(snapshot, kernel)
         task = self._trying.get(self._key(snapshot, kernel))
-        if known is None and task is not None:
+        if offers is None and task is not None:
             await asyncio.wait([task], timeout=seconds)
         return self.of(snapshot, kernel)
 

@@ -119,8 +119,8 @@ class EditorProtocol(LanguageServerProtocol):
             return super().structure_message(message)
         except JsonRpcException as error:
             cause = error.__cause__
-            said = transform_error(cause) if cause is not None else [str(error)]
-            raise JsonRpcInvalidParams("; ".join(said)) from error
+            messages = transform_error(cause) if cause is not None else [str(error)]
+            raise JsonRpcInvalidParams("; ".join(messages)) from error
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:

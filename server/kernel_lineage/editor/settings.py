@@ -76,9 +76,9 @@ class Key(BaseModel):
 
     def environment(self, settings: Settings) -> dict[str, str]:
         """For the one child that asks the model: the endpoint, the model and the key, of what is known."""
-        known = {"KLINEAGE_BASE_URL": settings.model_base_url, "KLINEAGE_MODEL": settings.model_name}
+        variables = {"KLINEAGE_BASE_URL": settings.model_base_url, "KLINEAGE_MODEL": settings.model_name}
         if self.value is not None and settings.model_base_url:
-            known[KEY_VARIABLE] = self.value.get_secret_value()
+            variables[KEY_VARIABLE] = self.value.get_secret_value()
         elif not settings.model_base_url:
-            known |= {name: os.environ.get(name, "") for name in OPENAI_VARIABLES}
-        return {name: value for name, value in known.items() if value}
+            variables |= {name: os.environ.get(name, "") for name in OPENAI_VARIABLES}
+        return {name: value for name, value in variables.items() if value}

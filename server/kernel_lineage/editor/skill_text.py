@@ -16,21 +16,21 @@ _WORDS = {
 }
 
 
-def skill_lines(found: Applicable, offers: KernelOffersDocument | None) -> list[str]:
+def skill_lines(candidate: Applicable, offers: KernelOffersDocument | None) -> list[str]:
     """The lines of a hover; `klineage.cards` has the whole card."""
-    skill = found.skill
+    skill = candidate.skill
     return [
         f"**{skill.title}** · {direction(skill)} · {standing(skill)}",
         skill.summary,
-        f"**Expected here:** {effect_text(found)}",
-        _condition(found),
-        _standing(found, offers),
+        f"**Expected here:** {effect_text(candidate)}",
+        _condition(candidate),
+        _standing(candidate, offers),
     ]
 
 
-def offers_line(found: list[Applicable], offers: KernelOffersDocument | None, hypotheses: bool) -> str:
+def offers_line(candidates: list[Applicable], offers: KernelOffersDocument | None, hypotheses: bool) -> str:
     """What can be done to a kernel, in one line; `hypotheses` counts them as the other skills."""
-    titles = {one.skill.id: one.skill.title for one in found}
+    titles = {one.skill.id: one.skill.title for one in candidates}
     if not titles:
         return "**Skills** none has a place here"
     if offers is None:
@@ -46,10 +46,10 @@ def offers_line(found: list[Applicable], offers: KernelOffersDocument | None, hy
     return f"**Skills** {' · '.join(parts)}"
 
 
-def _condition(found: Applicable) -> str:
+def _condition(candidate: Applicable) -> str:
     """The first condition that is not known to hold: of validity before profit."""
     open_ = sorted(
-        (j for j in found.conditions if j.judgement.truth is not Truth.HOLDS),
+        (j for j in candidate.conditions if j.judgement.truth is not Truth.HOLDS),
         key=lambda j: (j.condition.kind is not ConditionKind.VALIDITY, j.judgement.truth is not Truth.FAILS),
     )
     if not open_:
@@ -59,17 +59,17 @@ def _condition(found: Applicable) -> str:
 
 
 def _line(judged: Judged) -> str:
-    said = f": {judged.evidence}" if judged.evidence else ""
-    return f"{SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{said}"
+    evidence = f": {judged.evidence}" if judged.evidence else ""
+    return f"{SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{evidence}"
 
 
-def _standing(found: Applicable, offers: KernelOffersDocument | None) -> str:
-    if found.not_now:
-        return f"**{found.not_now[0].upper()}{found.not_now[1:]}**"
+def _standing(candidate: Applicable, offers: KernelOffersDocument | None) -> str:
+    if candidate.not_now:
+        return f"**{candidate.not_now[0].upper()}{candidate.not_now[1:]}**"
     if offers is None:
         return ""
-    offer = next((one for one in offers.offers if one.skill == found.skill.id), None)
+    offer = next((one for one in offers.offers if one.skill == candidate.skill.id), None)
     if offer is not None:
         return "**Can be done now**" + (", guarded: the old code runs elsewhere" if offer.guarded else "")
-    refused = next((one for one in offers.refused if one.skill == found.skill.id), None)
+    refused = next((one for one in offers.refused if one.skill == candidate.skill.id), None)
     return f"**{_WORDS[refused.standing]}**: {refused.reason}" if refused is not None else ""

@@ -22,10 +22,10 @@ from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 
 async def stating(
-    server: EditorServer, snapshot: Snapshot, kernel: Kernel, found: Sequence[Applicable]
+    server: EditorServer, snapshot: Snapshot, kernel: Kernel, candidates: Sequence[Applicable]
 ) -> list[types.CodeAction]:
     """The actions; where the kernel has no workload on the disk, one that writes it."""
-    open_ = [one for one in found if one.verdict is Truth.UNKNOWN]
+    open_ = [one for one in candidates if one.verdict is Truth.UNKNOWN]
     if not open_:
         return []
     loop = asyncio.get_running_loop()
@@ -35,7 +35,7 @@ async def stating(
 
 
 def _stating(
-    server: EditorServer, snapshot: Snapshot, kernel: Kernel, found: Sequence[Applicable]
+    server: EditorServer, snapshot: Snapshot, kernel: Kernel, candidates: Sequence[Applicable]
 ) -> list[types.CodeAction]:
     of_kernel = workloads_in(folder_of(snapshot.path)).of(kernel.name, str(snapshot.path))
     if of_kernel is None:
@@ -49,7 +49,7 @@ def _stating(
     if text is None:
         text = Text(read_file(of_kernel.path, most=MOST_WORKLOAD), server.documents.encoding)
     actions: dict[str, types.CodeAction] = {}
-    for one in found:
+    for one in candidates:
         for stated in statements(one, text.data):
             title = f"State in {of_kernel.path.name} that for every caller {stated.sentence}"
             place = types.Range(text.position(stated.start), text.position(stated.end))

@@ -21,18 +21,18 @@ _TELLS_NOTHING = re.compile(r"^[\s{}()\[\];,:]*$|^(?:else|return|pass|break|cont
 
 def ancestors(walk: Walk, incoming: Mapping[int, Sequence[int]], version: int) -> list[int]:
     """Indices of the edges that lead to a version, nearest first, along the first parent of each."""
-    found: list[int] = []
+    chain: list[int] = []
     visited = {version}
-    while len(found) < _AT_MOST:
+    while len(chain) < _AT_MOST:
         edges = incoming.get(version, ())
         if not edges:
             break
-        found.append(edges[0])
+        chain.append(edges[0])
         version = walk.edges[edges[0]].before
         if version in visited:
             break
         visited.add(version)
-    return found
+    return chain
 
 
 def introduced(walk: Walk, edges: Sequence[int], edge: Edge, texts: Texts) -> tuple[int, int | None]:
@@ -52,10 +52,10 @@ def introduced(walk: Walk, edges: Sequence[int], edge: Edge, texts: Texts) -> tu
         took_over = earlier.kind is TransitionKind.VARIANT
         for statement, left in list(wanted.items()):
             brought = texts.count(end, statement) - (0 if took_over else texts.count(start, statement))
-            found = min(left, brought)
-            if found > 0:
-                hits[index] += found
-                wanted[statement] -= found
+            overlap = min(left, brought)
+            if overlap > 0:
+                hits[index] += overlap
+                wanted[statement] -= overlap
         wanted = +wanted
         first = earlier.before
         if not wanted or took_over:
@@ -117,8 +117,8 @@ def takes_back(walk: Walk, edge: Edge, target: int, texts: Texts) -> bool:
 
 
 def _own_pull_request(commit: Commit) -> str | None:
-    found = _OWN_PULL_REQUEST.search(commit.subject)
-    return (found[1] or found[2]) if found else None
+    match = _OWN_PULL_REQUEST.search(commit.subject)
+    return (match[1] or match[2]) if match else None
 
 
 def _touched(old: Sequence[str], new: Sequence[str]) -> list[str]:

@@ -61,7 +61,7 @@ def _read(data: bytes) -> Chunk:
     text = text_of(data)
     declared = outline(text)
     starts = [d.start for d in declared]
-    found = _Found(text)
+    chunk = _Found(text)
     places: list[tuple[int, Declaration | Macro]] = [(d.start, d) for d in declared]
     for macro in text.macros:
         around = bisect_right(starts, macro.start) - 1
@@ -69,17 +69,17 @@ def _read(data: bytes) -> Chunk:
             places.append((macro.start, macro))
     for _, one in sorted(places, key=lambda place: place[0]):
         if isinstance(one, Macro):
-            _add_macro(found, one)
+            _add_macro(chunk, one)
         elif one.what is What.FUNCTION:
-            _add_function(found, one)
+            _add_function(chunk, one)
         elif one.what is What.TYPE:
-            _add_type(found, one)
+            _add_type(chunk, one)
         else:
-            _add_value(found, one)
+            _add_value(chunk, one)
     included = (header_name(data[d.start : d.end]) for d in directives(text) if d.word == "include")
     imports = tuple(("", header[0], "") for header in included if header is not None)
     is_open = bool(declared) and not declared[-1].closed
-    return Chunk(tuple(found.pieces), imports, open=is_open, texts=tuple(found.texts.items()))
+    return Chunk(tuple(chunk.pieces), imports, open=is_open, texts=tuple(chunk.texts.items()))
 
 
 @dataclass(slots=True)
@@ -115,34 +115,34 @@ class _Found:
         self.pieces.append(Piece(role, name, *lines, key, names, launches, comment, entry, marks))
 
 
-def _add_macro(found: _Found, macro: Macro) -> None:
+def _add_macro(chunk: _Found, macro: Macro) -> None:
     """A macro is a piece of device code; one whose body is a kernel is that kernel."""
     if not macro.body:
         return
-    start = found.text.data.index(b"#", macro.start)
+    start = chunk.text.data.index(b"#", macro.start)
     body = re.sub(r"\s*##\s*", "", macro.body)
     kernel = _MACRO_KERNEL.search(body)
     if kernel is None:
-        found.add(Role.DEVICE, macro.name, (start, macro.end))
+        chunk.add(Role.DEVICE, macro.name, (start, macro.end))
     else:
-        found.add(Role.KERNEL, kernel[1], (start, macro.end), written=body.encode(), entry=True)
+        chunk.add(Role.KERNEL, kernel[1], (start, macro.end), written=body.encode(), entry=True)
 
 
-def _add_value(found: _Found, declared: Declaration) -> None:
+def _add_value(chunk: _Found, declared: Declaration) -> None:
     """A constant, an alias or a variable of the device."""
-    head = found.text.code[declared.start : declared.end - 1].replace(b"#", b" ")
+    head = chunk.text.code[declared.start : declared.end - 1].replace(b"#", b" ")
     if len(head) > _LONGEST_VALUE or (_TAIL.search(head) and b"=" not in head):
         return  # a table of data, or a declaration of a function
     named = _VALUE.match(head)
     if named is not None:
         name = named["using"] or named["typedef"] or named["value"]
-        found.add(Role.DEVICE, name.decode(), (declared.start, declared.end))
+        chunk.add(Role.DEVICE, name.decode(), (declared.start, declared.end))
 
 
-def _add_type(found: _Found, declared: Declaration) -> None:
+def _add_type(chunks: _Found, declared: Declaration) -> None:
     """A type is a piece of device code, by each of its names: those behind its body and of enumerators are some too."""
     place = declared.start, declared.end
-    code = found.text.code[slice(*place)]
+    code = chunks.text.code[slice(*place)]
     opening = declared.head_end - declared.start
     named = [declared.name.encode()]
     if _ENUM.search(code, 0, opening):
@@ -151,15 +151,15 @@ def _add_type(found: _Found, declared: Declaration) -> None:
         named += _WORD.findall(code[code.rfind(b"}") :])
     functor = b"DEVICE" in code.upper() and _DEVICE_CALL.search(code) is not None
     for name in dict.fromkeys(named):
-        found.add(Role.DEVICE, name.decode(), place, entry=functor)
+        chunks.add(Role.DEVICE, name.decode(), place, entry=functor)
 
 
-def _add_function(found: _Found, declared: Declaration) -> None:
+def _add_function(chunks: _Found, declared: Declaration) -> None:
     place = declared.start, declared.end
-    masked = found.text.masked[slice(*place)]
-    role, name, marks = _classify(found.text, declared)
+    masked = chunks.text.masked[slice(*place)]
+    role, name, marks = _classify(chunks.text, declared)
     if role is not Role.HOST:
-        found.add(role, name, place, entry=role is Role.KERNEL, marks=marks)
+        chunks.add(role, name, place, entry=role is Role.KERNEL, marks=marks)
         return
     launches: set[bytes] = set(_FUNCTOR.findall(masked))
     may_launch = _LAUNCHES.search(masked) is not None
@@ -171,7 +171,7 @@ def _add_function(found: _Found, declared: Declaration) -> None:
     for arguments in _LAUNCH_CALL.findall(masked):
         launches.update(_WORD.findall(arguments))
     names = frozenset(n.decode() for n in launches)
-    found.add(role, name, place, launches=names, marks=marks)
+    chunks.add(role, name, place, launches=names, marks=marks)
 
 
 def _classify(text: Text, declared: Declaration) -> tuple[Role, str, frozenset[str]]:

@@ -82,25 +82,25 @@ class Texts:
         python = node.language is Language.TRITON
         if len(self._lines) > _TEXTS_KEPT:
             self._lines.clear()
-        found: list[str] = []
+        lines: list[str] = []
         for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
-            known = self._lines.get(digest)
-            if known is None:
-                known = self._lines[digest] = code_lines(self.text_of(digest), python)
-            found += known
-        return found
+            code = self._lines.get(digest)
+            if code is None:
+                code = self._lines[digest] = code_lines(self.text_of(digest), python)
+            lines += code
+        return lines
 
     def statements(self, node: Node, *roles: Role) -> list[str]:
         """The statements of a version's parts (of some roles), whatever their layout."""
-        found: list[str] = []
+        statements: list[str] = []
         if len(self._statements) > _TEXTS_KEPT:
             self._statements.clear()
         for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
             if digest not in self._statements:
                 text = self.text_of(digest)
                 self._statements[digest] = code_statements(text, node.language is Language.TRITON)
-            found += self._statements[digest]
-        return found
+            statements += self._statements[digest]
+        return statements
 
     def count(self, node: Node, statement: str) -> int:
         """How often a version has a statement."""
@@ -116,18 +116,18 @@ class Texts:
 
     def tokens(self, lines: Sequence[str]) -> list[str]:
         """The tokens of lines of code."""
-        known = self._tokens
+        by_line = self._tokens
         for line in lines:
-            if line not in known:
-                known[line] = TOKEN.findall(line)
-        return [token for line in lines for token in known[line]]
+            if line not in by_line:
+                by_line[line] = TOKEN.findall(line)
+        return [token for line in lines for token in by_line[line]]
 
     def parameters(self, node: Node) -> frozenset[str]:
         """The names of the kernel's parameters."""
-        known = self._parameters.get(node.body)
-        if known is None:
-            known = self._parameters[node.body] = parameter_names(self.text_of(node.body), node.symbol)
-        return known
+        names = self._parameters.get(node.body)
+        if names is None:
+            names = self._parameters[node.body] = parameter_names(self.text_of(node.body), node.symbol)
+        return names
 
 
 def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:
@@ -216,16 +216,16 @@ def _same_statements(before: Node, after: Node, texts: Texts, *roles: Role) -> b
     return old == new or "".join(old).replace(",", "") == "".join(new).replace(",", "")
 
 
-def _without(guards: Sequence[GuardSeen], known: Sequence[GuardSeen]) -> tuple[GuardSeen, ...]:
-    left = Counter((" ".join(g.expr.split()), g.where) for g in known)
-    found = []
+def _without(guards: Sequence[GuardSeen], others: Sequence[GuardSeen]) -> tuple[GuardSeen, ...]:
+    left = Counter((" ".join(g.expr.split()), g.where) for g in others)
+    additions = []
     for guard in guards:
         key = " ".join(guard.expr.split()), guard.where
         if left[key] > 0:
             left[key] -= 1
         else:
-            found.append(guard)
-    return tuple(found)
+            additions.append(guard)
+    return tuple(additions)
 
 
 def _same_but_qualifiers(old: Sequence[str], new: Sequence[str], texts: Texts) -> bool:

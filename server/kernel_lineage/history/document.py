@@ -174,17 +174,17 @@ def mine_document(mined: Mined) -> MineDocument:
 
 
 def _shared(mined: Mined) -> Iterator[SharedChangeDocument]:
-    found: dict[tuple[str, str, str, str], tuple[set[str], list[str]]] = {}
+    by_change: dict[tuple[str, str, str, str], tuple[set[str], list[str]]] = {}
     for lineage in mined.lineages:
         symbols = {v.id: v.symbol for v in lineage.versions}
         for t in lineage.transitions:
             for part in t.changed:
                 if part.role != "kernel":
                     key = t.commit or "", part.path, part.name, part.role
-                    kernels, transitions = found.setdefault(key, (set(), []))
+                    kernels, transitions = by_change.setdefault(key, (set(), []))
                     kernels.add(symbols[t.after])
                     transitions.append(t.id)
-    for (commit, path, name, role), (kernels, transitions) in sorted(found.items()):
+    for (commit, path, name, role), (kernels, transitions) in sorted(by_change.items()):
         if len(kernels) > 1:
             yield SharedChangeDocument(
                 commit=commit or None,

@@ -64,21 +64,23 @@ class ForeignLaunches:
     def _meant(self, symbol: str, module: str, path: str) -> int | None:
         """The living kernel of another file that a launch means, if that is clear."""
         walk, language = self.growing.walk, language_of(path)
-        found = [
+        indices = [
             i
             for i in sorted(self.growing.named(symbol))
             if walk.nodes[i].language is language and walk.is_alive(i)
         ]
-        if any(walk.nodes[i].path == path for i in found):
+        if any(walk.nodes[i].path == path for i in indices):
             return None  # its own
         graph = walk.tip.graph
-        if len(found) > 1 and graph is not None and path in walk.tip.blobs:
+        if len(indices) > 1 and graph is not None and path in walk.tip.blobs:
             reached = graph.closure(path)
-            found = [i for i in found if walk.nodes[i].path in reached] or found
+            indices = [i for i in indices if walk.nodes[i].path in reached] or indices
         if language is Language.TRITON:
             imported = module.lstrip(".").replace(".", "/")
-            found = [i for i in found if walk.nodes[i].path.removesuffix(".py").endswith(imported)] or found
-        if len(found) > 1:
+            indices = [
+                i for i in indices if walk.nodes[i].path.removesuffix(".py").endswith(imported)
+            ] or indices
+        if len(indices) > 1:
             folder = PurePosixPath(path).parent
-            found = [i for i in found if PurePosixPath(walk.nodes[i].path).parent == folder] or found
-        return found[0] if len(found) == 1 else None
+            indices = [i for i in indices if PurePosixPath(walk.nodes[i].path).parent == folder] or indices
+        return indices[0] if len(indices) == 1 else None

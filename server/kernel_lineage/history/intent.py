@@ -78,17 +78,17 @@ def is_compound(diff: Difference, directions: Mapping[str, str]) -> bool:
 
 
 def _unchanged(diff: Difference) -> str:
-    said = []
+    phrases = []
     if diff.renamed or diff.moved:
-        said.append(
+        phrases.append(
             "renamed"
             if not diff.moved
             else "moved to another file"
             if not diff.renamed
             else "moved and renamed"
         )
-    said.append("the code is the same" if diff.same_text else "only comments or layout differ")
-    return ", ".join(said)
+    phrases.append("the code is the same" if diff.same_text else "only comments or layout differ")
+    return ", ".join(phrases)
 
 
 def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:

@@ -224,8 +224,8 @@ def _is_wanted_cpp(statement: _Block, kernel: str, used: set[str]) -> bool:
         return False  # it launches another kernel
     if _CHECK.match(head) or _LEAVES.search(head):
         return not used.isdisjoint(words) and (bool(_CHECK.match(head)) or head.lstrip().startswith("if"))
-    given = _GIVES.search(head.split("=", 1)[0] + "=" if "=" in head else head)
-    return given is not None and given[1] in used
+    match = _GIVES.search(head.split("=", 1)[0] + "=" if "=" in head else head)
+    return match is not None and match[1] in used
 
 
 def _written(block: _Block) -> str:

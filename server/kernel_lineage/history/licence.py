@@ -26,8 +26,8 @@ _SIGNS: tuple[tuple[str, str], ...] = (
 
 def licence_of_file(source: str) -> str | None:
     """The identifier that a source file states in its first lines, if it does."""
-    found = _TAG.search("\n".join(source.splitlines()[:30]))
-    return found[1].strip() if found else None
+    match = _TAG.search("\n".join(source.splitlines()[:30]))
+    return match[1].strip() if match else None
 
 
 def licence_of_text(text: str) -> str:

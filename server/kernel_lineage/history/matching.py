@@ -94,11 +94,11 @@ class Matcher:
 
     def _changed_names(self, changes: Sequence[Change], tip: Tip) -> frozenset[str]:
         """The names whose definitions a commit changes; those before it are of the state before."""
-        found: set[str] = set()
+        names: set[str] = set()
         for change in changes:
             old = change.parents[0][0] if change.parents else change.path
-            found |= self._units.changed_names(change.path, tip.blobs.get(old), change.blob)
-        return frozenset(found)
+            names |= self._units.changed_names(change.path, tip.blobs.get(old), change.blob)
+        return frozenset(names)
 
     def _mentions(self, place: _Place, names: frozenset[str]) -> bool:
         """Whether a kernel of a file refers to one of the names, directly or through what it reaches."""
@@ -156,18 +156,18 @@ class Matcher:
         walk = self._walk
         for kernel in kernels:
             node = node_of(kernel, path, walk.tip.blobs[path], sha, language_of(path))
-            known = [place[kernel.key] for place in before if kernel.key in place]
-            if not known:
+            indices = [place[kernel.key] for place in before if kernel.key in place]
+            if not indices:
                 arrivals.append(node)
                 continue
-            same = [i for i in known if walk.nodes[i].seen == kernel.digest and walk.nodes[i].path == path]
+            same = [i for i in indices if walk.nodes[i].seen == kernel.digest and walk.nodes[i].path == path]
             if same:
                 walk.settle(path, kernel.key, same[-1])
                 continue
-            moved = walk.nodes[known[0]].path != path
+            moved = walk.nodes[indices[0]].path != path
             kind = TransitionKind.RENAME if moved else TransitionKind.EDIT
-            note = f"moved from {walk.nodes[known[0]].path}" if moved else ""
-            self._growing.follow(known[0], node, kind, note)
+            note = f"moved from {walk.nodes[indices[0]].path}" if moved else ""
+            self._growing.follow(indices[0], node, kind, note)
 
     def _living(self, path: str, graph: ReferenceGraph) -> _Place:
         """The versions of a file's kernels. At the edge of what was walked they are looked up, or made."""
@@ -234,5 +234,5 @@ class Matcher:
         walk = self._walk
         named = (i for i in self._growing.named(arrival.symbol) if walk.nodes[i].language is arrival.language)
         own = walk.place(arrival.path).get(arrival.key)
-        found = {*named, *self._likeness.sharing_text(arrival)} - {own}
-        return sorted(i for i in found if walk.is_alive(i))
+        candidates = {*named, *self._likeness.sharing_text(arrival)} - {own}
+        return sorted(i for i in candidates if walk.is_alive(i))

@@ -150,6 +150,6 @@ def short(text: str, limit: int = 90) -> str:
 
 
 def _from_body(body: str, share: float) -> list[Sign]:
-    said = _CODE.sub(" ", _HIDDEN.sub(" ", body))[:_BODY]
-    found = [(intent, pattern.search(said)) for intent, _, pattern in _WORDS]
-    return [(i, share * 0.6, f"the message's body says {f[0].lower()}") for i, f in found if f]
+    text = _CODE.sub(" ", _HIDDEN.sub(" ", body))[:_BODY]
+    matches = [(intent, pattern.search(text)) for intent, _, pattern in _WORDS]
+    return [(i, share * 0.6, f"the message's body says {f[0].lower()}") for i, f in matches if f]

@@ -70,20 +70,20 @@ def mine(
     Raises `RepositoryError` when there is nothing to mine from.
     """
     opened = git.open_repository(repository)
-    said: list[str] = []
+    messages: list[str] = []
     kept = kept_in(opened.top)
     folders = [kept, kept, None] if use_cache else [None]  # the cache; a new one where it is damaged; none
     while True:
         folder = folders.pop(0)
         with open_cache(folder, analyser_fingerprint()) as cache, Workers(jobs) as workers:
-            cache.messages[:0] = said
+            cache.messages[:0] = messages
             specs = git.pathspecs(opened, paths)
             try:
                 return _Run(opened, cache, specs, since, progress or _silent, workers).mined()
             except sqlite3.Error as error:
                 if folder is None:
                     raise
-                said = [*cache.messages, cache.given_up(error)]
+                messages = [*cache.messages, cache.given_up(error)]
                 if not is_damage(error):
                     folders = [None]
 
@@ -157,8 +157,10 @@ class _Run:
                 f"What the cache kept of this history cannot be read ({error}); starting over."
             )
             return _State()
-        known = state.head == head or (state.head and git.is_ancestor(self._repository, state.head, head))
-        return state if known else _State()
+        is_current = state.head == head or (
+            state.head and git.is_ancestor(self._repository, state.head, head)
+        )
+        return state if is_current else _State()
 
     def _continue(self, state: _State) -> _State:
         """Walks the commits since `state`, or all of them."""
@@ -222,8 +224,8 @@ class _Run:
     def _read_files(self, places: Iterable[tuple[str, str]], skipped: dict[str, int]) -> None:
         """Outlines every blob that is not known yet."""
         wanted = {_file_key(path, blob): (path, blob) for path, blob in sorted(places)}
-        known = self._kept = self._cache.known_files() if wanted else set()
-        new = [place for key, place in wanted.items() if key not in known]
+        keys = self._kept = self._cache.known_files() if wanted else set()
+        new = [place for key, place in wanted.items() if key not in keys]
         languages = {blob: path for path, blob in new}
         unsaved: dict[str, Any] = {}
         done = 0
@@ -316,11 +318,11 @@ class _Run:
             if why := self._facts.of(node).cut:
                 named = f"{node.path}: {node.symbol}: {why}"
                 cut[named] = cut.get(named, 0) + 1
-        told = [
+        messages = [
             f"Not all was read in {n} version{'s' * (n > 1)} of {named}." for named, n in sorted(cut.items())
         ]
-        more = len(told) - _MOST_CUT
-        return told if more <= 0 else [*told[:_MOST_CUT], f"Not all was read of {more} more kernels."]
+        more = len(messages) - _MOST_CUT
+        return messages if more <= 0 else [*messages[:_MOST_CUT], f"Not all was read of {more} more kernels."]
 
     def _result(self, state: _State) -> Mined:
         repository = self._repository

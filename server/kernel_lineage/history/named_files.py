@@ -26,13 +26,13 @@ def names_in(path: str, data: bytes) -> frozenset[str]:
     """The last parts of the file names that a text's directives may mean; none of Python without CUDA C++ in it."""
     if path.endswith(".py") and b"__global__" not in data:
         return frozenset()
-    found = (
+    names = (
         PurePosixPath((name[1] or name[2]).decode("utf-8", "replace")).name
         for line in _DIRECTIVE.finditer(_SPLICE.sub(b"", data))
         for name in _NAME.finditer(line[1])
         if name[1] or b"." in name[2]
     )
-    return frozenset(found)
+    return frozenset(names)
 
 
 def packages_in(path: str, data: bytes) -> frozenset[str]:
@@ -65,11 +65,11 @@ def readers(names: Mapping[str, frozenset[str]], touched: Iterable[str]) -> set[
     for path, named in names.items():
         for name in named:
             by_name.setdefault(name, []).append(path)
-    found: dict[str, None] = dict.fromkeys(touched)
-    waiting = list(found)
+    files: dict[str, None] = dict.fromkeys(touched)
+    waiting = list(files)
     for path in waiting:
         for reader in by_name.get(PurePosixPath(path).name, ()):
-            if reader not in found:
-                found[reader] = None
+            if reader not in files:
+                files[reader] = None
                 waiting.append(reader)
-    return set(found)
+    return set(files)

@@ -29,9 +29,9 @@ def narrowings(text: str, part: int, language: Language) -> Iterator[GuardFact]:
     """The occurrences in the text of one part of a version; none where it cannot be read."""
     if language is Language.CUDA:
         bare = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
-        for found in _CPP.finditer(bare):
-            kind = WIDENING if found["widening"] else CLAMP
-            yield GuardFact(found[0], kind, "kernel", part, bare.count("\n", 0, found.start()))
+        for match in _CPP.finditer(bare):
+            kind = WIDENING if match["widening"] else CLAMP
+            yield GuardFact(match[0], kind, "kernel", part, bare.count("\n", 0, match.start()))
         return
     try:
         module = ast.parse(textwrap.dedent(text))

@@ -90,10 +90,10 @@ class Outline:
     @cached_property
     def by_name(self) -> dict[str, list[Piece]]:
         """The pieces by their names."""
-        found: dict[str, list[Piece]] = {}
+        pieces: dict[str, list[Piece]] = {}
         for piece in self.pieces:
-            found.setdefault(piece.name, []).append(piece)
-        return found
+            pieces.setdefault(piece.name, []).append(piece)
+        return pieces
 
     @cached_property
     def launching(self) -> tuple[tuple[Piece, frozenset[str]], ...]:
@@ -105,10 +105,10 @@ class Outline:
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
         """Name here → module and name there; of several imports of a name the first."""
-        found: dict[str, tuple[str, str]] = {}
+        imports: dict[str, tuple[str, str]] = {}
         for here, module, there in self.imports:
-            found.setdefault(here, (module, there))
-        return found
+            imports.setdefault(here, (module, there))
+        return imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,8 @@ class Outliner:
             line += text.count(b"\n")
             start, merged = end, 0
         header = _HEADER.match(data)
-        said = header[0].decode("utf-8", "replace") if header else ""
-        return Outline(tuple(pieces), tuple(imports), tuple(wrapped), said)
+        comment = header[0].decode("utf-8", "replace") if header else ""
+        return Outline(tuple(pieces), tuple(imports), tuple(wrapped), comment)
 
     def _chunk(self, data: bytes, language: Language, reader: ChunkReader) -> Chunk:
         key = language, hashlib.blake2b(data, digest_size=12).digest()

@@ -53,8 +53,8 @@ class ReferenceGraph:
 
     def closure(self, path: str) -> tuple[str, ...]:
         """The file, and what it includes or imports, directly or not, nearest first."""
-        known = self.resolved.closures.get(path)
-        if known is None:
+        closure = self.resolved.closures.get(path)
+        if closure is None:
             order: dict[str, None] = {path: None}
             waiting = [path]
             for current in waiting:
@@ -62,8 +62,8 @@ class ReferenceGraph:
                     if reached not in order:
                         order[reached] = None
                         waiting.append(reached)
-            known = self.resolved.closures[path] = tuple(order)
-        return known
+            closure = self.resolved.closures[path] = tuple(order)
+        return closure
 
     def readers(self, path: str) -> frozenset[str]:
         """The files whose closure holds a path, itself among them."""
@@ -72,14 +72,14 @@ class ReferenceGraph:
             for reader in sorted(self.resolved.files):
                 for reached in self._reached(reader):
                     readers.setdefault(reached, []).append(reader)
-        found = {path}
+        files = {path}
         waiting = [path]
         for current in waiting:
             for reader in readers.get(current, ()):
-                if reader not in found:
-                    found.add(reader)
+                if reader not in files:
+                    files.add(reader)
                     waiting.append(reader)
-        return frozenset(found)
+        return frozenset(files)
 
     def module(self, module: str, importer: str) -> str | None:
         """The file of a Python module as an importer names it (`..ops.softmax`, `liger.ops`)."""
@@ -94,14 +94,14 @@ class ReferenceGraph:
         if not parts:
             return None
         stem = "/".join(parts)
-        found = self._ending(f"{stem}/__init__.py", importer) or self._ending(f"{stem}.py", importer)
-        return found if found != importer else None
+        file = self._ending(f"{stem}/__init__.py", importer) or self._ending(f"{stem}.py", importer)
+        return file if file != importer else None
 
     def _reached(self, path: str) -> tuple[str, ...]:
-        known = self.resolved.edges.get(path)
-        if known is None:
-            known = self.resolved.edges[path] = self._references(path)
-        return known
+        paths = self.resolved.edges.get(path)
+        if paths is None:
+            paths = self.resolved.edges[path] = self._references(path)
+        return paths
 
     def _references(self, path: str) -> tuple[str, ...]:
         outline = self._outline_of(path, self.blobs[path])
@@ -112,9 +112,9 @@ class ReferenceGraph:
         folder = posixpath.dirname(path)
         for _, name, _ in outline.imports:
             beside = posixpath.normpath(posixpath.join(folder, name))
-            found = beside if beside in self.resolved.files else self._ending(posixpath.normpath(name), path)
-            if found is not None:
-                yield found
+            header = beside if beside in self.resolved.files else self._ending(posixpath.normpath(name), path)
+            if header is not None:
+                yield header
 
     def _modules(self, outline: Outline, path: str) -> Iterator[str]:
         for _, module, there in dict.fromkeys(outline.imports):
@@ -131,20 +131,20 @@ class ReferenceGraph:
     def _ending(self, name: str, reader: str) -> str | None:
         """The file whose path ends so: with several, that which shares most folders with its reader."""
         folder = posixpath.dirname(reader)
-        known = self.resolved.endings
-        if (name, folder) not in known:
+        endings = self.resolved.endings
+        if (name, folder) not in endings:
             end = name.lstrip("./")
             named = self.resolved.by_name.get(posixpath.basename(end), ())
             fit = [p for p in named if p == end or p.endswith(f"/{end}")]
-            known[name, folder] = min(fit, key=lambda p: (-_common(p, folder), len(p), p), default=None)
-        return known[name, folder]
+            endings[name, folder] = min(fit, key=lambda p: (-_common(p, folder), len(p), p), default=None)
+        return endings[name, folder]
 
 
 def _by_name(blobs: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for path in blobs:
-        found.setdefault(posixpath.basename(path), []).append(path)
-    return found
+        paths.setdefault(posixpath.basename(path), []).append(path)
+    return paths
 
 
 def _common(path: str, folder: str) -> int:

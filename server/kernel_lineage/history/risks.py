@@ -61,8 +61,8 @@ def said_in_message(commit: Commit | None) -> Iterator[tuple[str, str]]:
 
 def said_in_comments(text: str, python: bool) -> Iterator[tuple[str, str]]:
     """(kind of risk, the line that says it) for what the comments of a text say."""
-    for found in _COMMENT[python].finditer(text):
-        for line in next((g for g in found.groups() if g), "").splitlines():
+    for comment in _COMMENT[python].finditer(text):
+        for line in next((g for g in comment.groups() if g), "").splitlines():
             yield from said_in(line)
 
 

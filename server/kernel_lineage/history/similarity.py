@@ -39,7 +39,7 @@ def code_statements(text: str, python: bool) -> list[str]:
     A comma before a closing bracket is layout.
     """
     bare = _COMMENTS[python].sub(lambda m: "\n" * m[0].count("\n"), text)
-    found: list[str] = []
+    statements: list[str] = []
     current: list[str] = []
     depth = 0
     for word in _TOKEN_OR_LINE.findall(bare):
@@ -53,9 +53,9 @@ def code_statements(text: str, python: bool) -> list[str]:
             current.append(word)
         if word == "\n" or (not python and word in ";{}"):
             if current:
-                found.append(" ".join(current))
+                statements.append(" ".join(current))
             current = []
-    return [*found, " ".join(current)] if current else found
+    return [*statements, " ".join(current)] if current else statements
 
 
 class Similarity:
@@ -82,19 +82,19 @@ class Similarity:
 
     def sketch(self, one: str, python: bool) -> frozenset[int]:
         """The smallest hashes of a text's lines: texts of which a part is shared share some of them."""
-        known = self._sketches.get(one)
-        if known is None:
+        sketch = self._sketches.get(one)
+        if sketch is None:
             lines = code_lines(self._text_of(one), python)
             hashes = {
                 zlib.crc32(line.encode("utf-8", "replace")) for line in lines if len(line) >= _TELLING_LINE
             }
-            known = self._sketches[one] = frozenset(sorted(hashes)[:_SKETCH])
-        return known
+            sketch = self._sketches[one] = frozenset(sorted(hashes)[:_SKETCH])
+        return sketch
 
     def _profile(self, one: str, python: bool) -> Counter[tuple[str, str]]:
-        known = self._bigrams.get(one)
-        if known is None:
+        profile = self._bigrams.get(one)
+        if profile is None:
             tokens = code_tokens(self._text_of(one), python)
-            known = self._bigrams[one] = Counter(pairwise(tokens))
+            profile = self._bigrams[one] = Counter(pairwise(tokens))
             self._sizes[one] = max(0, len(tokens) - 1)
-        return known
+        return profile

@@ -110,9 +110,9 @@ class Judge:
             changed=_changed(before, after),
         )
         if answers is not None and intent in (Intent.REVERT, Intent.FIX):
-            said = commit.subject if commit else "the work tree"
+            subject = commit.subject if commit else "the work tree"
             kind = "revert" if intent is Intent.REVERT else "bug"
-            _add_risk(earlier, answers, Risk(kind, said, edge.commit, made.id))
+            _add_risk(earlier, answers, Risk(kind, subject, edge.commit, made.id))
             if intent is Intent.REVERT:
                 for also, message in said_in_message(commit):
                     _add_risk(earlier, answers, Risk(also, message, edge.commit, made.id))
@@ -130,11 +130,11 @@ class Judge:
         old, new = self._walk.nodes[edge.before], self._walk.nodes[edge.after]
         in_place = edge.kind is TransitionKind.EDIT or old.symbol != new.symbol
         exact = blame.undone(self._walk, line, edge) if in_place else None
-        said = commit is not None and _REVERTS.search(commit.subject)
-        if exact is not None and (said or diff.device_changed) and old.seen != new.seen:
+        by_message = commit is not None and _REVERTS.search(commit.subject)
+        if exact is not None and (by_message or diff.device_changed) and old.seen != new.seen:
             sha = self._walk.edges[exact].commit
             return exact, f"brings back what was there before {sha[:10] if sha else 'the last change'}"
-        if said and commit is not None:
+        if by_message and commit is not None:
             target = blame.named(self._walk, line, commit, self._commits)
             if target is None:
                 target = blame.introduced(self._walk, line, edge, self._texts)[1]
@@ -165,29 +165,29 @@ class Judge:
         risks = []
         if intent is not Intent.REVERT:
             risks += [
-                Risk(kind, said, commit.sha if commit else None) for kind, said in said_in_message(commit)
+                Risk(kind, line, commit.sha if commit else None) for kind, line in said_in_message(commit)
             ]
         old, new = (set(self._comments(n)) for n in (before, after))
-        risks += [Risk(kind, said, after.commit) for kind, said in sorted(new - old)]
+        risks += [Risk(kind, line, after.commit) for kind, line in sorted(new - old)]
         return list(dict.fromkeys(risks))
 
     def _comments(self, node: Node) -> list[tuple[str, str]]:
         python = node.language is Language.TRITON
-        said = [risk for line in node.comment.splitlines() for risk in said_in(line)]
+        risks = [risk for line in node.comment.splitlines() for risk in said_in(line)]
         for part in node.parts:
             if part.digest not in self._said:
                 self._said[part.digest] = tuple(said_in_comments(self._texts.text_of(part.digest), python))
-            said += self._said[part.digest]
-        return said
+            risks += self._said[part.digest]
+        return risks
 
     def _because(self, because: str, edge: Edge, after: Node) -> str:
-        said = [f"{edge.note}: {because}" if edge.note else because]
+        phrases = [f"{edge.note}: {because}" if edge.note else because]
         number = edge.note.rpartition("→ ")[2]
         if edge.kind is TransitionKind.VARIANT and number.isdigit():
             note = self._notes(after).get(int(number))
             if note:
-                said.append(f'the file says of {number}: "{note}"')
-        return "; ".join(said)
+                phrases.append(f'the file says of {number}: "{note}"')
+        return "; ".join(phrases)
 
 
 def _changed(before: Node, after: Node) -> tuple[ChangedPart, ...]:

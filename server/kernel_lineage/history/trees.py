@@ -139,13 +139,13 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
 
 def _submodules(repository: Repository) -> dict[str, str]:
     """The submodules of HEAD as they lie in the work tree; those that are not checked out, as HEAD has them."""
-    found = revision_files(repository, "HEAD", (SUBMODULE,)) if repository.head is not None else {}
-    for path in found:
+    submodules = revision_files(repository, "HEAD", (SUBMODULE,)) if repository.head is not None else {}
+    for path in submodules:
         if (repository.top / path / ".git").exists():
             with suppress(RepositoryError):
                 inner = open_repository(repository.top / path)
-                found[path] = f"{inner.head}{'' if is_as_committed(inner) else ', changed'}"
-    return found
+                submodules[path] = f"{inner.head}{'' if is_as_committed(inner) else ', changed'}"
+    return submodules
 
 
 def _linked(links: Mapping[str, str], files: Mapping[str, str], reader: BlobReader) -> dict[str, str]:

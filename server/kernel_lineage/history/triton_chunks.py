@@ -58,14 +58,14 @@ def _read(data: bytes) -> Chunk:
             module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Chunk(open=True)  # broken code, or a statement that goes on: try with what follows
-    found = _Found(text.splitlines(keepends=True))
+    chunk = _Found(text.splitlines(keepends=True))
     for statement in module.body:
-        _collect(statement, found)
+        _collect(statement, chunk)
     return Chunk(
-        tuple(found.pieces),
-        tuple(found.imports),
-        tuple(found.wrapped),
-        texts=tuple(found.texts.items()),
+        tuple(chunk.pieces),
+        tuple(chunk.imports),
+        tuple(chunk.wrapped),
+        texts=tuple(chunk.texts.items()),
     )
 
 
@@ -80,36 +80,36 @@ class _Found:
     texts: dict[str, str] = field(default_factory=dict)
 
 
-def _collect(node: ast.stmt, found: _Found) -> None:
+def _collect(node: ast.stmt, chunk: _Found) -> None:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         nodes = _below(node)
-        found.pieces.append(_piece(node.name, node, nodes, found))
+        chunk.pieces.append(_piece(node.name, node, nodes, chunk))
         for inner in nodes:  # a kernel can be made inside a function, and a module imported there
             if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
-                found.pieces.append(_piece(inner.name, inner, _below(inner), found))
+                chunk.pieces.append(_piece(inner.name, inner, _below(inner), chunk))
             elif isinstance(inner, ast.Import | ast.ImportFrom):
-                _import(inner, found)
+                _import(inner, chunk)
             elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Call):
-                _wrap(inner, found, "jit")
+                _wrap(inner, chunk, "jit")
     elif isinstance(node, ast.Import | ast.ImportFrom):
-        _import(node, found)
+        _import(node, chunk)
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         nodes = _below(node)
-        found.pieces += [_piece(name, node, nodes, found) for name in names]
+        chunk.pieces += [_piece(name, node, nodes, chunk) for name in names]
         if isinstance(node, ast.Assign):
-            _wrap(node, found)
+            _wrap(node, chunk)
             module, _, attribute = _dotted(node.value).rpartition(".")
             if module:  # `jit = triton.jit` is as good as an import
-                found.imports += [(name, module, attribute) for name in names]
+                chunk.imports += [(name, module, attribute) for name in names]
     elif isinstance(node, ast.ClassDef | ast.If | ast.Try | ast.With | ast.For | ast.While):
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.stmt):
-                _collect(part, found)
+                _collect(part, chunk)
             elif isinstance(part, ast.ExceptHandler):
                 for statement in part.body:
-                    _collect(statement, found)
+                    _collect(statement, chunk)
 
 
 def _below(node: ast.AST) -> list[ast.AST]:
@@ -124,22 +124,22 @@ def _below(node: ast.AST) -> list[ast.AST]:
     return waiting[1:]
 
 
-def _import(node: ast.Import | ast.ImportFrom, found: _Found) -> None:
+def _import(node: ast.Import | ast.ImportFrom, chunk: _Found) -> None:
     if isinstance(node, ast.ImportFrom):
         module = "." * node.level + (node.module or "")
-        found.imports += [(a.asname or a.name, module, a.name) for a in node.names]
+        chunk.imports += [(a.asname or a.name, module, a.name) for a in node.names]
     else:
-        found.imports += [(a.asname or a.name, a.name, "") for a in node.names]
+        chunk.imports += [(a.asname or a.name, a.name, "") for a in node.names]
 
 
-def _wrap(node: ast.Assign, found: _Found, named: str = "") -> None:
+def _wrap(node: ast.Assign, chunk: _Found, named: str = "") -> None:
     """`f = triton.jit(g)`, also with decorators in between; of those wrappers whose name has `named` in it."""
     for call in (node.value, *_below(node.value)):
         if isinstance(call, ast.Call) and len(call.args) >= 1 and isinstance(call.args[0], ast.Name):
             wrapper = _callee(call)
             for target in node.targets:
                 if wrapper and named in wrapper and isinstance(target, ast.Name):
-                    found.wrapped.append(Wrapped(target.id, wrapper, call.args[0].id))
+                    chunk.wrapped.append(Wrapped(target.id, wrapper, call.args[0].id))
 
 
 def _callee(call: ast.Call) -> str:
@@ -155,15 +155,15 @@ def _dotted(expression: ast.expr) -> str:
     return ".".join([expression.id, *reversed(parts)]) if isinstance(expression, ast.Name) else ""
 
 
-def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], found: _Found) -> Piece:
+def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], chunk: _Found) -> Piece:
     function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
     decorators = function.decorator_list if function else []
     first = min([node.lineno, *(d.lineno for d in decorators)])
     last = node.end_lineno or node.lineno
-    text = "".join(found.lines[first - 1 : last])
+    text = "".join(chunk.lines[first - 1 : last])
     names: set[str] = set()
     launches: set[str] = set()
-    given = {a.arg for a in function.args.args} if function else set()
+    parameters = {a.arg for a in function.args.args} if function else set()
     calls: list[ast.Call] = []
     gives = False
     for inner in nodes:
@@ -176,20 +176,20 @@ def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], found: _Found) -> Pi
         elif isinstance(inner, ast.Return):
             gives = gives or inner.value is not None
         elif isinstance(inner, ast.FunctionDef):
-            given.update(a.arg for a in inner.args.args)
+            parameters.update(a.arg for a in inner.args.args)
         elif isinstance(inner, ast.Call):
             if isinstance(inner.func, ast.Subscript):
                 launches.update(_launched(inner.func.value))
             elif len(inner.args) == 1:
                 calls.append(inner)
     above = first - 1
-    while above > 0 and found.lines[above - 1].lstrip()[:1] == "#":
+    while above > 0 and chunk.lines[above - 1].lstrip()[:1] == "#":
         above -= 1
-    comment = found.lines[above : first - 1]
+    comment = chunk.lines[above : first - 1]
     key = digest(text.encode("utf-8", "replace"))
-    found.texts[key] = text
+    chunk.texts[key] = text
     # As a decorator it stands for what it calls on the function that it is given.
-    wraps = {_callee(c) for c in calls if isinstance(c.args[0], ast.Name) and c.args[0].id in given}
+    wraps = {_callee(c) for c in calls if isinstance(c.args[0], ast.Name) and c.args[0].id in parameters}
     return Piece(
         role=Role.HOST,
         name=name,

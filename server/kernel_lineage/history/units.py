@@ -44,13 +44,13 @@ class Units:
         if not outline.pieces:
             return ()
         key = self._key(path, graph)
-        found = self._kernels.get(key)
-        if found is None:
+        kernels = self._kernels.get(key)
+        if kernels is None:
             if len(self._kernels) > _KEPT:
                 self._kernels.clear()
                 self._reachable.clear()
-            found = self._kernels[key] = tuple(self._read(path, graph, outline))
-        return found
+            kernels = self._kernels[key] = tuple(self._read(path, graph, outline))
+        return kernels
 
     def header(self, path: str, blob: str) -> str:
         """The comment that a file begins with."""
@@ -141,20 +141,20 @@ class Units:
     def _index(self, path: str, graph: ReferenceGraph) -> dict[str, list[Placed]]:
         """The device code that a CUDA file can name, by name."""
         key = self._key(path, graph)
-        found = self._reachable.get(key)
-        if found is None:
-            found = self._reachable[key] = {}
+        index = self._reachable.get(key)
+        if index is None:
+            index = self._reachable[key] = {}
             undecided: list[Placed] = []
             for at in graph.closure(path):
                 for piece in self._outline(at, graph).pieces:
                     if piece.role is Role.DEVICE:
-                        found.setdefault(piece.name, []).append((at, piece))
+                        index.setdefault(piece.name, []).append((at, piece))
                     elif piece.role is Role.HOST and piece.marks:
                         undecided.append((at, piece))
             for at, piece in undecided:
-                if self._made(piece, found) is Role.DEVICE:
-                    found.setdefault(piece.name, []).append((at, piece))
-        return found
+                if self._made(piece, index) is Role.DEVICE:
+                    index.setdefault(piece.name, []).append((at, piece))
+        return index
 
     def _made(self, piece: Piece, index: dict[str, list[Placed]]) -> Role | None:
         """What the macros before its name make of a function."""
@@ -187,7 +187,7 @@ class Units:
         )
 
     def _cuda_reach(self, piece: Piece, index: dict[str, list[Placed]]) -> list[Placed]:
-        found: dict[tuple[str, int, str], Placed] = {}
+        pieces: dict[tuple[str, int, str], Placed] = {}
         done: set[str] = {piece.name}
         waiting = [piece]
         while waiting:
@@ -195,9 +195,9 @@ class Units:
             done |= names
             for name in sorted(names):
                 for at, reached in index[name]:
-                    found[at, reached.first_line, reached.name] = (at, reached)
+                    pieces[at, reached.first_line, reached.name] = (at, reached)
                     waiting.append(reached)
-        return list(found.values())
+        return list(pieces.values())
 
     def _triton_entries(
         self, path: str, graph: ReferenceGraph, outline: Outline
@@ -214,7 +214,7 @@ class Units:
     def _triton_reach(self, path: str, piece: Piece, graph: ReferenceGraph) -> list[Placed]:
         """Compiled functions and constants by the names that the module gives them, imported ones where they are."""
         jit = JitNames(self._outline, graph)
-        found: dict[tuple[str, int, str], Placed] = {}
+        pieces: dict[tuple[str, int, str], Placed] = {}
         done: set[tuple[str, str]] = set()
         waiting: list[Placed] = [(path, piece)]
         while waiting:
@@ -225,9 +225,9 @@ class Units:
                 done.add((at, name))
                 for place, reached in jit.defined(at, name):
                     if reached.constant or jit.is_jitted(place, reached) or jit.gives_jit(place, reached):
-                        found[place, reached.first_line, reached.name] = (place, reached)
+                        pieces[place, reached.first_line, reached.name] = (place, reached)
                         waiting.append((place, reached))
-        return list(found.values())
+        return list(pieces.values())
 
 
 def _in_order(own: str, placed: Sequence[Placed]) -> list[Placed]:

@@ -81,9 +81,9 @@ def file_step(path: str) -> tuple[str, int] | None:
     """(what the file's steps have in common, its number): `("kernels/", 2)` for `kernels/02_tiled.cu`."""
     file = PurePosixPath(path)
     for pattern in _FILE_STEP:
-        found = pattern.match(file.stem)
-        if found and not _NOT_A_STEP.search(found["stem"]):
-            return f"{file.parent}/{found['stem']}{file.suffix[:3]}", int(found["n"])
+        match = pattern.match(file.stem)
+        if match and not _NOT_A_STEP.search(match["stem"]):
+            return f"{file.parent}/{match['stem']}{file.suffix[:3]}", int(match["n"])
     return None
 
 
@@ -116,32 +116,32 @@ def same_task(one: frozenset[str], other: frozenset[str]) -> bool:
 def step_notes(header: str) -> Mapping[int, str]:
     """What a file's leading comment says of each step: `version 3 uses shuffles` → {3: "uses shuffles"}."""
     notes: dict[int, str] = {}
-    for found in _NOTE.finditer(header):
-        note = " ".join(found[2].split()).strip(" */#")
+    for match in _NOTE.finditer(header):
+        note = " ".join(match[2].split()).strip(" */#")
         if len(note.split()) > 1:
-            notes.setdefault(int(found[1]), note[:200])
+            notes.setdefault(int(match[1]), note[:200])
     return notes
 
 
 def number_in(symbol: str, launchers: Iterable[str]) -> int | None:
     """The step that a kernel's name or that of its launcher gives it."""
-    found = step_number(symbol)
-    if found is None:
+    step = step_number(symbol)
+    if step is None:
         numbers = [n for n in map(step_number, launchers) if n is not None]
         return min((n for _, n in numbers), default=None)
-    return found[1]
+    return step[1]
 
 
 def step_number(name: str) -> tuple[str, int] | None:
     """(what the names of a group's steps have in common, its number), None for a name that is no step's."""
     for pattern in (_LAST_NUMBER, _INNER_NUMBER):
-        found = pattern.match(name)
-        if found:
-            stem = found["stem"].rstrip("_")
-            marked = "v" in pattern.groupindex and bool(found["v"])
+        match = pattern.match(name)
+        if match:
+            stem = match["stem"].rstrip("_")
+            marked = "v" in pattern.groupindex and bool(match["v"])
             if not marked and _NOT_A_STEP.search(stem):
                 return None
-            return stem, int(found["n"])
+            return stem, int(match["n"])
     return None
 
 

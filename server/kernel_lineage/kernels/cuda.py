@@ -140,22 +140,22 @@ def _kernel(
 
 
 def _attributes(text: Text, head: Declaration) -> dict[str, str]:
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     code = text.code[head.start : head.head_end]
     for match in _BOUNDS.finditer(code):
         close = closing(code, match.end() - 1)
         if close is not None:
             name = match.group(1).strip(b"_").decode()
-            found[name] = one_line(text.data[head.start + match.end() : head.start + close])
+            attributes[name] = one_line(text.data[head.start + match.end() : head.start + close])
     words = set(_WORD.findall(text.code[head.start : head.name_at[0]]))
     if b"extern" in words or head.extern_c:
-        found["extern_c"] = "true"
+        attributes["extern_c"] = "true"
     for word in (b"static", b"inline"):
         if word in words:
-            found[word.decode()] = "true"
+            attributes[word.decode()] = "true"
     if head.namespace:
-        found["namespace"] = head.namespace
-    return found
+        attributes["namespace"] = head.namespace
+    return attributes
 
 
 def comment_above(text: Text, start: int) -> str:

@@ -50,12 +50,12 @@ def whole_numbers_in(data: bytes) -> Mapping[str, Constant]:
 
 def of_one_meaning(constants: Iterable[Constant]) -> Mapping[str, Constant]:
     """The constants by name; one that is given two meanings is left out: the text does not say which one holds."""
-    found: dict[str, Constant | None] = {}
+    by_name: dict[str, Constant | None] = {}
     for constant in constants:
-        other = found.setdefault(constant.name, constant)
+        other = by_name.setdefault(constant.name, constant)
         if other is None or other.value != constant.value:
-            found[constant.name] = None
-    return {name: constant for name, constant in found.items() if constant is not None}
+            by_name[constant.name] = None
+    return {name: constant for name, constant in by_name.items() if constant is not None}
 
 
 def _variables(text: Text) -> Iterator[Constant]:

@@ -44,41 +44,43 @@ class Definitions:
         self, expressions: Iterable[str], function: Declaration | None, before: int
     ) -> dict[str, str]:
         """The definitions that expressions at `before` use, directly or through each other, as written."""
-        found: dict[str, str] = {}
+        by_name: dict[str, str] = {}
         waiting = [name for expression in expressions for name in _IDENTIFIER.findall(expression)]
         while waiting:
             name = waiting.pop(0)
-            if name in found or name in _WORDS_OF_CPP:
+            if name in by_name or name in _WORDS_OF_CPP:
                 continue
             values = self.all_of(name, function, before) if function else []
             value = values[-1] if values else self._file().get(name)
             if value:
-                found[name] = value
+                by_name[name] = value
                 waiting.extend(_IDENTIFIER.findall(value))
-        return found
+        return by_name
 
     def all_of(self, name: str, function: Declaration, before: int) -> list[str]:
         """Every value that a local variable is given in a function before an offset, in order."""
         if function.start not in self._of_function:
             self._of_function[function.start] = list(self._locals(function))
         return [
-            value for at, known, value in self._of_function[function.start] if known == name and at < before
+            value
+            for at, variable, value in self._of_function[function.start]
+            if variable == name and at < before
         ]
 
     def _locals(self, function: Declaration) -> Iterable[tuple[int, str, str]]:
         code, start, end = self.text.code, function.head_end, function.end
-        found = []
+        definitions = []
         for match in _ASSIGNED.finditer(code, start, end):
             stop = end_of_value(code, match.end(), end)
-            found.append(
+            definitions.append(
                 (match.start(), match.group(1).decode(), one_line(self.text.data[match.end() : stop]))
             )
         for match in _CONSTRUCTED.finditer(code, start, end):
             close = closing(code, match.start(3), end)
             if close is not None:
                 inside = one_line(self.text.data[match.end() : close])
-                found.append((match.start(), match.group(2).decode(), f"dim3({inside})"))
-        return sorted(found)
+                definitions.append((match.start(), match.group(2).decode(), f"dim3({inside})"))
+        return sorted(definitions)
 
     def _file(self) -> dict[str, str]:
         if self._of_file is None:

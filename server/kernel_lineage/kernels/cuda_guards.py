@@ -35,8 +35,8 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
     syntax = cuda_syntax(kernel)
     if syntax is None:
         return
-    found = [node for kind in _GUARDING for node in syntax.entry.of(kind)]
-    for node in sorted(found, key=lambda node: (node.start_byte, -node.end_byte)):
+    nodes = [node for kind in _GUARDING for node in syntax.entry.of(kind)]
+    for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         if node.type == "if_statement":
             yield from _of_branch(node, "kernel", passed=_is_of_the_body(node))
         elif node.type == "conditional_expression":
@@ -160,13 +160,13 @@ def _of_check(node: Node, where: str) -> Iterator[Guard]:
         return
     if node.type != "call_expression":
         return
-    called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    if called is None or given is None or called.type not in ("identifier", "qualified_identifier"):
+    called, operands = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if called is None or operands is None or called.type not in ("identifier", "qualified_identifier"):
         return
     name = _text(called).rsplit("::", 1)[-1]
     if not _CHECK.match(name) or _OF_THE_RUNTIME.match(name):
         return
-    listed = arguments(_text(given)[1:-1])
+    listed = arguments(_text(operands)[1:-1])
     if not listed or _OF_THE_RUNTIME.match(listed[0]):
         return
     compared = _COMPARING.search(name)
@@ -174,7 +174,7 @@ def _of_check(node: Node, where: str) -> Iterator[Guard]:
         yield Guard(f"{listed[0]} {_SIGN[compared.group(1)]} {listed[1]}", "check", span_of(node), where)
         return
     kind = "static_assert" if name == "static_assert" else "assert" if name.lower() == "assert" else "check"
-    condition = given.named_children[0]
+    condition = operands.named_children[0]
     if kind == "check" and not re.search(r"[=<>!&|]|\bis_|has_", listed[0]):
         return  # a wrapper of a call, not a test
     yield from _each(condition, kind, where)

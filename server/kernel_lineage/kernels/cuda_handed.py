@@ -24,13 +24,13 @@ def handed_spaces(unit: Unit, space_of: Callable[[Unit, Node], str]) -> Mapping[
     try:
         places = {name: number for number, name in enumerate(unit.parameters)}
         for name in spaces:
-            found = {
+            candidates = {
                 space_of(caller, arguments[places[name]])
                 for caller, arguments in _calls(syntax.units, unit)
                 if name in places and places[name] < len(arguments)
             }
-            if len(found) == 1:
-                spaces[name] = found.pop()
+            if len(candidates) == 1:
+                spaces[name] = candidates.pop()
     finally:
         del unit.derived[_BUSY]
     return spaces

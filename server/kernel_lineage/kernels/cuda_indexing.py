@@ -90,10 +90,10 @@ class Indexing:
     @cached_property
     def _elements(self) -> Mapping[str, str]:
         """Each array → the type of its elements where it is first named."""
-        found: dict[str, str] = {}
+        elements: dict[str, str] = {}
         for address in self._model.addresses.values():
-            found.setdefault(address.root, address.element)
-        return found
+            elements.setdefault(address.root, address.element)
+        return elements
 
     def form(self, node: Node | None) -> Linear:
         """The linear form of an integer expression."""
@@ -155,11 +155,11 @@ class Indexing:
     @cached_property
     def _declared(self) -> Mapping[str, str]:
         """Arrays and pointers by what is declared: an access that the reader does not reach is still one."""
-        found = dict.fromkeys(self.unit.pointer_parameters, "global" if self.unit.entry else "unknown")
+        spaces = dict.fromkeys(self.unit.pointer_parameters, "global" if self.unit.entry else "unknown")
         for v in self.unit.variables:
             if v.shared or v.sizes or v.pointer:
-                found[v.name] = "shared" if v.shared else "local" if v.sizes else "unknown"
-        return found
+                spaces[v.name] = "shared" if v.shared else "local" if v.sizes else "unknown"
+        return spaces
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
@@ -176,8 +176,8 @@ class Indexing:
             argument = field_of(node, "argument")
             if argument is not None:
                 written[argument.id] = True
-        found = [*self._subscripts(written), *self._dereferences(written), *self._through_calls()]
-        return tuple(sorted(found, key=lambda access: (access.node.start_byte, -access.node.end_byte)))
+        accesses = [*self._subscripts(written), *self._dereferences(written), *self._through_calls()]
+        return tuple(sorted(accesses, key=lambda access: (access.node.start_byte, -access.node.end_byte)))
 
     def _subscripts(self, written: Mapping[int, bool]) -> Iterator[Access]:
         addressed = {

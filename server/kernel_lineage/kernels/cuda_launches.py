@@ -48,7 +48,7 @@ class Site:
 
 def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[str]) -> tuple[Launch, ...]:
     """The launches of a file, in order. `kernels` are the names that a function pointer can be resolved to."""
-    found: list[Launch] = []
+    all_launches: list[Launch] = []
     passed_on: dict[str, list[tuple[Declaration, Site]]] = {}
     definitions = Definitions(text)
     names: dict[int, tuple[str, ...]] = {}
@@ -59,9 +59,9 @@ def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[st
         if launcher and site.callee not in kernels and site.callee in names[launcher.start]:
             passed_on.setdefault(launcher.name, []).append((launcher, site))
             continue
-        found.extend(_resolved(text, site, launcher, kernels, definitions, {}))
-    found.extend(_through_launchers(text, functions, kernels, passed_on, definitions))
-    return tuple(sorted(found, key=lambda launch: (launch.span.start, launch.span.end)))
+        all_launches.extend(_resolved(text, site, launcher, kernels, definitions, {}))
+    all_launches.extend(_through_launchers(text, functions, kernels, passed_on, definitions))
+    return tuple(sorted(all_launches, key=lambda launch: (launch.span.start, launch.span.end)))
 
 
 def _sites(text: Text, functions: Sequence[Declaration]) -> Iterator[Site]:
@@ -73,10 +73,10 @@ def _sites(text: Text, functions: Sequence[Declaration]) -> Iterator[Site]:
             launching[macro.name] = macro
     for macro in launching.values():
         for match in re.finditer(rb"\b%s\b" % macro.name.encode(), text.code):
-            end, given = _invocation(text, macro, match.end())
+            end, actuals = _invocation(text, macro, match.end())
             if end is None:
                 continue
-            for site in _expanded_sites(macro, given, launching, _MACRO_DEPTH):
+            for site in _expanded_sites(macro, actuals, launching, _MACRO_DEPTH):
                 yield replace(site, start=match.start(), end=end)
 
 
@@ -93,9 +93,9 @@ def _invocation(text: Text, macro: Macro, position: int) -> tuple[int | None, tu
 
 
 def _expanded_sites(
-    macro: Macro, given: tuple[str, ...], macros: Mapping[str, Macro], depth: int
+    macro: Macro, actuals: tuple[str, ...], macros: Mapping[str, Macro], depth: int
 ) -> Iterator[Site]:
-    body = substituted(macro.body, bind(macro.parameters or (), given))
+    body = substituted(macro.body, bind(macro.parameters or (), actuals))
     body = re.sub(r"\s*##\s*", "", body)
     raw = body.encode()
     code = blank_literals(raw)
@@ -110,14 +110,14 @@ def _expanded_sites(
                 yield from _expanded_sites(inner, arguments(inside), macros, depth - 1)
 
 
-def bind(names: Sequence[str], given: Sequence[str]) -> dict[str, str]:
+def bind(names: Sequence[str], actuals: Sequence[str]) -> dict[str, str]:
     """Parameter names → arguments; a variadic tail takes the rest."""
     bound: dict[str, str] = {}
     for index, name in enumerate(names):
         if name.endswith("..."):
-            bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(given[index:])
-        elif index < len(given):
-            bound[name] = given[index]
+            bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(actuals[index:])
+        elif index < len(actuals):
+            bound[name] = actuals[index]
     return bound
 
 
@@ -202,20 +202,20 @@ def _api_sites(text: Text, functions: Sequence[Declaration]) -> Iterator[Site]:
         close = closing(text.code, match.end() - 1, match.end() + _LONGEST_LAUNCH)
         if close is None:
             continue
-        given = arguments(text.read(match.end(), close))
+        actuals = arguments(text.read(match.end(), close))
         extended = match.group(1).startswith(b"cudaLaunchKernelEx")
-        if len(given) < (2 if extended else 4):
+        if len(actuals) < (2 if extended else 4):
             continue
         holder = _holder(functions, match.start())
         before = (holder.head_end if holder else 0, match.start())
-        config = _configuration(text, given[0], before) if extended else None
-        pointer = given[1] if extended else given[0]
+        config = _configuration(text, actuals[0], before) if extended else None
+        pointer = actuals[1] if extended else actuals[0]
         cast = _POINTER.fullmatch(pointer)
         named = _NAMED.match(cast.group(1)) if cast else None
         if named is None:
             continue
-        passed = given[2:] if extended else _pointed_at(text, given[3], before)
-        grid, block, shared, stream = config or (given[1], given[2], *[*given[4:6], "", ""][:2])
+        passed = actuals[2:] if extended else _pointed_at(text, actuals[3], before)
+        grid, block, shared, stream = config or (actuals[1], actuals[2], *[*actuals[4:6], "", ""][:2])
         yield Site(
             named.group(2),
             arguments(named.group(3) or ""),
@@ -295,32 +295,32 @@ def _resolved(
         *site.arguments,
         *site.template_arguments,
     ]
-    known = definitions.used_by(expressions, launcher, site.start)
+    values = definitions.used_by(expressions, launcher, site.start)
     for name, templates in callees:
         yield Launch(
             kernel=name,
             span=text.span(site.start, site.end),
-            grid=dimensions(site.grid, known),
-            block=dimensions(site.block, known),
+            grid=dimensions(site.grid, values),
+            block=dimensions(site.block, values),
             arguments=site.arguments,
             shared_bytes=site.shared_bytes,
             template_arguments=templates,
             options={"stream": site.stream} if site.stream else {},
             launcher=launcher.name if launcher else None,
             launcher_span=text.span(launcher.start, launcher.end) if launcher else None,
-            definitions={**known, **bound},
+            definitions={**values, **bound},
         )
 
 
-def dimensions(written: str, known: Mapping[str, str]) -> tuple[str, ...]:
+def dimensions(written: str, values: Mapping[str, str]) -> tuple[str, ...]:
     """A grid or block as one expression per dimension; a `dim3` variable is given by its components."""
     for _ in range(4):
         match = re.fullmatch(r"(?:dim3|uint3)?\s*(?:\((.*)\)|\{(.*)\})", written, re.DOTALL)
         if match and (written.startswith(("dim3", "uint3", "{"))):
             return arguments(match.group(1) if match.group(1) is not None else match.group(2))
-        if written not in known or not known[written].lstrip().startswith(("dim3", "uint3", "{")):
+        if written not in values or not values[written].lstrip().startswith(("dim3", "uint3", "{")):
             break
-        written = known[written]
+        written = values[written]
     return (written,) if written else ()
 
 
@@ -339,9 +339,9 @@ def _through_launchers(
             caller = _holder(functions, call.start())
             if close is None or caller is None:
                 continue
-            given = arguments(text.read(call.end(), close))
+            actuals = arguments(text.read(call.end(), close))
             for launcher, site in held:
-                bound = bind(names[launcher.start], given)
+                bound = bind(names[launcher.start], actuals)
                 kernel = _NAMED.match(bound.get(site.callee, "").lstrip("& "))
                 if kernel is None or kernel.group(2) not in kernels:
                     continue

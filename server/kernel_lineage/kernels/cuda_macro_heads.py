@@ -29,18 +29,18 @@ def macro_heads(
 ) -> dict[int, MacroHead]:
     """The kernels among functions whose head is an invocation of a macro, by where they start."""
     defining = {m.name: m for m in text.macros if m.parameters and "__global__" in m.body}
-    found: dict[int, MacroHead] = {}
+    heads: dict[int, MacroHead] = {}
     for function in functions:
         macro = defining.get(function.name)
         head = _expanded(text, function, macro, aliases) if macro is not None else None
         if head is not None:
-            found[function.start] = head
-    return found
+            heads[function.start] = head
+    return heads
 
 
 def _expanded(text: Text, head: Declaration, macro: Macro, aliases: Mapping[str, str]) -> MacroHead | None:
-    given = arguments(text.read(*head.parameters))
-    expansion = re.sub(r"\s*##\s*", "", substituted(macro.body, bind(macro.parameters or (), given)))
+    actuals = arguments(text.read(*head.parameters))
+    expansion = re.sub(r"\s*##\s*", "", substituted(macro.body, bind(macro.parameters or (), actuals)))
     read = text_of((expansion + " {}").encode())
     declared = [d for d in outline(read) if d.what is What.FUNCTION]
     if not declared:

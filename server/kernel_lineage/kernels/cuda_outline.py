@@ -76,7 +76,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
     """The declarations of a file in order, those in namespaces and `extern "C"` blocks too."""
     code = text.code
     ends = block_ends(text)
-    found: list[Declaration] = []
+    declarations: list[Declaration] = []
     scopes: list[str] = []
     start, position, kernel_seen = 0, 0, False
     while match := TOKEN.search(code, position):
@@ -89,7 +89,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
         elif token == b"#":
             continue
         elif token == b";":
-            _add(found, _bodiless(text, start, at, scopes), scopes)
+            _add(declarations, _bodiless(text, start, at, scopes), scopes)
             start, kernel_seen = position, False
         elif token == b"}":
             if scopes:
@@ -117,9 +117,9 @@ def outline(text: Text) -> tuple[Declaration, ...]:
                 if b"{" not in line and b"}" not in line and b"#" not in line and b"__global__" not in line:
                     position = semicolon + 1
                     declaration = replace(declaration, end=position)
-            found.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
+            declarations.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
             start, kernel_seen = position, False
-    return tuple(found)
+    return tuple(declarations)
 
 
 def _initialises_members(code: bytes, declaration: Declaration, end: int) -> bool:
@@ -145,9 +145,9 @@ def _without_marks(code: bytes) -> bytes:
     return code.replace(b"#", b" ")
 
 
-def _add(found: list[Declaration], declaration: Declaration | None, scopes: list[str]) -> None:
+def _add(declarations: list[Declaration], declaration: Declaration | None, scopes: list[str]) -> None:
     if declaration is not None:
-        found.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
+        declarations.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
 
 
 def _bodiless(text: Text, start: int, end: int, scopes: list[str]) -> Declaration | None:

@@ -54,7 +54,7 @@ def dtype_of(written: str, aliases: Mapping[str, str]) -> str | None:
 
 def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) -> tuple[Parameter, ...]:
     """The parameters in a range between parentheses."""
-    found: list[Parameter] = []
+    formals: list[Parameter] = []
     code = text.code
     for a, b in split(code, *extent):
         start, end = trim(code, a, b)
@@ -66,9 +66,9 @@ def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) 
         name, written = _name_and_type(head, text.data[start:declared])
         default = None if equals is None else one_line(text.data[equals + 1 : end])
         pointee = written.split("*")[0]
-        found.append(
+        formals.append(
             Parameter(
-                name=name or f"unnamed_{len(found)}",
+                name=name or f"unnamed_{len(formals)}",
                 type=written,
                 span=text.span(start, end),
                 dtype=dtype_of(written, aliases),
@@ -78,7 +78,7 @@ def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) 
                 default=default,
             )
         )
-    return tuple(found)
+    return tuple(formals)
 
 
 def _default_at(code: bytes, start: int, end: int) -> int | None:
@@ -102,7 +102,7 @@ def _name_and_type(head: bytes, raw: bytes) -> tuple[str, str]:
 
 def template_parameters(text: Text, start: int, end: int) -> tuple[TemplateParameter, ...]:
     """The template parameters of the declaration whose head is [start, end)."""
-    found: list[TemplateParameter] = []
+    formals: list[TemplateParameter] = []
     position = start
     while match := re.compile(rb"\s*template\s*(?=<)").match(text.code, position):
         close = closing_angle(text.code, match.end(), end)
@@ -111,9 +111,9 @@ def template_parameters(text: Text, start: int, end: int) -> tuple[TemplateParam
         for a, b in _angle_parts(text.code, match.end() + 1, close):
             parameter = _template_parameter(text, a, b)
             if parameter:
-                found.append(parameter)
+                formals.append(parameter)
         position = close + 1
-    return tuple(found)
+    return tuple(formals)
 
 
 def _angle_parts(code: bytes, start: int, end: int) -> list[tuple[int, int]]:

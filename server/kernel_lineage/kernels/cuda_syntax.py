@@ -95,15 +95,15 @@ class Unit:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """Every declared variable, parameters aside."""
-        found = []
+        variables = []
         for node in self.of("declaration"):
             kind = text_of(node.child_by_field_name("type"))
             shared = any(c.type == "__shared__" or text_of(c) == "__shared__" for c in node.children[:4])
-            found += [
+            variables += [
                 Variable(name, kind, node, value, sizes, pointer, shared)
                 for name, value, sizes, pointer in declarators(node)
             ]
-        return tuple(found)
+        return tuple(variables)
 
     @cached_property
     def _values(self) -> dict[str, list[tuple[int, int, Node]]]:
@@ -223,8 +223,8 @@ def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> U
     }
     if node.start_byte < within.start or node.end_byte > within.end:
         nodes = {
-            kind: [n for n in found if within.start <= n.start_byte and n.end_byte <= within.end]
-            for kind, found in nodes.items()
+            kind: [n for n in of_kind if within.start <= n.start_byte and n.end_byte <= within.end]
+            for kind, of_kind in nodes.items()
         }
     return Unit(name, node, entry, kernel, nodes)
 

@@ -113,7 +113,9 @@ def stand_ins(included: Collection[str], names: Collection[str], of_std: Collect
     for header in _BROUGHT_BY_OTHERS:
         if f"{header}.h" not in included and gives_one_of(header, names):
             yield f"#include <{header}.h>"
-    needed = [header for header, given in _STANDARD.items() if any(given.match(member) for member in of_std)]
+    needed = [
+        header for header, pattern in _STANDARD.items() if any(pattern.match(member) for member in of_std)
+    ]
     yield from (f"#include <{header}>" for header in needed)
     if needed:
         yield "namespace std { using namespace cuda::std; }"

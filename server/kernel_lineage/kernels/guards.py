@@ -37,7 +37,7 @@ def launcher_guards(source: SourceFile | None, launch: Launch) -> tuple[Guard, .
 
 
 def _distinct(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    found: dict[tuple[str, str, str, int], Guard] = {}
+    by_key: dict[tuple[str, str, str, int], Guard] = {}
     for guard in guards:  # a second mask of the same words guards another access
-        found.setdefault((guard.expr, guard.kind, guard.where, guard.span.start), guard)
-    return tuple(found.values())
+        by_key.setdefault((guard.expr, guard.kind, guard.where, guard.span.start), guard)
+    return tuple(by_key.values())

@@ -26,10 +26,10 @@ def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
     total = dict(left)
     for axis, coefficient in right.items():
         scaled = coefficient * sign if isinstance(coefficient, int) else coefficient
-        known = total.get(axis, 0)
-        if isinstance(known, int) and isinstance(scaled, int):
-            total[axis] = known + scaled
-        elif known == 0 or (isinstance(known, str) and known.startswith("/")):
+        before = total.get(axis, 0)
+        if isinstance(before, int) and isinstance(scaled, int):
+            total[axis] = before + scaled
+        elif before == 0 or (isinstance(before, str) and before.startswith("/")):
             total[axis] = scaled  # beside the remainder, the quotient of one index moves slowly
         elif not (isinstance(scaled, str) and scaled.startswith("/")):
             total[axis] = "?"

@@ -50,20 +50,20 @@ def given_by(pieces: Sequence[Piece]) -> set[bytes]:
 
 def macros_of(pieces: Iterable[Piece]) -> dict[bytes, set[bytes]]:
     """Macro → the words that it is defined with."""
-    found: dict[bytes, set[bytes]] = {}
+    macros: dict[bytes, set[bytes]] = {}
     for piece in pieces:
         if piece.directive and piece.directive.word == "define":
             name = _defined_name(piece)
-            found.setdefault(name, set()).update(piece.words - {name})
-    return found
+            macros.setdefault(name, set()).update(piece.words - {name})
+    return macros
 
 
 def device_marks(macros: Mapping[bytes, set[bytes]]) -> set[bytes]:
     """The words that mark what stands on the device: CUDA's own, and macros that come to `__device__`."""
-    found = {b"__device__"}
-    while more := {name for name, words in macros.items() if name not in found and words & found}:
-        found |= more
-    return found | _ON_THE_DEVICE
+    marks = {b"__device__"}
+    while more := {name for name, words in macros.items() if name not in marks and words & marks}:
+        marks |= more
+    return marks | _ON_THE_DEVICE
 
 
 def closure(

@@ -84,11 +84,11 @@ def device_slice(
     functions = [p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION]
     wanted = []
     for name in (kernel,) if isinstance(kernel, str) else kernel:
-        found = [p for p in functions if _is_kernel(p, name)]
-        if not found:
+        kernels = [p for p in functions if _is_kernel(p, name)]
+        if not kernels:
             problems.append(Problem(f"{path} holds no kernel named `{name}`"))
             return DeviceSlice("", (), tuple(problems))
-        wanted += found
+        wanted += kernels
     also = [word for name in names for word in WORD.findall(name.encode())]
     chosen, needed = closure(pieces, wanted, also)
     if earlier := list(_of_earlier(before, needed - given_by(pieces), resolve, seen)):

@@ -46,8 +46,10 @@ def parse(data: bytes) -> SourceFile:
     ]
     kernels.extend(kernel for piece in module.broken for kernel in _broken_kernels(module, piece))
     kernels.sort(key=lambda k: k.span.start)
-    found = tuple(_device_function(module, d) for d in devices)
-    source = SourceFile(Language.TRITON, data, (), launched, found, module.problems, module=module.tree)
+    device_functions = tuple(_device_function(module, d) for d in devices)
+    source = SourceFile(
+        Language.TRITON, data, (), launched, device_functions, module.problems, module=module.tree
+    )
     # A frozen value that holds values which point back at it: set once, before anyone sees it.
     object.__setattr__(source, "kernels", tuple(replace(kernel, source=source) for kernel in kernels))
     return source
@@ -87,12 +89,12 @@ def _jit_functions(tree: ast.Module, names: Mapping[str, str]) -> Iterator[ast.F
     functions = [n for n in all_nodes(tree) if isinstance(n, ast.FunctionDef)]
     jit = _names_of_jit(tree, functions, calls, names)
     wrapped = {_first(c) for c in calls if _called(c, names) in jit}
-    found = [
+    jit_functions = [
         f
         for f in functions
         if f.name in wrapped or any(_decorator_name(d, names) in jit for d in f.decorator_list)
     ]
-    yield from sorted(found, key=lambda f: f.lineno)
+    yield from sorted(jit_functions, key=lambda f: f.lineno)
 
 
 def _names_of_jit(
@@ -109,18 +111,18 @@ def _names_of_jit(
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    found = set(_JIT)
+    jit_names = set(_JIT)
     while True:
-        more = {alias for alias, meant in aliases.items() if meant in found}
-        for call in (c for c in calls if _called(c, names) in found):
+        more = {alias for alias, meant in aliases.items() if meant in jit_names}
+        for call in (c for c in calls if _called(c, names) in jit_names):
             for function in functions:
-                given = (n.args.args for n in ast.walk(function) if isinstance(n, ast.FunctionDef))
+                signatures = (n.args.args for n in ast.walk(function) if isinstance(n, ast.FunctionDef))
                 inside = function.lineno <= call.lineno <= (function.end_lineno or 0)
-                if inside and _first(call) in {a.arg for arguments in given for a in arguments}:
+                if inside and _first(call) in {a.arg for arguments in signatures for a in arguments}:
                     more.add(function.name)
-        if more <= found:
-            return frozenset(found)
-        found |= more
+        if more <= jit_names:
+            return frozenset(jit_names)
+        jit_names |= more
 
 
 def _first(call: ast.Call) -> str:
@@ -217,7 +219,7 @@ def _kernel(
 
 def _attributes(module: Module, function: ast.FunctionDef, names: Mapping[str, str]) -> dict[str, str]:
     """Decorators by their last name → their arguments as written. Plain `jit` says nothing and is left out."""
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for decorator in function.decorator_list:
         name = _decorator_name(decorator, names).rsplit(".", 1)[-1] or module.written(decorator)
         if isinstance(decorator, ast.Call):
@@ -226,10 +228,10 @@ def _attributes(module: Module, function: ast.FunctionDef, names: Mapping[str, s
                 f"{k.arg}={module.written(k.value)}" if k.arg else f"**{module.written(k.value)}"
                 for k in decorator.keywords
             ]
-            found[name] = ", ".join(inside)
+            attributes[name] = ", ".join(inside)
         elif name != "jit":
-            found[name] = ""
-    return found
+            attributes[name] = ""
+    return attributes
 
 
 def _comment_above(module: Module, start: int) -> str:

@@ -18,11 +18,11 @@ def definitions(
     module: Module, expressions: Sequence[ast.expr], scopes: Sequence[ast.AST], line: int
 ) -> dict[str, str]:
     """The definitions that expressions at a line use, directly or through each other; inner scopes win."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     waiting = [name for expression in expressions for name in names_in(expression)]
     while waiting:
         name = waiting.pop(0)
-        if name in found:
+        if name in by_name:
             continue
         value = assigned_value(scopes, name, line)
         if value is None:
@@ -34,9 +34,9 @@ def definitions(
         component = written if index is None else _component(module, expression, index)
         if component is None:
             continue
-        found[name] = component
+        by_name[name] = component
         waiting.extend(names_in(expression))
-    return found
+    return by_name
 
 
 def names_in(expression: ast.AST) -> list[str]:
@@ -67,8 +67,8 @@ def _component(module: Module, expression: ast.expr, index: int) -> str | None:
         return f"{module.written(expression)}[{index}]"
     parts = expression.elts
     passed = parts[: index + 1] if index >= 0 else parts[index:]
-    told = -len(parts) <= index < len(parts) and not any(isinstance(e, ast.Starred) for e in passed)
-    return module.written(parts[index]) if told else None
+    is_certain = -len(parts) <= index < len(parts) and not any(isinstance(e, ast.Starred) for e in passed)
+    return module.written(parts[index]) if is_certain else None
 
 
 def assigned_value(scopes: Sequence[ast.AST], name: str, line: int) -> tuple[ast.expr, int | None] | None:
@@ -90,27 +90,27 @@ def assigned_values(scope: ast.AST, name: str, line: int) -> Iterator[tuple[ast.
 @lru_cache(maxsize=_SCOPES_KEPT)
 def _assignments(scope: ast.AST) -> dict[str, list[tuple[int, ast.expr, int | None]]]:
     """Name → the last line on which each of its values is not yet seen, the value, and its index when unpacked."""
-    found: dict[str, list[tuple[int, ast.expr, int | None]]] = {}
+    assignments: dict[str, list[tuple[int, ast.expr, int | None]]] = {}
     always = isinstance(scope, ast.Module)
     for node in own_nodes(scope):
         if isinstance(node, ast.Assign):
             last_line = -1 if always else node.lineno
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append((last_line, node.value, None))
+                    assignments.setdefault(target.id, []).append((last_line, node.value, None))
                 elif isinstance(target, (ast.Tuple, ast.List)):
                     starred = False
                     for position, element in enumerate(target.elts):
                         starred |= isinstance(element, ast.Starred)
                         index = position - len(target.elts) if starred else position
                         if isinstance(element, ast.Name):
-                            found.setdefault(element.id, []).append((last_line, node.value, index))
+                            assignments.setdefault(element.id, []).append((last_line, node.value, index))
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             if isinstance(node.target, ast.Name):
-                found.setdefault(node.target.id, []).append((node.lineno, node.value, None))
+                assignments.setdefault(node.target.id, []).append((node.lineno, node.value, None))
         elif isinstance(node, ast.NamedExpr):
-            found.setdefault(node.target.id, []).append((node.lineno - 1, node.value, None))
-    return found
+            assignments.setdefault(node.target.id, []).append((node.lineno - 1, node.value, None))
+    return assignments
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,10 @@ class _Store:
 @lru_cache(maxsize=_SCOPES_KEPT)
 def _stores(scope: ast.AST) -> dict[str, list[_Store]]:
     """Name → where a function gives it a value, parameters first."""
-    found: dict[str, list[_Store]] = {}
+    by_name: dict[str, list[_Store]] = {}
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         for argument in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs):
-            found[argument.arg] = [_Store(0, 0, scope.end_lineno or scope.lineno)]
+            by_name[argument.arg] = [_Store(0, 0, scope.end_lineno or scope.lineno)]
 
     def visit(block: Sequence[ast.stmt]) -> None:
         first, last = block[0].lineno, block[-1].end_lineno or block[-1].lineno
@@ -147,11 +147,11 @@ def _stores(scope: ast.AST) -> dict[str, list[_Store]]:
                 targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
                 for name in (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
                     changes = isinstance(statement, ast.AugAssign)
-                    found.setdefault(name, []).append(_Store(statement.lineno, first, last, changes))
+                    by_name.setdefault(name, []).append(_Store(statement.lineno, first, last, changes))
 
     if getattr(scope, "body", None) and not isinstance(scope, ast.Lambda):
         visit(scope.body)  # type: ignore[attr-defined]
-    return {name: sorted(stores, key=lambda s: s.line) for name, stores in found.items()}
+    return {name: sorted(stores, key=lambda s: s.line) for name, stores in by_name.items()}
 
 
 @lru_cache(maxsize=_SCOPES_KEPT)

@@ -42,8 +42,8 @@ def each_given(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.exp
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for one, given in zip(target.elts, value.elts, strict=False):
-            yield from each_given(one, given)
+        for one, element in zip(target.elts, value.elts, strict=False):
+            yield from each_given(one, element)
 
 
 def elements(listed: ast.expr | None) -> list[ast.expr]:

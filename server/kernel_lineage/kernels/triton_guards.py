@@ -50,8 +50,8 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
 
 def _mask(module: Module, call: ast.Call, function: ast.FunctionDef) -> Iterator[Guard]:
     at = _MASK_AT.get(call.func.attr if isinstance(call.func, ast.Attribute) else "", len(call.args))
-    given = next((k.value for k in call.keywords if k.arg == "mask"), None)
-    mask = given if given is not None else call.args[at] if len(call.args) > at else None
+    keyword = next((k.value for k in call.keywords if k.arg == "mask"), None)
+    mask = keyword if keyword is not None else call.args[at] if len(call.args) > at else None
     boundary = next((k for k in call.keywords if k.arg == "boundary_check"), None)
     if boundary is not None:
         yield Guard(module.written(boundary), "mask", module.span(*module.range(boundary)), "kernel")

@@ -37,7 +37,7 @@ class _Scope:
 def launches(module: Module, kernels: Mapping[str, tuple[Parameter, ...]]) -> tuple[Launch, ...]:
     """The launches of a file in order. `kernels` are the jit functions that it defines, with their parameters."""
     imported = _imported_names(module.tree)
-    found: list[Launch] = []
+    all_launches: list[Launch] = []
     for scope in _scopes(module.tree):
         for node in own_nodes(scope.node):
             if isinstance(node, ast.Lambda):
@@ -46,8 +46,8 @@ def launches(module: Module, kernels: Mapping[str, tuple[Parameter, ...]]) -> tu
                 nodes = iter((node,))
             for call in nodes:
                 if isinstance(call, ast.Call):
-                    found.extend(_of_call(module, call, scope, kernels, imported))
-    return tuple(sorted(found, key=lambda launch: (launch.span.start, launch.span.end)))
+                    all_launches.extend(_of_call(module, call, scope, kernels, imported))
+    return tuple(sorted(all_launches, key=lambda launch: (launch.span.start, launch.span.end)))
 
 
 def _of_call(
@@ -78,9 +78,9 @@ def _of_call(
 
 
 def _looks_like_a_launch(call: ast.Call, grid: ast.expr) -> bool:
-    told = any(k.arg and (k.arg in _OPTIONS or _CONSTEXPR_NAME.match(k.arg)) for k in call.keywords)
+    has_option = any(k.arg and (k.arg in _OPTIONS or _CONSTEXPR_NAME.match(k.arg)) for k in call.keywords)
     return (
-        told
+        has_option
         or isinstance(grid, (ast.Tuple, ast.Lambda))
         or (isinstance(grid, ast.Name) and "grid" in grid.id)
     )
@@ -97,9 +97,11 @@ def _kernels_of(
             return (target.id,)
         for node in scope.chain:
             values = [value for value, index in assigned_values(node, target.id, line) if index is None]
-            found = tuple(k for value in values for k in _kernels_of(value, scope, kernels, line, depth - 1))
-            if found:
-                return tuple(dict.fromkeys(found))
+            candidates = tuple(
+                k for value in values for k in _kernels_of(value, scope, kernels, line, depth - 1)
+            )
+            if candidates:
+                return tuple(dict.fromkeys(candidates))
         return ()
     branches: tuple[ast.expr, ...]
     if isinstance(target, ast.IfExp):
@@ -117,8 +119,8 @@ def _kernels_of(
         branches = (target.value,)
     else:
         return ()
-    found = tuple(k for branch in branches for k in _kernels_of(branch, scope, kernels, line, depth - 1))
-    return tuple(dict.fromkeys(found))
+    candidates = tuple(k for branch in branches for k in _kernels_of(branch, scope, kernels, line, depth - 1))
+    return tuple(dict.fromkeys(candidates))
 
 
 def _returned(call: ast.Call, scope: _Scope) -> tuple[ast.expr, ...]:
@@ -137,26 +139,28 @@ def _returned(call: ast.Call, scope: _Scope) -> tuple[ast.expr, ...]:
 def _launch(
     module: Module, call: ast.Call, name: str, grid: ast.expr, scope: _Scope, parameters: Sequence[Parameter]
 ) -> Launch:
-    given: dict[str, ast.expr] = {}
+    bindings: dict[str, ast.expr] = {}
     extra: list[ast.expr] = []
     for index, argument in enumerate(_positional(call, scope)):
         if index < len(parameters):
-            given[parameters[index].name] = argument
+            bindings[parameters[index].name] = argument
         else:
             extra.append(argument)
-    known = {p.name for p in parameters}
+    names = {p.name for p in parameters}
     keywords = {key: value for key, value in _keywords(call, scope) if key != "grid"}
-    given.update({key: value for key, value in keywords.items() if key in known})
+    bindings.update({key: value for key, value in keywords.items() if key in names})
     options = {
         key: module.written(value)
         for key, value in keywords.items()
         if key != "warmup"
-        if key in _OPTIONS or key not in known or next(p for p in parameters if p.name == key).constexpr
+        if key in _OPTIONS or key not in names or next(p for p in parameters if p.name == key).constexpr
     }
     options.update(
-        {p.name: module.written(given[p.name]) for p in parameters if p.constexpr and p.name in given}
+        {p.name: module.written(bindings[p.name]) for p in parameters if p.constexpr and p.name in bindings}
     )
-    arguments = [module.written(given[p.name]) if p.name in given else (p.default or "") for p in parameters]
+    arguments = [
+        module.written(bindings[p.name]) if p.name in bindings else (p.default or "") for p in parameters
+    ]
     arguments.extend(module.written(argument) for argument in extra)
     launcher = scope.node if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
     read = [grid, *call.args, *(k.value for k in call.keywords)]

@@ -70,19 +70,19 @@ def _is_constexpr(annotation: ast.expr | None, names: Mapping[str, str]) -> bool
 
 def _pointers(functions: Sequence[ast.FunctionDef]) -> dict[str, set[str]]:
     """For each function, the parameters that are bases of addresses, in it or in the jit functions that it calls."""
-    found: dict[str, set[str]] = {f.name: set() for f in functions}
+    pointers: dict[str, set[str]] = {f.name: set() for f in functions}
     order = {f.name: [a.arg for a in (*f.args.posonlyargs, *f.args.args)] for f in functions}
     for _ in range(len(functions) + 1):
-        before = sum(map(len, found.values()))
+        before = sum(map(len, pointers.values()))
         for function in functions:
-            found[function.name] |= _bases(function, order, found)
-        if sum(map(len, found.values())) == before:
+            pointers[function.name] |= _bases(function, order, pointers)
+        if sum(map(len, pointers.values())) == before:
             break
-    return found
+    return pointers
 
 
 def _bases(
-    function: ast.FunctionDef, order: Mapping[str, Sequence[str]], known: Mapping[str, set[str]]
+    function: ast.FunctionDef, order: Mapping[str, Sequence[str]], pointers: Mapping[str, set[str]]
 ) -> set[str]:
     own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     values: dict[str, list[ast.expr]] = {}
@@ -91,7 +91,7 @@ def _bases(
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             values.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, ast.Call):
-            addresses.extend(_address_arguments(node, order, known))
+            addresses.extend(_address_arguments(node, order, pointers))
     bases: set[str] = set()
     for address in addresses:
         base = _base(address, own, values, frozenset())
@@ -101,7 +101,7 @@ def _bases(
 
 
 def _address_arguments(
-    call: ast.Call, order: Mapping[str, Sequence[str]], known: Mapping[str, set[str]]
+    call: ast.Call, order: Mapping[str, Sequence[str]], pointers: Mapping[str, set[str]]
 ) -> Iterator[ast.expr]:
     if isinstance(call.func, ast.Attribute) and call.func.attr in _TAKES_POINTER:
         yield from call.args[:1]
@@ -109,9 +109,9 @@ def _address_arguments(
     elif isinstance(call.func, ast.Name) and call.func.id in order:
         callee = call.func.id
         for name, argument in zip(order[callee], call.args, strict=False):
-            if name in known[callee]:
+            if name in pointers[callee]:
                 yield argument
-        yield from (k.value for k in call.keywords if k.arg in known[callee])
+        yield from (k.value for k in call.keywords if k.arg in pointers[callee])
 
 
 def _base(

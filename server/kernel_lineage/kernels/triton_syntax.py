@@ -79,12 +79,12 @@ class TritonUnit:
     @cached_property
     def calls(self) -> tuple[TritonCall, ...]:
         """Every call."""
-        found = []
+        calls = []
         for node in self.nodes.get(ast.Call, ()):
             if isinstance(node, ast.Call):
                 qualified = dotted(node.func)
-                found.append(TritonCall(qualified.rpartition(".")[2], qualified, node))
-        return tuple(found)
+                calls.append(TritonCall(qualified.rpartition(".")[2], qualified, node))
+        return tuple(calls)
 
     def called(self, *names: str) -> Iterator[TritonCall]:
         """The calls of these names."""
@@ -93,8 +93,8 @@ class TritonUnit:
     @cached_property
     def loops(self) -> tuple[ast.For | ast.While, ...]:
         """Every loop, outer before inner."""
-        found = [*self.nodes.get(ast.For, ()), *self.nodes.get(ast.While, ())]
-        return tuple(sorted((n for n in found if isinstance(n, ast.For | ast.While)), key=lambda n: n.lineno))
+        loops = [*self.nodes.get(ast.For, ()), *self.nodes.get(ast.While, ())]
+        return tuple(sorted((n for n in loops if isinstance(n, ast.For | ast.While)), key=lambda n: n.lineno))
 
     def loops_around(self, node: ast.AST) -> tuple[ast.For | ast.While, ...]:
         """The loops whose body contains a node, outermost first."""
@@ -138,13 +138,13 @@ class TritonUnit:
 
     def inside(self, node: ast.AST) -> list[ast.AST]:
         """A node and everything within it in the order of the text, operators and contexts aside; kept per node."""
-        known = self._inside.get(node)
-        if known is None:
-            known = [node]
+        nodes = self._inside.get(node)
+        if nodes is None:
+            nodes = [node]
             for child in children(node):
-                known += self.inside(child)
-            self._inside[node] = known
-        return known
+                nodes += self.inside(child)
+            self._inside[node] = nodes
+        return nodes
 
     def names_in(self, node: ast.AST) -> set[str]:
         """The names within a node."""
@@ -152,11 +152,11 @@ class TritonUnit:
 
     def form(self, node: ast.expr, depth: int = 0) -> Linear:
         """The linear form of an index or address expression; `pointer:NAME` is an axis for each parameter in it."""
-        known = self._forms.get(node)
-        if known is None:
-            known = self._read_form(node, depth)
-            self._forms[node] = known
-        return known
+        form = self._forms.get(node)
+        if form is None:
+            form = self._read_form(node, depth)
+            self._forms[node] = form
+        return form
 
     def _read_form(self, node: ast.expr, depth: int) -> Linear:
         if depth > 24:
@@ -222,9 +222,11 @@ class TritonUnit:
 
     def _window_form(self, node: ast.Call, depth: int) -> Linear:
         """A block pointer as the address that it stands for: `base + rows[:, None] * s0 + columns[None, :] * s1`."""
-        given = dict(zip(_WINDOW, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
-        strides, offsets = (elements(given.get(name)) for name in ("strides", "offsets"))
-        form = self.form(given["base"], depth + 1) if "base" in given else UNIFORM
+        arguments = dict(zip(_WINDOW, node.args, strict=False)) | {
+            k.arg: k.value for k in node.keywords if k.arg
+        }
+        strides, offsets = (elements(arguments.get(name)) for name in ("strides", "offsets"))
+        form = self.form(arguments["base"], depth + 1) if "base" in arguments else UNIFORM
         axes = ["arange"] if len(strides) == 1 else ["arange0", "arange1"]
         for axis, stride in zip(axes, strides[-len(axes) :], strict=False):
             form = add(form, {axis: _coefficient(stride)})

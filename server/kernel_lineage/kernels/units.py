@@ -53,8 +53,8 @@ def _by_unit(in_cuda: InCuda[_T] | None, in_triton: InTriton[_T] | None, *, entr
             for triton_unit in python.units[: 1 if entry else None]:
                 yield from in_triton(triton_unit)
 
-    given = {Language.CUDA: in_cuda, Language.TRITON: in_triton}
-    return Reader(look, frozenset(language for language, read in given.items() if read is not None))
+    readers = {Language.CUDA: in_cuda, Language.TRITON: in_triton}
+    return Reader(look, frozenset(language for language, read in readers.items() if read is not None))
 
 
 def joined(*readers: Reader[_T]) -> Reader[_T]:

@@ -255,13 +255,13 @@ def _left_to_include(seen: Sighting, text: str) -> tuple[object, ...]:
     source = seen.kernel.source.data if seen.kernel.source is not None else b""
     plain = {PurePosixPath(m[1].decode("utf-8", "replace")).name for m in _INCLUDE.finditer(source)}
     waiting = [names_in(".cu", text.encode("utf-8", "replace")), names_in(".cu", source) - plain]
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for names in waiting:
         for path in seen.tree.files if names else ():
-            if PurePosixPath(path).name in names and path not in found:
-                found[path] = seen.tree.read(path) or b""
-                waiting.append(names_in(path, found[path]))
-    return tuple(sorted(found.items()))
+            if PurePosixPath(path).name in names and path not in contents:
+                contents[path] = seen.tree.read(path) or b""
+                waiting.append(names_in(path, contents[path]))
+    return tuple(sorted(contents.items()))
 
 
 def _tree(text: str) -> tuple[str, ...]:

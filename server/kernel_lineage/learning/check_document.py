@@ -88,7 +88,9 @@ def lines_of(file: str, kernel: CheckedDocument) -> list[str]:
     """One kernel for a person."""
     mark = {"right": "✓", "wrong": "✗", "unknown": "?"}[kernel.state]
     lines = [f"{mark} {kernel.kernel} ({file}:{kernel.line}) {kernel.state}: {kernel.reason}"]
-    for found in kernel.findings:
-        lines.append(f"    {file}:{found.line} {found.severity}: {found.message}".replace("\n", "\n      "))
-        lines += [f"      {file}:{other.line} {other.message}" for other in found.related]
+    for finding in kernel.findings:
+        lines.append(
+            f"    {file}:{finding.line} {finding.severity}: {finding.message}".replace("\n", "\n      ")
+        )
+        lines += [f"      {file}:{other.line} {other.message}" for other in finding.related]
     return lines

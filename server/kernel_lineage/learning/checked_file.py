@@ -49,7 +49,7 @@ def checked_kernel(
     options: GateOptions,
     *,
     mended: Callable[[str], SpotWorkload | None] = lambda _reason: None,
-    known: MutableMapping[str, Verdict] | None = None,
+    verdicts: MutableMapping[str, Verdict] | None = None,
 ) -> CheckedKernel:
     """The kernel on the emulated device; `judge` bounds the time. Raises nothing that is about the kernel.
 
@@ -59,9 +59,9 @@ def checked_kernel(
         spot: SpotWorkload | None = workload_of()
         while spot is not None:
             place = spot.path or folder_of(asked.path) / FOLDER / f"{asked.name}.toml"
-            found = FoundWorkload(spot.workload, place)
-            saved = Saved(asked.path, asked.text, asked.name, asked.line, found)
-            result = check_saved(saved, judge, options, passed=asked.passed, known=known)
+            workload_file = FoundWorkload(spot.workload, place)
+            saved = Saved(asked.path, asked.text, asked.name, asked.line, workload_file)
+            result = check_saved(saved, judge, options, passed=asked.passed, verdicts=verdicts)
             checked = CheckedKernel(asked, spot, result, result.why_not)
             if spot.path is not None or result.verdict is None or result.reference is not Reference.ITSELF:
                 break

@@ -79,12 +79,12 @@ def gate_changes(
         changes = changes_between(before, after, files)
         for one in changes.unread:
             yield _not_read(one, before)
-        for said, those in (
+        for note, those in (
             ("new, so that nothing is compared with it", changes.new),
             ("gone", changes.gone),
         ):
             for seen in those:
-                say(f"{seen.kernel.name} ({seen.path} of {seen.tree.name}) is {said}")
+                say(f"{seen.kernel.name} ({seen.path} of {seen.tree.name}) is {note}")
         yield from gate_pairs(
             changes.changed,
             judge,
@@ -154,8 +154,10 @@ def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | No
     from kernel_lineage.workloads.on_the_spot import SpotWorkload  # heavy: what drafts workloads
 
     after, before = changed.after, changed.before
-    found = workloads.of(after.kernel.name, after.path) or workloads.of(before.kernel.name, before.path)
-    return SpotWorkload(found.workload, found.path) if found is not None else None
+    workload_file = workloads.of(after.kernel.name, after.path) or workloads.of(
+        before.kernel.name, before.path
+    )
+    return SpotWorkload(workload_file.workload, workload_file.path) if workload_file is not None else None
 
 
 def _drafted(changed: ChangedKernel, say: Callable[[str], None]) -> SpotWorkload:

@@ -156,7 +156,7 @@ class EditGate:
                 Standing.UNDECIDED,
                 f"accepted only if {' and '.join(needs)}, which nothing establishes",
             )
-        said = GatedEdit(
+        record = GatedEdit(
             kernel=pair.after.kernel.name,
             standing=standing.value,
             reason=reason,
@@ -164,7 +164,7 @@ class EditGate:
         )
         if not verdict.environment.get("reused"):
             with suppress(OSError, sqlite3.Error), _rows(self.root) as rows:
-                rows.put(said, fingerprint(pair))
+                rows.put(record, fingerprint(pair))
         return needs
 
     def known(self, pair: ChangedKernel) -> GatedEdit | None:

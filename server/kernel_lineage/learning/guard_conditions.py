@@ -41,7 +41,7 @@ def requirements(
     earlier state (`mends`), which took every launch that way, or brings the optimisation along that is done there alone
     (`own`). A flag only chooses what is computed, and a test of which both outcomes are gone on with chooses how.
     """
-    said = []
+    pairs = []
     for guard in guards:
         condition = condition_of(guard.expr, names)
         if condition is None or (_chooses(guard) and (guard.where == "launcher" or not (mends or own))):
@@ -51,9 +51,9 @@ def requirements(
         if guard.kind == "early_return" and not guard.leaves:
             continue
         required = _opposite(condition)
-        said.append((guard, required if guard.leaves else _opposite(required)))
-    every = {condition for _, condition in said}
-    yield from ((guard, condition) for guard, condition in said if _opposite(condition) not in every)
+        pairs.append((guard, required if guard.leaves else _opposite(required)))
+    every = {condition for _, condition in pairs}
+    yield from ((guard, condition) for guard, condition in pairs if _opposite(condition) not in every)
 
 
 def category_of(condition: str) -> Category:

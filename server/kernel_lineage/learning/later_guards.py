@@ -85,8 +85,8 @@ def _conditioned_by(teacher: Transition, earlier: tuple[Transition, ...]) -> Tra
 
 def _kind(subject: Transition) -> ConditionKind:
     """A guard on launch parameters chooses what is fast; on anything else, what is right."""
-    known = mechanisms()
-    only_launch = all(m in known and known[m].direction is Direction.LAUNCH for m in subject.added)
+    by_id = mechanisms()
+    only_launch = all(m in by_id and by_id[m].direction is Direction.LAUNCH for m in subject.added)
     return ConditionKind.PROFIT if subject.added and only_launch else ConditionKind.VALIDITY
 
 
@@ -94,9 +94,9 @@ def _reason(teacher: Transition, subject: Transition, commits: dict[str, Commit]
     if subject is teacher:
         return "The code takes this path only under the guard."
     commit = commits.get(teacher.commit or "")
-    said = commit.body.strip().splitlines() if commit else []
+    lines = commit.body.strip().splitlines() if commit else []
     return next(
-        (line.strip() for line in said if line.strip()), commit.subject if commit else teacher.because
+        (line.strip() for line in lines if line.strip()), commit.subject if commit else teacher.because
     )
 
 

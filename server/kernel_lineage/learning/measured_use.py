@@ -80,11 +80,11 @@ def measured_use(skill_id: str, target: str, device: DeviceKind) -> Evidence:
     `DeviceError` when the device that was asked for is missing.
     """
     file, kernel = parted(target)
-    found = library(folder_of(Path(file)))
-    skill = found.get(skill_id)
+    skills = library(folder_of(Path(file)))
+    skill = skills.get(skill_id)
     if skill is None or not file:
         raise ApplyError(
-            f"There is no skill {skill_id!r}{nearest(found, skill_id)}, or no FILE:KERNEL was given."
+            f"There is no skill {skill_id!r}{nearest(skills, skill_id)}, or no FILE:KERNEL was given."
         )
     request = ApplyRequest(
         skill=skill,

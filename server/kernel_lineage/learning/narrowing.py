@@ -28,20 +28,20 @@ def narrowed_verdict(verdict: Verdict, step: Step, judge: Judge, seconds: float)
     if verdict.outcome is not Outcome.REJECTED or failed is None or failed.name == "build":
         return verdict
     report = probe(step, judge, Budget(runs=_RUNS, seconds=seconds))
-    found = [c for c in report.conditions if c.condition.origin is Origin.PROBE]
-    region = " and ".join(c.condition.expr for c in found)
-    said = f"narrower: right where {region}" if found else f"not narrowed: {_why_not(report, seconds)}"
-    details: dict[str, Any] = {**failed.details, "narrower": [_document(c) for c in found]}
+    conditions = [c for c in report.conditions if c.condition.origin is Origin.PROBE]
+    region = " and ".join(c.condition.expr for c in conditions)
+    note = f"narrower: right where {region}" if conditions else f"not narrowed: {_why_not(report, seconds)}"
+    details: dict[str, Any] = {**failed.details, "narrower": [_document(c) for c in conditions]}
     stages = [s if s is not failed else s.model_copy(update={"details": details}) for s in verdict.stages]
-    return verdict.model_copy(update={"reason": f"{verdict.reason}; {said}", "stages": stages})
+    return verdict.model_copy(update={"reason": f"{verdict.reason}; {note}", "stages": stages})
 
 
-def _document(found: ProbedCondition) -> dict[str, Any]:
-    seen = found.confirmation
+def _document(probed_condition: ProbedCondition) -> dict[str, Any]:
+    seen = probed_condition.confirmation
     return {
-        "expr": found.condition.expr,
-        "kind": str(found.condition.kind),
-        "evidence": found.condition.evidence,
+        "expr": probed_condition.condition.expr,
+        "kind": str(probed_condition.condition.kind),
+        "evidence": probed_condition.condition.evidence,
         "holds": [seen.kept_agree, seen.kept],
         "broken": [seen.broken_agree + seen.near_agree, seen.broken + seen.near],
     }
@@ -58,5 +58,5 @@ def narrowed_record(record: Record, conditions: Sequence[Condition]) -> Record:
     region = " and ".join(c.expr for c in conditions if c.origin is Origin.PROBE)
     if record.status != "failed" or record.fault_in != "later" or not region:
         return record
-    said = f"right where {region}; elsewhere {record.reason}"
-    return record.model_copy(update={"status": "narrower", "code": str(Code.NARROWED), "reason": said})
+    reason = f"right where {region}; elsewhere {record.reason}"
+    return record.model_copy(update={"status": "narrower", "code": str(Code.NARROWED), "reason": reason})

@@ -27,18 +27,18 @@ def reached(before: Tree, after: Tree, touched: Collection[str]) -> set[str]:
 
 def _including(before: Tree, after: Tree, touched: Collection[str]) -> set[str]:
     """What may include a touched file, and the headers beside it, which may stand on what is included before them."""
-    found: set[str] = set()
+    files: set[str] = set()
     for tree in (before, after):
         names = {p: names_in(p, data) for p in tree.files if (data := tree.read(p)) is not None}
         reading = readers(names, touched) - set(touched)
         by_name = {PurePosixPath(p).name: p for p in names if not p.endswith((".cu", ".py"))}
-        found |= reading
+        files |= reading
         waiting = list(reading)
         for path in waiting:
-            beside = {by_name[name] for name in names.get(path, ()) if name in by_name} - found
-            found |= beside
+            beside = {by_name[name] for name in names.get(path, ()) if name in by_name} - files
+            files |= beside
             waiting += beside
-    return found
+    return files
 
 
 def _using(before: Tree, after: Tree, modules: Collection[str]) -> set[str]:
@@ -64,10 +64,10 @@ def _using(before: Tree, after: Tree, modules: Collection[str]) -> set[str]:
             used = {name for p in reads for name in changed.get(p, ())} & words[reader]
             if not used:
                 continue
-            known = changed.setdefault(reader, set())
+            names = changed.setdefault(reader, set())
             through = {name for name, one in (_definitions(texts[reader]) or {}).items() if one.names & used}
-            grows = grows or not through <= known
-            known |= through
+            grows = grows or not through <= names
+            names |= through
     return set(changed)
 
 
@@ -85,7 +85,7 @@ def _definitions(text: str) -> dict[str, _Definition] | None:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return None
-    found: dict[str, _Definition] = {}
+    definitions: dict[str, _Definition] = {}
     for node in body:
         stored: set[str] = set()
         used: set[str] = set()
@@ -101,9 +101,9 @@ def _definitions(text: str) -> dict[str, _Definition] | None:
             stored = {node.name}
         dump = ast.dump(node)
         for name in stored:
-            other = found.get(name, _Definition("", frozenset()))
-            found[name] = _Definition(other.dump + dump, other.names | used)
-    return found
+            other = definitions.get(name, _Definition("", frozenset()))
+            definitions[name] = _Definition(other.dump + dump, other.names | used)
+    return definitions
 
 
 def _imports(text: str) -> list[tuple[str, str, str]]:

@@ -59,12 +59,12 @@ def replaced(
 
 def _launched(kernels: Mapping[Place, Kernel]) -> dict[str, list[Place]]:
     """By the host function's name, what it launches."""
-    found: dict[str, dict[Place, None]] = defaultdict(dict)
+    by_launcher: dict[str, dict[Place, None]] = defaultdict(dict)
     for place, kernel in kernels.items():
         for launch in kernel.launches:
             if launch.launcher:
-                found[launch.launcher][place] = None
-    return {launcher: list(places) for launcher, places in found.items()}
+                by_launcher[launch.launcher][place] = None
+    return {launcher: list(places) for launcher, places in by_launcher.items()}
 
 
 def _alike(one: Kernel, other: Kernel, launcher: str) -> bool:

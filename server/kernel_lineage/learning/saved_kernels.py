@@ -75,8 +75,8 @@ class SavedVerdict:
         if self.reference is not Reference.ITSELF or self.verdict is None:
             return False
         sanitized = self.verdict.stage("sanitize")
-        found = sanitized is not None and bool(sanitized.details.get("findings"))
-        return found or self.verdict.code in _BASELINES_FAULT
+        has_findings = sanitized is not None and bool(sanitized.details.get("findings"))
+        return has_findings or self.verdict.code in _BASELINES_FAULT
 
 
 def check_saved(
@@ -85,14 +85,14 @@ def check_saved(
     options: GateOptions,
     *,
     passed: bytes | None = None,
-    known: MutableMapping[str, Verdict] | None = None,
+    verdicts: MutableMapping[str, Verdict] | None = None,
 ) -> SavedVerdict:
     """Judge a saved kernel; `judge` bounds the time.
 
-    `passed` is a text of the file that passed before; `known` holds earlier verdicts by the hash of what went into
+    `passed` is a text of the file that passed before; `verdicts` holds earlier verdicts by the hash of what went into
     them, and gets those that are final.
     """
-    known = {} if known is None else known
+    verdicts = {} if verdicts is None else verdicts
     workload = saved.workload.workload
     try:
         candidate = program_from_file(saved.path, saved.kernel, workload, data=saved.text)
@@ -100,12 +100,12 @@ def check_saved(
         return SavedVerdict(saved, Reference.ITSELF, None, str(error))
     for reference, baseline in _beside(saved, candidate, passed):
         inputs = hash_inputs(baseline, candidate, workload, options, companion_files(workload))
-        verdict = known.get(inputs)
+        verdict = verdicts.get(inputs)
         if verdict is None:
             verdict = judge(GateRequest.of(baseline, candidate, workload, device="emulated", options=options))
         result = SavedVerdict(saved, reference, verdict)
         if result.state is not VersionState.UNKNOWN:
-            known[inputs] = verdict
+            verdicts[inputs] = verdict
         if reference is Reference.ITSELF or verdict.code not in _BASELINES_FAULT:
             return result
     raise AssertionError("a kernel can always run beside itself")

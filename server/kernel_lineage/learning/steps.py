@@ -36,6 +36,6 @@ def as_launched(step: Step) -> Workload:
     spec = step.before.launch
     if spec is None:
         return step.workload
-    told = {name: getattr(spec, name) for name in spec.__slots__}
-    told["constexpr"] = dict(spec.constexpr)
-    return step.workload.model_copy(update={"launch": step.workload.launch.model_copy(update=told)})
+    values = {name: getattr(spec, name) for name in spec.__slots__}
+    values["constexpr"] = dict(spec.constexpr)
+    return step.workload.model_copy(update={"launch": step.workload.launch.model_copy(update=values)})

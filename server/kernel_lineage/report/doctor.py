@@ -76,6 +76,6 @@ def _model() -> str:
 
 
 def _skills(repository: Path) -> str:
-    found = library(repository_of(repository))
-    problems = f", {len(found.problems)} problems (klineage skills check)" if found.problems else ""
-    return f"{len(found.skills)}{problems}"
+    collection = library(repository_of(repository))
+    problems = f", {len(collection.problems)} problems (klineage skills check)" if collection.problems else ""
+    return f"{len(collection.skills)}{problems}"

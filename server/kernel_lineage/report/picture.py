@@ -131,17 +131,17 @@ class _Axis:
         return round(BARS + BARS_WIDTH * (math.log2(speed) - self._low) / self._span, 1)
 
     def bar(self, begin: float, step: TransitionView) -> Bar | None:
-        found = step.measured
-        if found is None:
+        effect = step.measured
+        if effect is None:
             return None
-        one, other = self.at(begin), self.at(begin * found.median)
+        one, other = self.at(begin), self.at(begin * effect.median)
         return Bar(
             x=min(one, other),
             width=max(2.0, abs(other - one)),
-            faster=found.median >= 1,
-            low=self.at(begin * found.low),
-            high=self.at(begin * found.high),
-            label=f"{found.median:.2f}×",
+            faster=effect.median >= 1,
+            low=self.at(begin * effect.low),
+            high=self.at(begin * effect.high),
+            label=f"{effect.median:.2f}×",
         )
 
 

@@ -249,8 +249,8 @@ def _kernel(request: ApplyRequest, text: bytes) -> Kernel:
     kernel = kernel_as_written(source, request.kernel)
     if kernel is None:
         names = ", ".join(k.name for k in source.kernels) or "none"
-        told = "".join(f" {p.message}" for p in source.problems[:1])
-        raise ApplyError(f"{request.path} has no kernel {request.kernel}; its kernels: {names}.{told}")
+        note = "".join(f" {p.message}" for p in source.problems[:1])
+        raise ApplyError(f"{request.path} has no kernel {request.kernel}; its kernels: {names}.{note}")
     return kernel
 
 

@@ -55,8 +55,8 @@ class ApplyDocument(BaseModel):
         if self.verdict is None:
             return Standing.NOT_JUDGED
         # Accepted by the gate, and held back for a condition that nothing decides.
-        known = self.verdict.standing
-        return Standing.UNDECIDED if known is Standing.ACCEPTED else known
+        standing = self.verdict.standing
+        return Standing.UNDECIDED if standing is Standing.ACCEPTED else standing
 
     def changed(self, data: bytes) -> bytes:
         """The text that was gated, with the edits made."""

@@ -27,8 +27,8 @@ def judge_in_child(
     It raises `ProgramError` when no program can be made, `DeviceError` when the device that was asked for is missing.
     """
 
-    def judge(kernel: Kernel, path: Path, text: bytes, candidate: Candidate, found: FoundWorkload) -> Verdict:
-        workload = found.workload
+    def judge(kernel: Kernel, path: Path, text: bytes, candidate: Candidate, entry: FoundWorkload) -> Verdict:
+        workload = entry.workload
         before = program_from_file(path, kernel.name, workload, data=text, name=f"{path.name} (before)")
         after = program_from_file(
             path,

@@ -115,10 +115,10 @@ def check_expression(kernel: Kernel, launch: Launch, name: str, expression: str)
     """
     data = _data(kernel)
     place = launch.launcher_span or launch.span
-    known = data[place.start : place.end].decode("utf-8", "replace")
+    text = data[place.start : place.end].decode("utf-8", "replace")
     own = data[launch.span.start : launch.span.end].decode("utf-8", "replace")
     context = " ".join([own, *launch.definitions.values()])
-    words = set(re.findall(r"[A-Za-z_]\w*", known)) | set(launch.definitions) | {"dim3", "min", "max"}
+    words = set(re.findall(r"[A-Za-z_]\w*", text)) | set(launch.definitions) | {"dim3", "min", "max"}
     calls = set(re.findall(r"([A-Za-z_]\w*)\s*\(", context)) | {"dim3"} - {kernel.name}
     if kernel.language is Language.TRITON:
         words |= {"triton", "cdiv", "lambda", "meta"}

@@ -26,8 +26,8 @@ def parent_of(kernel: Kernel) -> str:
 def tried(root: Path, kernel: Kernel, skill: Skill, by: str, workload: Path | None) -> Outcome | None:
     """A rejected outcome of the same skill, lane and way to run it on this very kernel; None when there is none."""
     parent, run = parent_of(kernel), _digest(workload)
-    found, _ = outcomes_in(root)
-    for outcome in found:
+    outcomes, _ = outcomes_in(root)
+    for outcome in outcomes:
         same = outcome.parent == parent and outcome.skill == skill.id and outcome.workload == run
         if same and outcome.outcome == "rejected" and outcome.by.partition(":")[0] == by:
             return outcome
@@ -73,8 +73,8 @@ def remember(
 def remembered_facts(root: Path, kernel: Kernel) -> Facts:
     """What earlier runs of the gate showed of this very kernel's limits; the latest run that says something counts."""
     parent = parent_of(kernel)
-    found, _ = outcomes_in(root)
-    return Facts().merged(*_facts(o for o in found if o.parent == parent))
+    outcomes, _ = outcomes_in(root)
+    return Facts().merged(*_facts(o for o in outcomes if o.parent == parent))
 
 
 def _facts(outcomes: Iterable[Outcome]) -> Iterable[Facts]:

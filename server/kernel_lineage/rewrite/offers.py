@@ -23,12 +23,12 @@ def offers_document(
     listed: Iterable[tuple[Kernel, Sequence[Applicable]]], notes: Sequence[str] = ()
 ) -> OffersDocument:
     """The document of some kernels."""
-    return OffersDocument(kernels=[offers_of(kernel, found) for kernel, found in listed], notes=list(notes))
+    return OffersDocument(kernels=[offers_of(kernel, offers) for kernel, offers in listed], notes=list(notes))
 
 
-def offers_of(kernel: Kernel, found: Sequence[Applicable]) -> KernelOffersDocument:
+def offers_of(kernel: Kernel, offers: Sequence[Applicable]) -> KernelOffersDocument:
     """What can be done to one kernel: the one answer of the command line, of agents and of editors."""
-    made = carried(kernel, found)
+    made = carried(kernel, offers)
     first: dict[str, Proposal] = {}
     for proposal in made.made:
         first.setdefault(proposal.skill, proposal)

@@ -38,6 +38,6 @@ def keep_candidate(root: Path, path: str, before: bytes, after: bytes, document:
     name = f"{document.skill}-{document.kernel}-{hashlib.sha256(patch).hexdigest()[:10]}"
     target = kept_in(root) / FOLDER / f"{name}.patch"
     write_atomically(target, patch)
-    known = document.model_copy(update={"patch": str(target)})
-    write_atomically(target.with_suffix(".json"), known.model_dump_json(indent=2).encode() + b"\n")
+    record = document.model_copy(update={"patch": str(target)})
+    write_atomically(target.with_suffix(".json"), record.model_dump_json(indent=2).encode() + b"\n")
     return target

@@ -24,17 +24,17 @@ def with_own_launch(kernel: Kernel, program: Program) -> Kernel:
 
     For what looks at launches; there is no text of this one to change.
     """
-    told = program.launch
-    if kernel.launches or told is None:
+    spec = program.launch
+    if kernel.launches or spec is None:
         return kernel
-    arguments = tuple(told.constexpr.get(p.name, p.name) for p in kernel.parameters)
-    launch = Launch(kernel.name, kernel.name_span, told.grid, (), arguments)
+    arguments = tuple(spec.constexpr.get(p.name, p.name) for p in kernel.parameters)
+    launch = Launch(kernel.name, kernel.name_span, spec.grid, (), arguments)
     if kernel.language is Language.CUDA:
-        launch = replace(launch, block=told.block, shared_bytes=told.shared_bytes)
+        launch = replace(launch, block=spec.block, shared_bytes=spec.shared_bytes)
     else:
-        given = {"num_warps": told.num_warps, "num_stages": told.num_stages}
-        options = {name: str(n) for name, n in given.items() if n != TRITON_DEFAULTS[name]}
-        launch = replace(launch, options={**options, **told.constexpr})
+        counts = {"num_warps": spec.num_warps, "num_stages": spec.num_stages}
+        options = {name: str(n) for name, n in counts.items() if n != TRITON_DEFAULTS[name]}
+        launch = replace(launch, options={**options, **spec.constexpr})
     return replace(kernel, launches=(launch,))
 
 

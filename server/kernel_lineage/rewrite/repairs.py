@@ -91,14 +91,14 @@ def _barriers(root: Node, where: list[int]) -> Iterator[Repair]:
 
 def _blocks(root: Node, line: int) -> dict[Node, Node]:
     """Each block around a line, outermost first, with its statement that the line belongs to."""
-    found: dict[Node, Node] = {}
+    blocks: dict[Node, Node] = {}
     node: Node | None = root
     while node is not None:
         inside = next((c for c in node.named_children if _covers(c, line)), None)
         if inside is not None and node.type == "compound_statement":
-            found[node] = inside
+            blocks[node] = inside
         node = inside
-    return found
+    return blocks
 
 
 def _covers(node: Node, line: int) -> bool:

@@ -108,11 +108,11 @@ def _request(asked: Asked) -> ApplyRequest:
             f"{asked.target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward."
         )
     path = Path(file)
-    found = library(folder_of(path))
-    skill = found.get(asked.skill)
+    skills = library(folder_of(path))
+    skill = skills.get(asked.skill)
     if skill is None:
-        broken = next((f" It could not be read: {p}" for p in found.problems if asked.skill in str(p)), "")
-        raise ApplyError(f"There is no skill {asked.skill!r}{nearest(found, asked.skill)}.{broken}")
+        broken = next((f" It could not be read: {p}" for p in skills.problems if asked.skill in str(p)), "")
+        raise ApplyError(f"There is no skill {asked.skill!r}{nearest(skills, asked.skill)}.{broken}")
     settings = None
     if asked.by == "model":
         settings = endpoint(base_url=asked.base_url, model=asked.model, token_budget=asked.token_budget)
@@ -155,8 +155,8 @@ def summary(document: ApplyDocument) -> str:
     changed = f"{document.path} was changed." if document.applied else "Nothing was changed."
     reason = document.reason.rstrip(".")
     word = document.outcome if document.outcome == "refused" else document.standing.label
-    said = reason if reason.lower().startswith(word) else f"{word.capitalize()}: {reason}"
-    lines = [f"{said}. {changed}" if changed not in said else f"{said}."]
+    sentence = reason if reason.lower().startswith(word) else f"{word.capitalize()}: {reason}"
+    lines = [f"{sentence}. {changed}" if changed not in sentence else f"{sentence}."]
     if document.explanation:
         lines.append(document.explanation)
     if document.verdict is not None:

@@ -101,10 +101,10 @@ class SignedRows:
 
     def _give_up(self, error: sqlite3.Error) -> None:
         if isinstance(self._db, CacheConnection) and is_damage(error):
-            said = set_aside(self._db, error)
+            message = set_aside(self._db, error)
         else:
-            said = f"The cache cannot be used ({error}); deleting it loses time, never knowledge."
-        self.problem = self.problem or said
+            message = f"The cache cannot be used ({error}); deleting it loses time, never knowledge."
+        self.problem = self.problem or message
 
     def _read(self, model: type[_Kept], about: str, document: bytes, signature: bytes) -> _Kept | None:
         if not hmac.compare_digest(self._signature(about, document), signature):

@@ -35,11 +35,11 @@ def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device
     """The situation of a kernel in a file of a repository. `device`: `auto`, `cuda` or `emulated` (no device facts)."""
     folder = root if root is not None else folder_of(path)
     workloads = workloads_in(folder)
-    found = workloads.of(kernel.name, str(path))
+    entry = workloads.of(kernel.name, str(path))
     notes = list(workloads.about(kernel.name))
     facts = remembered_facts(folder, kernel)
-    if found is not None:
-        facts = facts.merged(workload_facts(found.workload, _told_as(found.path, folder)))
+    if entry is not None:
+        facts = facts.merged(workload_facts(entry.workload, _told_as(entry.path, folder)))
     else:
         notes.append(f"no workload in {folder / '.klineage' / 'workloads'} names {kernel.name}")
     if device != "emulated":
@@ -47,7 +47,7 @@ def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device
         facts = facts.merged(of_device)
         if missing:
             notes.append(missing)
-    return Situation(facts.merged(toolchain_facts()), found, tuple(notes))
+    return Situation(facts.merged(toolchain_facts()), entry, tuple(notes))
 
 
 def told(kernel: Kernel, path: Path, device: str = "auto") -> tuple[Facts, tuple[str, ...]]:
@@ -71,31 +71,31 @@ def workload_facts(workload: Workload, where: str) -> Facts:
     shapes = [*workload.shapes(), *workload.profile_dims]
     for dims in shapes:
         for name, value in _of_shape(workload, dims):
-            told = values.setdefault(name, [])
-            if value not in told:
-                told.append(value)
-    known = {
-        name: Fact(tuple(told), f"{name} is {_listed(told)} in {where}", FactSource.WORKLOAD)
-        for name, told in values.items()
+            numbers = values.setdefault(name, [])
+            if value not in numbers:
+                numbers.append(value)
+    facts = {
+        name: Fact(tuple(numbers), f"{name} is {_listed(numbers)} in {where}", FactSource.WORKLOAD)
+        for name, numbers in values.items()
     }
     buffers = [a for a in workload.args if a.is_pointer]
     for argument in workload.args:
-        known[f"dtype({argument.name})"] = Fact(
+        facts[f"dtype({argument.name})"] = Fact(
             (argument.dtype,), f"{argument.name} is {argument.dtype} in {where}", FactSource.WORKLOAD
         )
     for argument in buffers:
-        known[f"contiguous({argument.name})"] = Fact(
+        facts[f"contiguous({argument.name})"] = Fact(
             (True,), f"{argument.name} is a row-major buffer in {where}", FactSource.WORKLOAD
         )
         if argument.align is not None:
-            said = f"{argument.name} is aligned to {argument.align} bytes in {where}"
-            known[f"align({argument.name})"] = Fact((argument.align,), said, FactSource.WORKLOAD)
+            evidence = f"{argument.name} is aligned to {argument.align} bytes in {where}"
+            facts[f"align({argument.name})"] = Fact((argument.align,), evidence, FactSource.WORKLOAD)
     for one, other in combinations(buffers, 2):
         if other.name in one.may_alias or one.name in other.may_alias:
             continue
-        said = f"{one.name} and {other.name} are separate buffers in {where}"
-        known[f"noalias({one.name}, {other.name})"] = Fact((True,), said, FactSource.WORKLOAD)
-    return Facts(known, tuple(_promises(workload, where)))
+        evidence = f"{one.name} and {other.name} are separate buffers in {where}"
+        facts[f"noalias({one.name}, {other.name})"] = Fact((True,), evidence, FactSource.WORKLOAD)
+    return Facts(facts, tuple(_promises(workload, where)))
 
 
 def _promises(workload: Workload, where: str) -> Iterable[StatedPromise]:
@@ -162,12 +162,12 @@ def _listed(values: list[Scalar]) -> str:
 @cache
 def toolchain_facts() -> Facts:
     """The versions of the compilers that the gate would use, from what is installed."""
-    known: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for name, distribution in (("toolchain.cuda", "nvidia-cuda-nvrtc"), ("toolchain.triton", "triton")):
         try:
             written = metadata.version(distribution)
         except metadata.PackageNotFoundError:
             continue
         version = tuple(int(part) for part in written.split(".")[:2] if part.isdecimal())
-        known[name] = Fact((version,), f"{distribution} {written} is installed", FactSource.TOOLCHAIN)
-    return Facts(known)
+        facts[name] = Fact((version,), f"{distribution} {written} is installed", FactSource.TOOLCHAIN)
+    return Facts(facts)

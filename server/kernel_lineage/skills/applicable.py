@@ -47,10 +47,10 @@ class Judged:
             missing = "; ".join(_missing(name) for name in self.judgement.missing)
             left = self.judgement.counterexample
             return f"{missing}; what is promised leaves {left} open" if left is not None else missing
-        said = "; ".join(dict.fromkeys(fact.evidence for fact in self.judgement.evidence))
+        text = "; ".join(dict.fromkeys(fact.evidence for fact in self.judgement.evidence))
         if self.judgement.counterexample is not None:
-            return f"{self.judgement.counterexample}: {said}" if said else self.judgement.counterexample
-        return said
+            return f"{self.judgement.counterexample}: {text}" if text else self.judgement.counterexample
+        return text
 
     @property
     def holds(self) -> bool:
@@ -66,7 +66,7 @@ class Judged:
     def testable(self) -> bool:
         """Whether the running kernel can test it: it speaks only of sizes, alignment and the launch."""
         return all(
-            ref.bound and ((known := declared(ref.name)) is None or known.at_run_time)
+            ref.bound and ((declaration := declared(ref.name)) is None or declaration.at_run_time)
             for ref in facts_in(self.tree)
         )
 
@@ -141,26 +141,26 @@ def applicable(
     anchors: dict[str, list[Anchor]] = {}
     for anchor in anchors_of(kernel):
         anchors.setdefault(anchor.pattern, []).append(anchor)
-    found = [
+    candidates = [
         judge_at(skill, anchor, everything, promises)
         for skill in skills
         if skill.offered and fits(skill, kernel, present)
         for anchor in anchors.get(skill.anchor.pattern, ())
         if is_at(skill, anchor)
     ]
-    ranked = offered(kernel, found, present, everything, counts if counts is not None else builtin_counts())
+    ranked = offered(kernel, candidates, present, everything, counts if counts is not None else builtin_counts())
     return tuple(sorted(ranked, key=_place))
 
 
 def offered(
     kernel: Kernel,
-    found: Iterable[Applicable],
+    candidates: Iterable[Applicable],
     present: Iterable[str],
     facts: Facts,
     counts: Counts,
 ) -> list[Applicable]:
     """The same with scores, reasons and vetoes: by the counts, and by the rules on what limits the kernel."""
-    several = list(found)
+    several = list(candidates)
     limits = limits_of(facts)
     wanted = {a.skill.mechanism for a in several}
     device = facts.get("device.name")
@@ -183,10 +183,10 @@ def offered(
     return made
 
 
-def _place(found: Applicable) -> tuple[object, ...]:
+def _place(candidate: Applicable) -> tuple[object, ...]:
     """Truth first, then whether it can pay now, then how likely it is."""
-    truth, pays = _ORDER[found.verdict], _ORDER[found.pays]
-    return (truth, bool(found.not_now), pays, -found.score, found.skill.id, found.anchor.span)
+    truth, pays = _ORDER[candidate.verdict], _ORDER[candidate.pays]
+    return (truth, bool(candidate.not_now), pays, -candidate.score, candidate.skill.id, candidate.anchor.span)
 
 
 def known_here(kernel: Kernel, facts: Facts, sites: Iterable[Site]) -> Facts:
@@ -251,7 +251,7 @@ def _bound(expr: str, bindings: tuple[tuple[str, str], ...]) -> tuple[Expr, str,
 
 
 def _missing(name: str) -> str:
-    known = declared(name)
-    if known is None and not name.isidentifier():
+    declaration = declared(name)
+    if declaration is None and not name.isidentifier():
         return f"not known: {name}"
     return f"nothing says {name}: {hint(name)}"

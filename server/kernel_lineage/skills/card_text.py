@@ -17,22 +17,22 @@ SIGNS = {Truth.HOLDS: "✓", Truth.FAILS: "✗", Truth.UNKNOWN: "?"}
 _MATCH = {Match.EXACT: "same size", Match.OTHER_SIZE: "other size", Match.OTHER_DEVICE: "other device"}
 
 
-def card_text(found: Applicable) -> str:
+def card_text(candidate: Applicable) -> str:
     """The whole card. Sections with nothing to say are left out, but a missing measurement is said."""
-    skill = found.skill
+    skill = candidate.skill
     parts = [f"**{skill.title}** · {direction(skill)} · {standing(skill)}", skill.summary]
     for kind, heading in ((ConditionKind.VALIDITY, "Valid when"), (ConditionKind.PROFIT, "Pays when")):
-        lines = [_line(j) for j in found.conditions if j.condition.kind is kind]
+        lines = [_line(j) for j in candidate.conditions if j.condition.kind is kind]
         if lines:
             parts.append("\n".join([f"**{heading}**", "", *lines]))
-    if found.guardable:
+    if candidate.guardable:
         parts.append("Can be applied guarded: the fast path where these hold, the old code elsewhere.")
-    parts.append(f"**Expected here:** {effect_text(found)}")
-    if found.not_now:
-        parts.append(f"**{found.not_now[0].upper()}{found.not_now[1:]}**")
-    if found.rank_reason:
-        parts.append(f"**Offered here because:** {found.rank_reason}")
-    if wrong := _goes_wrong(found):
+    parts.append(f"**Expected here:** {effect_text(candidate)}")
+    if candidate.not_now:
+        parts.append(f"**{candidate.not_now[0].upper()}{candidate.not_now[1:]}**")
+    if candidate.rank_reason:
+        parts.append(f"**Offered here because:** {candidate.rank_reason}")
+    if wrong := _goes_wrong(candidate):
         parts.append(f"**Goes wrong otherwise:** {wrong}")
     parts.append(f"**From:** {origin(skill)}")
     return "\n\n".join(parts) + "\n"
@@ -77,10 +77,10 @@ def skill_lines(skills: Iterable[Skill]) -> str:
 def cards_text(path: Path, listed: Iterable[tuple[Kernel, Sequence[Applicable]]]) -> str:
     """All cards of a file's kernels, as `klineage applicable` prints them."""
     parts: list[str] = []
-    for kernel, found in listed:
+    for kernel, candidates in listed:
         parts.append(f"# {kernel.name} ({path}:{kernel.span.first_line})")
-        parts += [f"{path}:{a.anchor.span.first_line}: {a.anchor.detail}\n\n{card_text(a)}" for a in found]
-        if not found:
+        parts += [f"{path}:{a.anchor.span.first_line}: {a.anchor.detail}\n\n{card_text(a)}" for a in candidates]
+        if not candidates:
             parts.append("No skill has a place in this kernel.\n")
     return "\n\n".join(parts)
 
@@ -120,14 +120,14 @@ def no_use(skill: Skill) -> str:
     return f"none of {tried} uses on other kernels was accepted"
 
 
-def effect_text(found: Applicable) -> str:
+def effect_text(candidate: Applicable) -> str:
     """The expected effect with its interval and how near the measurement is; says so when there is none."""
-    effect = found.expected
+    effect = candidate.expected
     if effect is None:
-        return f"not measured yet. {found.skill.effect}"
+        return f"not measured yet. {candidate.skill.effect}"
     size = ", ".join(f"{name} = {value}" for name, value in effect.dims.items())
     return (
-        f"{effect.speedup:.2f}× ({effect.low:.2f} … {effect.high:.2f}), {effect.device}, {_MATCH[found.match]}"
+        f"{effect.speedup:.2f}× ({effect.low:.2f} … {effect.high:.2f}), {effect.device}, {_MATCH[candidate.match]}"
         f" (measured on {effect.kernel} at {size})"
     )
 
@@ -139,26 +139,26 @@ def origin(skill: Skill) -> str:
     else:
         came = "the built-in library" if skill.builtin else "written by hand"
     counts = {o: sum(c.origin is o for c in skill.conditions) for o in Origin}
-    told = [f"{n} by {o.value}" for o, n in counts.items() if n]
-    return " · ".join([came, *([f"conditions: {', '.join(told)}"] if told else [])])
+    phrases = [f"{n} by {o.value}" for o, n in counts.items() if n]
+    return " · ".join([came, *([f"conditions: {', '.join(phrases)}"] if phrases else [])])
 
 
 def _line(judged: Judged) -> str:
     known_by = f" ({judged.condition.origin.value}{_after_colon(judged.condition.evidence)})"
-    said = f": {judged.evidence}" if judged.evidence else ""
-    return f"- {SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{known_by}{said}"
+    evidence = f": {judged.evidence}" if judged.evidence else ""
+    return f"- {SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{known_by}{evidence}"
 
 
 def _after_colon(text: str | None) -> str:
     return f": {text}" if text else ""
 
 
-def _goes_wrong(found: Applicable) -> str:
+def _goes_wrong(candidate: Applicable) -> str:
     """What failing or unknown validity conditions would do, then what is recorded as risk."""
     reasons = [
         j.condition.reason.rstrip(".")
-        for j in found.conditions
+        for j in candidate.conditions
         if j.condition.kind is ConditionKind.VALIDITY and j.judgement.truth is not Truth.HOLDS
     ]
-    recorded = [f"{r.what.rstrip('.')} ({r.evidence})" for r in found.skill.risk]
+    recorded = [f"{r.what.rstrip('.')} ({r.evidence})" for r in candidate.skill.risk]
     return "; ".join([*reasons, *recorded])

@@ -42,27 +42,27 @@ def read_case(path: Path) -> Case:
         data = read_file(path)
     except OSError as error:
         raise CaseError(f"cannot be read ({error.strerror})") from None
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in data.decode("utf-8", "replace").splitlines():
         if not line.startswith(("//", "#")):
             break
         if header := _HEADER.match(line):
-            said[header[1]] = header[2]
+            fields[header[1]] = header[2]
     language = language_of(path.name, data)
     if language is None:
         raise CaseError("is neither a .cu file nor a .py file with a @triton.jit function")
     source = read(data, language)
     if source.problems:
         raise CaseError(source.problems[0].message)
-    if "kernel" in said:
-        kernel = source.kernel(said["kernel"])
+    if "kernel" in fields:
+        kernel = source.kernel(fields["kernel"])
     else:
         kernel = source.kernels[0] if len(source.kernels) == 1 else None
     if kernel is None:
         names = ", ".join(k.name for k in source.kernels) or "none"
         raise CaseError(f"has the kernels: {names}; name one in a first line `kernel: …`")
     try:
-        facts = stated_facts(said.get("facts", ""), "stated in the case")
+        facts = stated_facts(fields.get("facts", ""), "stated in the case")
     except StatedFactError as error:
         raise CaseError(f"facts: {error}") from None
-    return Case(kernel, facts, said.get("because"))
+    return Case(kernel, facts, fields.get("because"))

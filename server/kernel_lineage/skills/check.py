@@ -24,8 +24,8 @@ def check_all(folders: Sequence[Path], repository: Path) -> tuple[int, list[Skil
     skills: list[Skill] = []
     problems: list[SkillProblem] = []
     if not folders:
-        found = library(repository_of(repository))
-        skills, problems = list(found.skills), list(found.problems)
+        collection = library(repository_of(repository))
+        skills, problems = list(collection.skills), list(collection.problems)
     for folder in folders:
         if (folder / "SKILL.md").exists() or (folder / "conditions.toml").exists():
             one, wrong = read_skill(folder.resolve(), builtin=False)
@@ -47,10 +47,10 @@ def check(skill: Skill) -> tuple[SkillProblem, ...]:
     if skill.folder is None:
         raise ValueError(f"{skill.id} was not read from a folder")
     folder = skill.folder
-    found = [("conditions.toml", said) for said in (*_says_too_little(skill), *_unknown_names(skill))]
-    if not found:
-        found += _failing_cases(skill)
-    return tuple(SkillProblem(folder, file, message) for file, message in found)
+    problems = [("conditions.toml", sentence) for sentence in (*_says_too_little(skill), *_unknown_names(skill))]
+    if not problems:
+        problems += _failing_cases(skill)
+    return tuple(SkillProblem(folder, file, message) for file, message in problems)
 
 
 def _says_too_little(skill: Skill) -> Iterator[str]:
@@ -114,13 +114,13 @@ def _failing_cases(skill: Skill) -> Iterator[tuple[str, str]]:
 
 
 def _applies(skill: Skill, case: Case) -> str | None:
-    found = at_case(skill, case)
-    if found is None:
+    candidates = at_case(skill, case)
+    if candidates is None:
         return "the skill is not offered here: language, a mechanism that is there already, required or in conflict"
-    if not found:
+    if not candidates:
         return f"anchor `{skill.anchor.pattern}` is not found here"
-    if all(a.verdict is Truth.FAILS for a in found):
-        return f"a case that applies, but {found[0].reason}"
+    if all(a.verdict is Truth.FAILS for a in candidates):
+        return f"a case that applies, but {candidates[0].reason}"
     return None
 
 
@@ -131,12 +131,12 @@ def _shows(skill: Skill, case: Case) -> str | None:
 
 
 def _refuses(skill: Skill, case: Case) -> str | None:
-    found = at_case(skill, case)
-    if not found:
+    candidates = at_case(skill, case)
+    if not candidates:
         if case.because in (None, NO_ANCHOR):
             return None
         return f"refused, but not because of `{case.because}`: the skill has no anchor here"
-    failing = [{j.condition.expr for j in a.conditions if j.judgement.truth is Truth.FAILS} for a in found]
+    failing = [{j.condition.expr for j in a.conditions if j.judgement.truth is Truth.FAILS} for a in candidates]
     if not all(failing):
         return "a case that refuses, but no condition fails here"
     if case.because is not None and not all(case.because in exprs for exprs in failing):

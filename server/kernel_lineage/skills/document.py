@@ -106,36 +106,36 @@ class ApplicableDocument(_Document):
 
 def applicable_document(
     path: str,
-    found: Sequence[tuple[Kernel, Sequence[Applicable]]],
+    by_kernel: Sequence[tuple[Kernel, Sequence[Applicable]]],
     problems: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> ApplicableDocument:
     """The document of one or several kernels of a file."""
     return ApplicableDocument(
         path=path,
-        kernel=found[0][0].name if len(found) == 1 else None,
-        skills=[_skill(kernel, a, n) for kernel, several in found for n, a in enumerate(several, 1)],
+        kernel=by_kernel[0][0].name if len(by_kernel) == 1 else None,
+        skills=[_skill(kernel, a, n) for kernel, several in by_kernel for n, a in enumerate(several, 1)],
         problems=list(problems),
         notes=list(notes),
     )
 
 
-def _skill(kernel: Kernel, found: Applicable, place: int) -> SkillDocument:
-    skill, anchor, effect = found.skill, found.anchor, found.expected
+def _skill(kernel: Kernel, candidate: Applicable, place: int) -> SkillDocument:
+    skill, anchor, effect = candidate.skill, candidate.anchor, candidate.expected
     return SkillDocument(
         id=skill.id,
         title=skill.title,
         kernel=kernel.name,
-        verdict=found.verdict.value,
-        pays=found.pays.value,
-        guardable=found.guardable,
-        reason=found.reason,
+        verdict=candidate.verdict.value,
+        pays=candidate.pays.value,
+        guardable=candidate.guardable,
+        reason=candidate.reason,
         rank=place,
-        rank_reason=found.rank_reason,
-        not_now=found.not_now,
-        conditions=[condition_document(j) for j in found.conditions],
+        rank_reason=candidate.rank_reason,
+        not_now=candidate.not_now,
+        conditions=[condition_document(j) for j in candidate.conditions],
         expected=ExpectedDocument.model_validate(effect) if effect is not None else None,
-        match=found.match.value,
+        match=candidate.match.value,
         anchor=AnchorDocument(
             pattern=anchor.pattern,
             detail=anchor.detail,

@@ -26,19 +26,19 @@ def syntax_facts(kernel: Kernel, sites: Iterable[Site], detectable: Iterable[str
     `sites` are the kernel's mechanisms as found; `detectable` are the ids of all that are looked for: those without a
     site are known to be absent.
     """
-    known: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for p in kernel.parameters:
         if p.dtype is not None:
-            known[f"dtype({p.name})"] = Fact(
+            facts[f"dtype({p.name})"] = Fact(
                 (p.dtype,), f"{p.name} is declared `{p.type} {p.name}`", FactSource.SYNTAX
             )
     if kernel.source is not None and kernel.language is Language.CUDA:
         for name, (value, line) in file_constants(kernel.source.data).items():
-            known[name] = Fact((value,), f"{name} is {value} (line {line})", FactSource.SYNTAX)
+            facts[name] = Fact((value,), f"{name} is {value} (line {line})", FactSource.SYNTAX)
     restricted = [p.name for p in kernel.parameters if p.pointer and p.restrict]
     for a, b in itertools.combinations(restricted, 2):
-        said = f"{a} and {b} are both declared __restrict__"
-        known[f"noalias({a}, {b})"] = Fact((True,), said, FactSource.SYNTAX)
+        evidence = f"{a} and {b} are both declared __restrict__"
+        facts[f"noalias({a}, {b})"] = Fact((True,), evidence, FactSource.SYNTAX)
     first: dict[str, Site] = {}
     unsure: set[str] = set()
     for site in sites:
@@ -48,35 +48,35 @@ def syntax_facts(kernel: Kernel, sites: Iterable[Site], detectable: Iterable[str
             unsure.add(site.mechanism)
     for mechanism in {*detectable, *first} - (unsure - first.keys()):
         seen = first.get(mechanism)
-        said = (
+        evidence = (
             f"{seen.detail}, line {seen.span.first_line}"
             if seen
             else f"no {mechanism.replace('_', ' ')} is seen"
         )
-        known[f'kernel.has("{mechanism}")'] = Fact((seen is not None,), said, FactSource.SYNTAX)
-    return Facts(known)
+        facts[f'kernel.has("{mechanism}")'] = Fact((seen is not None,), evidence, FactSource.SYNTAX)
+    return Facts(facts)
 
 
 def derived_facts(kernel: Kernel, facts: Facts) -> Facts:
     """What follows from other facts: a pointer that overlaps no other one is exclusive."""
     pointers = [p.name for p in kernel.parameters if p.pointer]
-    known: dict[str, Fact] = {}
+    values: dict[str, Fact] = {}
     for x in pointers:
         pairs = [
             facts.get(f"noalias({x}, {y})") or facts.get(f"noalias({y}, {x})") for y in pointers if y != x
         ]
-        told = [fact for fact in pairs if fact is not None]
-        if len(told) == len(pairs):
-            apart = all(value is True for fact in told for value in fact.values)
-            said = "; ".join(dict.fromkeys(f.evidence for f in told)) or f"{x} is the only pointer"
-            known[f"exclusive({x})"] = Fact((apart,), said, FactSource.SYNTAX)
-    return Facts(known)
+        statements = [fact for fact in pairs if fact is not None]
+        if len(statements) == len(pairs):
+            apart = all(value is True for fact in statements for value in fact.values)
+            evidence = "; ".join(dict.fromkeys(f.evidence for f in statements)) or f"{x} is the only pointer"
+            values[f"exclusive({x})"] = Fact((apart,), evidence, FactSource.SYNTAX)
+    return Facts(values)
 
 
 def file_constants(data: bytes) -> Mapping[str, tuple[int, int]]:
     """Names that a CUDA C++ file defines as one integer (`#define TILE 32`, `const int TILE = 32;`): value and line."""
-    found = whole_numbers_in(data).items()
-    return {name: (int(c.value, 0), c.line) for name, c in found if _NUMBER.fullmatch(c.value)}
+    constants = whole_numbers_in(data).items()
+    return {name: (int(c.value, 0), c.line) for name, c in constants if _NUMBER.fullmatch(c.value)}
 
 
 def launch_facts(kernel: Kernel) -> Facts:
@@ -87,31 +87,31 @@ def launch_facts(kernel: Kernel) -> Facts:
     per_site = [_one_launch(kernel, launch) for launch in kernel.launches]
     if not per_site:
         return Facts()
-    known: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for name in set.intersection(*(set(values) for values in per_site)):
         values = tuple(dict.fromkeys(v[name] for v in per_site))
         lines = ", ".join(dict.fromkeys(str(launch.span.first_line) for launch in kernel.launches))
-        said = f"{name} is {' or '.join(map(str, values))} where the kernel is launched (line {lines})"
-        known[name] = Fact(values, said, FactSource.LAUNCH)
-    return Facts(known)
+        evidence = f"{name} is {' or '.join(map(str, values))} where the kernel is launched (line {lines})"
+        facts[name] = Fact(values, evidence, FactSource.LAUNCH)
+    return Facts(facts)
 
 
 def _one_launch(kernel: Kernel, launch: Launch) -> dict[str, Scalar]:
-    said: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     for what, sizes in (("grid", launch.grid), ("block", launch.block)):
         if sizes:
-            said.update(zip((f"launch.{what}.{a}" for a in "xyz"), (*sizes, "1", "1"), strict=False))
+            expressions.update(zip((f"launch.{what}.{a}" for a in "xyz"), (*sizes, "1", "1"), strict=False))
     if kernel.language is Language.CUDA:
-        said["launch.shared_bytes"] = launch.shared_bytes or "0"
+        expressions["launch.shared_bytes"] = launch.shared_bytes or "0"
     elif "autotune" not in kernel.attributes:
         for option, default in TRITON_DEFAULTS.items():
-            said[f"launch.{option}"] = launch.options.get(option, str(default))
-        said.update((p.name, launch.options[p.name]) for p in kernel.parameters if p.name in launch.options)
+            expressions[f"launch.{option}"] = launch.options.get(option, str(default))
+        expressions.update((p.name, launch.options[p.name]) for p in kernel.parameters if p.name in launch.options)
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         if not parameter.pointer and kernel.language is Language.CUDA:
-            said[parameter.name] = argument
+            expressions[parameter.name] = argument
     values: dict[str, Scalar] = {}
-    for name, expression in said.items():
+    for name, expression in expressions.items():
         value = constant(expression, launch.definitions)
         if value is not None:
             values[name] = value

@@ -45,12 +45,12 @@ def load(folder: Path, builtin: bool) -> tuple[tuple[Skill, ...], tuple[SkillPro
     skills: list[Skill] = []
     problems: list[SkillProblem] = []
     try:
-        found = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+        folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
     except FileNotFoundError:
         return (), ()
     except OSError as error:
         return (), (SkillProblem(folder, "", f"cannot be read ({error.strerror})"),)
-    for path in found:
+    for path in folders:
         skill, wrong = read_skill(path, builtin)
         problems.extend(wrong)
         if skill is not None:
@@ -81,7 +81,7 @@ def repository_of(path: Path) -> Path | None:
     return None
 
 
-def nearest(found: Library, skill_id: str) -> str:
+def nearest(skills: Library, skill_id: str) -> str:
     """For a message after an id that does not exist: the nearest one, or how to list them."""
-    close = difflib.get_close_matches(skill_id, [s.id for s in found], n=1)
+    close = difflib.get_close_matches(skill_id, [s.id for s in skills], n=1)
     return f"; did you mean `{close[0]}`?" if close else "; `klineage skills list` names them"

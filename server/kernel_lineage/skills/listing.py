@@ -33,19 +33,19 @@ def listing(
     vouched = Facts().merged(*(stated_facts(text, "stated by the caller") for text in stated))
     meant = read_target(target)
     root = repository_of(meant.path.parent)
-    found = library(root)
-    known = known_counts(root)
+    collection = library(root)
+    tally = known_counts(root)
     for skill_id in only:
-        if found.get(skill_id) is None:
-            raise TargetError(f"no skill `{skill_id}`{nearest(found, skill_id)}")
-    skills = [s for s in found if not only or s.id in only]
+        if collection.get(skill_id) is None:
+            raise TargetError(f"no skill `{skill_id}`{nearest(collection, skill_id)}")
+    skills = [s for s in collection if not only or s.id in only]
     listed: Listed = []
-    notes: list[str] = [known.note] if known.note else []
+    notes: list[str] = [tally.note] if tally.note else []
     for kernel in meant.kernels:
         facts, unknown = situation(kernel, meant.path)
-        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.counts)))
+        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), tally.counts)))
         notes += unknown
     problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [
-        str(p) for p in found.problems
+        str(p) for p in collection.problems
     ]
     return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

@@ -39,14 +39,14 @@ def promises_of(kernel: Kernel) -> tuple[Promise, ...]:
     A launcher's names are the kernel's where it passes them on by themselves.
     """
     own = [g for g in guards_of(kernel) if g.where == "kernel" and (g.kind in _HOLDS_AFTER or g.leaves)]
-    found = [
+    promises = [
         p for g in own if (p := _promise(g, kernel.language)) is not None and _is_of_arguments(kernel, g, p)
     ]
     sites = [_at_site(kernel, launch) for launch in kernel.launches]
     for promise in sites[0] if sites else ():
         if all(any(promise.tree == other.tree for other in site) for site in sites[1:]):
-            found.append(promise)
-    return tuple(found)
+            promises.append(promise)
+    return tuple(promises)
 
 
 def promised(
@@ -59,11 +59,11 @@ def promised(
     """
     if judgement.truth is Truth.FAILS or not all(ref.bound for ref in facts_in(tree)):
         return judgement
-    told = [p for s in stated if (p := _stated(s)) is not None]
-    near = _near(tree, told)
+    statements = [p for s in stated if (p := _stated(s)) is not None]
+    near = _near(tree, statements)
     if near and _proof(tree, near).truth is Truth.HOLDS:
         return _held(near, FactSource.WORKLOAD)
-    near = _near(tree, [*told, *promises])
+    near = _near(tree, [*statements, *promises])
     if judgement.truth is not Truth.UNKNOWN or not near:
         return judgement
     proof = _proof(tree, near)
@@ -100,7 +100,7 @@ def _at_site(kernel: Kernel, launch: Launch) -> list[Promise]:
         for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False)
         if argument.strip().isidentifier()
     }
-    found: list[Promise] = []
+    promises: list[Promise] = []
     for guard in launcher_guards(kernel.source, launch):
         if guard.kind not in (*_HOLDS_AFTER, "dispatch") and not guard.leaves:
             continue
@@ -111,8 +111,8 @@ def _at_site(kernel: Kernel, launch: Launch) -> list[Promise]:
         if promise is not None and not _changed(kernel, promise, guard.span.end, launch.span.start):
             tree = bind(promise.tree, passed)
             if all(ref.bound for ref in facts_in(tree)):
-                found.append(Promise(tree, promise.evidence))
-    return found
+                promises.append(Promise(tree, promise.evidence))
+    return promises
 
 
 def _promise(guard: Guard, language: Language) -> Promise | None:
@@ -130,8 +130,8 @@ def _is_of_arguments(kernel: Kernel, guard: Guard, promise: Promise) -> bool:
     """Whether what a kernel tests before it leaves speaks of its arguments only, as they are given."""
     if not guard.leaves:
         return True
-    given = {p.name for p in kernel.parameters}
-    return names_in(promise.tree) <= given and not _changed(
+    parameters = {p.name for p in kernel.parameters}
+    return names_in(promise.tree) <= parameters and not _changed(
         kernel, promise, kernel.body_span.start, kernel.body_span.end
     )
 

@@ -244,8 +244,8 @@ def _validated(file: str, model: type[_Model], value: Any) -> _Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors()[:5]]
-        raise _BadFileError(file, "; ".join(found)) from None
+        messages = [f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors()[:5]]
+        raise _BadFileError(file, "; ".join(messages)) from None
 
 
 def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:

@@ -18,13 +18,13 @@ LAUNCH = ("grid", "block")
 
 def answers_of(written: Iterable[str]) -> dict[str, str]:
     """`C=768` and `targets=0..V` by their names. Raises `WorkloadError` for one that is not of that form."""
-    found: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for answer in written:
         name, equals, value = answer.partition("=")
         if not equals or not name.strip().isidentifier() or not value.strip():
             raise WorkloadError(f"--set {answer}: write NAME=VALUE, such as C=768, targets=0..V or alpha=0.5")
-        found[name.strip()] = value.strip()
-    return found
+        answers[name.strip()] = value.strip()
+    return answers
 
 
 def with_answers(draft: Draft, answers: Mapping[str, str]) -> Draft:

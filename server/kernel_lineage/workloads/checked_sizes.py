@@ -50,24 +50,24 @@ def with_checked_sizes(draft: Draft) -> Draft:
             _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS, tiles)
     except ExpressionError:
         return draft
-    said = tuple(
+    notes = tuple(
         f"{s}; checked with {sizes[n]}"
         if (n := s.split(" is ")[0]) in sizes and sizes[n] != draft.dims[n]
         else s
         for s in draft.assumed
     )
-    return replace(draft, checked=sizes, assumed=said)
+    return replace(draft, checked=sizes, assumed=notes)
 
 
 def two_tiles(draft: Draft) -> dict[str, int]:
     """Dim → two tiles of it, where the draft counts tiles: one alone says nothing of what goes from one to the next."""
     texts = (*draft.grid, *draft.constexpr.values(), *(e for a in draft.arguments for e in a.shape or ()))
-    found: dict[str, int] = {}
+    tiles: dict[str, int] = {}
     for name, tile in (pair for text in texts for pair in _TILES.findall(text)):
         number = draft.constexpr.get(tile, tile)
         if name in draft.dims and number.isdigit() and int(number) <= _LARGEST_TILE:
-            found[name] = min(draft.dims[name], max(found.get(name, 0), 2 * int(number)))
-    return found
+            tiles[name] = min(draft.dims[name], max(tiles.get(name, 0), 2 * int(number)))
+    return tiles
 
 
 def _halve(

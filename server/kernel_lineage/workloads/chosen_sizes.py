@@ -50,13 +50,13 @@ def stays_small(name: str) -> bool:
 def plans(
     dims: Mapping[str, int],
     chosen: tuple[str, ...],
-    told: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+    numbers: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
 ) -> Iterator[Plan]:
     """The plans, small sizes first. `dims` are the sizes that the code tells; those of `chosen` do not count, and for
-    those of `told` a caller goes through a list.
+    those of `numbers` a caller goes through a list.
     """
-    listed = {n: told[n] for n in chosen if n in told}
-    chosen = tuple(n for n in chosen if n not in told)
+    listed = {n: numbers[n] for n in chosen if n in numbers}
+    chosen = tuple(n for n in chosen if n not in numbers)
     steady = frozenset(n for n in dims if n.lower() in _FEW)
     for table, few, most, room, longest in (
         (_SMALL, 4, 48, 1 << 20, 128),

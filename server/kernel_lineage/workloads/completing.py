@@ -89,15 +89,15 @@ def tried_draft(
 
 def left_alone(reason: str) -> str:
     """The output of which a kernel beside itself does not write every element; "" where that is not what is wrong."""
-    found = _NOT_WRITTEN.search(reason)
-    return found[1] if found is not None else ""
+    match = _NOT_WRITTEN.search(reason)
+    return match[1] if match is not None else ""
 
 
 def as_inout(draft: Draft, name: str) -> Draft:
     """The draft with an output whose elements are partly left alone: what is there before is compared too."""
     arguments = tuple(_kept(a) if a.name == name else a for a in draft.arguments)
-    said = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
-    return replace(draft, arguments=arguments, assumed=(*draft.assumed, said))
+    note = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
+    return replace(draft, arguments=arguments, assumed=(*draft.assumed, note))
 
 
 def _kept(argument: DraftArgument) -> DraftArgument:

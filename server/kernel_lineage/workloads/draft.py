@@ -110,14 +110,14 @@ def recorded_drafts(
     why: list[str] = []
     for place in recorder.places(kernel, path, state):
         try:
-            found = [
+            candidates = [
                 with_some_output(draft, kernel)
                 for draft in recorder.drafts(kernel, rooted, path, place, state)
             ]
         except RecordingError as error:
             why.append(str(error))
             continue
-        likely = sorted((with_answers(draft, answers) for draft in found), key=_openness)[:_RUN]
+        likely = sorted((with_answers(draft, answers) for draft in candidates), key=_openness)[:_RUN]
         drafts: list[Draft] = []
         for draft in likely:
             measured = with_measured_shapes(draft, kernel, path, state.root) if measure else draft
@@ -199,13 +199,13 @@ def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> I
     Last, the programs that call it: each of them alone, as programs define the same names.
     """
     text = with_headers(place, state.root, data)
-    given = options_of(text, [kernel])
+    options = options_of(text, [kernel])
     # A kernel that the text's own options leave out is one of another build: its callers stand in any branch.
-    is_active = kernel not in text or kernel in _unit(text, given).kernels
+    is_active = kernel not in text or kernel in _unit(text, options).kernels
     callers: dict[Path, None] = {}
     programs: dict[Path, None] = {}
     while True:
-        unit = _unit(text, given) if is_active else unit_of(text)
+        unit = _unit(text, options) if is_active else unit_of(text)
         outer = unit.outermost(kernel)
         calling = state.files_calling(outer, place)
         own = [p for p in calling if state.is_program(p)]
@@ -221,11 +221,11 @@ def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> I
         yield unit_of(text)  # the branch in which it is launched is one of another build
     for program in [*programs][:_CALLERS_BESIDE]:
         text = with_headers(place, state.root, data, (*callers, program))
-        yield _unit(text, given) if is_active else unit_of(text)
+        yield _unit(text, options) if is_active else unit_of(text)
 
 
-def _unit(text: str, given: Mapping[str, str] = MappingProxyType({})) -> Unit:
-    return unit_of(active_text(text, given))
+def _unit(text: str, definitions: Mapping[str, str] = MappingProxyType({})) -> Unit:
+    return unit_of(active_text(text, definitions))
 
 
 def with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
@@ -237,9 +237,10 @@ def with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root:
 
 def _nothing(target: Target, path: Path, why: str) -> Draft:
     kernel = target.kernels[0] if isinstance(target, Launcher) else target
-    given = [p for p in kernel.parameters if not p.constexpr]
+    parameters = [p for p in kernel.parameters if not p.constexpr]
     roles = roles_of(kernel) if kernel.language is Language.CUDA else {}
     arguments = tuple(
-        DraftArgument(p.name, roles.get(p.name, "input") if p.pointer else "scalar", p.dtype) for p in given
+        DraftArgument(p.name, roles.get(p.name, "input") if p.pointer else "scalar", p.dtype)
+        for p in parameters
     )
     return Draft(target.name, kernel.language, path.name, {}, {}, arguments, missing=(why,))

@@ -53,8 +53,8 @@ def kernel_in(source: SourceFile, name: str, called: str) -> Kernel:
     """The kernel of that name. Raises `ProgramError`, which names the file's kernels."""
     kernel = kernel_as_written(source, name)
     if kernel is None:
-        known = ", ".join(k.name for k in source.kernels) or "none"
-        raise UnknownKernelError(f"{called} has no kernel `{name}`; its kernels: {known}")
+        names = ", ".join(k.name for k in source.kernels) or "none"
+        raise UnknownKernelError(f"{called} has no kernel `{name}`; its kernels: {names}")
     return kernel
 
 

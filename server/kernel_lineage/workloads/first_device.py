@@ -47,8 +47,8 @@ def device_facts() -> tuple[Facts, str]:
         return Facts(), f"device facts are unknown: NVML tells nothing of device 0 ({error})"
     finally:
         pynvml.nvmlShutdown()
-    told = name.decode() if isinstance(name, bytes) else str(name)
-    return Facts(described_device(told, (int(major), int(minor)), int(cores))), ""
+    label = name.decode() if isinstance(name, bytes) else str(name)
+    return Facts(described_device(label, (int(major), int(minor)), int(cores))), ""
 
 
 def described_device(name: str, capability: tuple[int, int], cores: int) -> dict[str, Fact]:

@@ -57,9 +57,9 @@ def fitted(base: Sizes, tried: Sizes, seen: Callable[[Sizes], int]) -> tuple[str
     """
     if seen(base) == 0:
         raise NoFitError("nothing is reached at the first sizes")
-    found = _product(base, seen)
-    if found is not None and _product_at(found, tried) == seen(tried):
-        return _written(*found)
+    product = _product(base, seen)
+    if product is not None and _product_at(product, tried) == seen(tried):
+        return _written(*product)
     try:
         terms = _sum(base, seen)
     except KeyError as error:
@@ -86,8 +86,8 @@ def _product(base: Sizes, seen: Callable[[Sizes], int]) -> _Product | None:
     return (powers, coefficient) if coefficient.denominator <= _LARGEST_DIVISOR else None
 
 
-def _product_at(found: _Product, sizes: Sizes) -> int:
-    powers, coefficient = found
+def _product_at(product: _Product, sizes: Sizes) -> int:
+    powers, coefficient = product
     factors = [sizes[name] for name, power in powers.items() for _ in range(power)]
     return -(-coefficient.numerator * prod(factors) // coefficient.denominator)
 

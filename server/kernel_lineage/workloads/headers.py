@@ -54,8 +54,8 @@ class Headers:
         for place in (folder, *self._around(folder)):
             there = place / header
             with suppress(OSError, ValueError):  # a name that no file can have
-                if there.is_file() and (found := there.resolve()).is_relative_to(self.root):
-                    return found
+                if there.is_file() and (file := there.resolve()).is_relative_to(self.root):
+                    return file
         return None
 
     def _around(self, folder: Path) -> tuple[Path, ...]:
@@ -105,10 +105,10 @@ def _build_files(folder: Path) -> Iterator[tuple[str, str]]:
 def standard_of(path: Path, root: Path) -> str:
     """The version of C++ that a source is built with: what the nearest build file up to the root says, 17 or 20."""
     above = [f for f in path.resolve().parents if f.is_relative_to(root.resolve())]
-    said = (
+    versions = (
         match[1] for folder in above for _, text in _build_files(folder) for match in _STANDARD.finditer(text)
     )
-    return "c++20" if next(said, "").startswith("2") else "c++17"
+    return "c++20" if next(versions, "").startswith("2") else "c++17"
 
 
 def _quoted(text: str) -> Iterator[str]:

@@ -79,9 +79,9 @@ class _Reading(Sequence):
     def arguments_of(self, function: HostCode) -> Mapping[str, Value]:
         """The function's parameters as the workload's arguments: by name where all are known, else by position."""
         workload = self._workload
-        known = {a.name for a in workload.args} | set(workload.dims)
+        names = {a.name for a in workload.args} | set(workload.dims)
         parameters = [p for p in function.parameters if p.type != STREAM]
-        by_name = all(p.name in known or p.name.lower() in BLOCK_SIZES for p in parameters)
+        by_name = all(p.name in names or p.name.lower() in BLOCK_SIZES for p in parameters)
         if not by_name and len(parameters) != len(workload.args):
             raise Unreadable(
                 self._line_of(function.node) or 1,
@@ -97,7 +97,7 @@ class _Reading(Sequence):
                 buffer = Buffer(name, dtype=kind if bytes_of(kind) else "")
                 self._memory[buffer] = name
                 values[parameter.name] = Address(buffer, buffer.dtype)
-            elif name in known:
+            elif name in names:
                 values[parameter.name] = Number(self._shapes[0][name], (name,))
             else:
                 values[parameter.name] = self._threads()
@@ -143,18 +143,18 @@ class _Reading(Sequence):
         self.steps.append(LaunchStep(callee.name, spec, operands, callee.template))
         return plain(0)
 
-    def _operand(self, given: Given, parameter: Parameter | None) -> Operand:
-        buffer = buffer_at(given.value)
-        if isinstance(given.value, (Address, Buffer)):
+    def _operand(self, operand: Given, parameter: Parameter | None) -> Operand:
+        buffer = buffer_at(operand.value)
+        if isinstance(operand.value, (Address, Buffer)):
             if buffer not in self._memory:
-                raise NotFollowed(f"`{given.written}`, which points to nothing that is allocated here,")
-            offset = given.value.offset if isinstance(given.value, Address) else None
+                raise NotFollowed(f"`{operand.written}`, which points to nothing that is allocated here,")
+            offset = operand.value.offset if isinstance(operand.value, Address) else None
             if offset is None or (offset.is_constant and offset.value == 0):
                 return self._memory[buffer]
             return Pointer(
-                self._memory[buffer], self._expression(times(offset, plain(self._itemsize(given.value))))
+                self._memory[buffer], self._expression(times(offset, plain(self._itemsize(operand.value))))
             )
-        text = self._expression(given.value)
+        text = self._expression(operand.value)
         kind = parameter and (parameter.dtype or dtype_of(alias_of(bare_type(parameter.type), self.unit)))
         argument = self._workload.argument(text)
         if argument is not None and argument.kind == "scalar" and kind in (None, argument.dtype):
@@ -171,10 +171,10 @@ class _Reading(Sequence):
             raise NotFollowed(f"a pointer to `{kind}`")
         return one
 
-    def runtime(self, name: str, given: list[Value]) -> bool:
-        if name in ALLOCATORS and len(given) >= 2:
-            library_call(name, given, self.sizes)
-            buffer = buffer_at(given[0])
+    def runtime(self, name: str, args: list[Value]) -> bool:
+        if name in ALLOCATORS and len(args) >= 2:
+            library_call(name, args, self.sizes)
+            buffer = buffer_at(args[0])
             if buffer is None or buffer.size is None:
                 raise NotFollowed(f"the size of `{name}()`")
             kind = dtype_of(buffer.dtype) or "uint8"
@@ -182,8 +182,8 @@ class _Reading(Sequence):
             self._memory[buffer] = f"{buffer.name}_{len(self.scratch)}"
             self.scratch.append(Scratch(self._memory[buffer], kind, (self._expression(count),)))
             return True
-        if name in CLEARS and len(given) >= 3:
-            target = given[0]
+        if name in CLEARS and len(args) >= 3:
+            target = args[0]
             buffer = buffer_at(target)
             if buffer not in self._memory:
                 raise NotFollowed(f"`{name}()` of what is not known here")
@@ -191,8 +191,8 @@ class _Reading(Sequence):
             start = (
                 self._expression(times(offset, plain(self._itemsize(target)))) if offset is not None else "0"
             )
-            value = int(self.decided(self._as_number(given[1]))) & 0xFF
-            self.steps.append(MemsetStep(self._memory[buffer], value, self._expression(given[2]), start))
+            value = int(self.decided(self._as_number(args[1]))) & 0xFF
+            self.steps.append(MemsetStep(self._memory[buffer], value, self._expression(args[2]), start))
             return True
         return False
 

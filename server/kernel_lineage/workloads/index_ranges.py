@@ -39,8 +39,8 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
             tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, largest)
             if stays_in_bounds(tried, sizes, kernel, path, root, kept, races=races):
                 missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
-                said = f"{name} is taken to hold {why}"
-                draft = replace(draft, assumed=(*draft.assumed, said), missing=missing)
+                note = f"{name} is taken to hold {why}"
+                draft = replace(draft, assumed=(*draft.assumed, note), missing=missing)
                 draft = _ranged(draft, name, values)
                 break
     return draft

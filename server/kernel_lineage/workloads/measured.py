@@ -51,8 +51,8 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         draft = with_ranges_in_bounds(draft, kernel, path, root)
     ranged, free = _with_ranges(draft), _without_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
-    found = [_promised(plan, draft.promises) for plan in plans(ranged.dims, ranged.chosen, ranged.told)]
-    first = found[0]
+    trials = [_promised(plan, draft.promises) for plan in plans(ranged.dims, ranged.chosen, ranged.told)]
+    first = trials[0]
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
         return replace(draft, dims=dims, checked=checked)
@@ -62,8 +62,8 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     # of something else fails of it where nobody looks for races, too.
     racing: list[tuple[Draft, Plan]] = []
     partly: Draft | None = None
-    ways = [(free, _of(free, p), True) for p in found[:1] if free is not None] + [
-        (ranged, p, True) for p in found
+    ways = [(free, _of(free, p), True) for p in trials[:1] if free is not None] + [
+        (ranged, p, True) for p in trials
     ]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         if not seconds_left():
@@ -130,11 +130,11 @@ def _with_ranges(draft: Draft) -> Draft:
     arguments = tuple(
         replace(a, values=f"integers(0, {a.name}_values)") if a.name in wanted else a for a in draft.arguments
     )
-    said = tuple(
+    notes = tuple(
         f"{name} is taken to hold numbers below {name}_values: nothing tells their range" for name in wanted
     )
     missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
-    return replace(draft, dims=dims, arguments=arguments, assumed=(*draft.assumed, *said), missing=missing)
+    return replace(draft, dims=dims, arguments=arguments, assumed=(*draft.assumed, *notes), missing=missing)
 
 
 def _without_ranges(draft: Draft) -> Draft | None:
@@ -143,11 +143,11 @@ def _without_ranges(draft: Draft) -> Draft | None:
     if not wanted:
         return None
     arguments = tuple(replace(a, values="integers") if a.name in wanted else a for a in draft.arguments)
-    said = tuple(
+    notes = tuple(
         f"{name} is taken to hold any numbers: the kernel stays in its buffers with them" for name in wanted
     )
     missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
-    return replace(draft, arguments=arguments, assumed=(*draft.assumed, *said), missing=missing)
+    return replace(draft, arguments=arguments, assumed=(*draft.assumed, *notes), missing=missing)
 
 
 Shapes = Mapping[str, tuple[str, ...] | None]
@@ -164,16 +164,16 @@ def _completed(draft: Draft, plan: Plan, shapes: Shapes, uses: Mapping[str, tupl
         for a in draft.arguments
     )
     shapes = {name: shape for name, shape in shapes.items() if shape is not None}
-    said = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
-    said += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
-    said += [f"{name} is null: the kernel did not touch it on the emulated device" for name in untouched]
-    said += [f"the shape of {name} is what the kernel reaches on the emulated device" for name in shapes]
+    notes = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
+    notes += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
+    notes += [f"{name} is null: the kernel did not touch it on the emulated device" for name in untouched]
+    notes += [f"the shape of {name} is what the kernel reaches on the emulated device" for name in shapes]
     return replace(
         draft,
         dims=plan.timed,
         checked=plan.tried,
         arguments=arguments,
-        assumed=(*draft.assumed, *said),
+        assumed=(*draft.assumed, *notes),
         missing=(),
     )
 
@@ -206,22 +206,22 @@ class _Measured:
         base = self.plan.tried
         wanted = sizes_for_products(base, self.plan.steady)
         seen = dict(self._run(wanted, unknown))
-        found: dict[str, tuple[str, ...] | None] = {}
+        shapes: dict[str, tuple[str, ...] | None] = {}
         for name in unknown:
             with suppress(NoFitError):
-                found[name] = _fitted(base, wanted[-1], name, seen)
-        for name in (n for n in unknown if n not in found):
+                shapes[name] = _fitted(base, wanted[-1], name, seen)
+        for name in (n for n in unknown if n not in shapes):
             is_read = not self.uses.get(name, (False, False))[1]
-            other = next((o for o, shape in found.items() if shape and _is_nearly(name, o, seen)), None)
+            other = next((o for o, shape in shapes.items() if shape and _is_nearly(name, o, seen)), None)
             if is_read and other is not None:
-                found[name] = found[other]
+                shapes[name] = shapes[other]
             else:
                 sums = sizes_for_sums(base, _reached(name, seen))
                 more = [s for s in sums if _key(s) not in seen]
                 touched = [n for n in unknown if any(reached[n] for reached in seen.values())]
                 seen.update(self._run(more, touched))
-                found[name] = _fitted(base, wanted[-1], name, seen)
-        return found
+                shapes[name] = _fitted(base, wanted[-1], name, seen)
+        return shapes
 
     def _run(self, wanted: list[dict[str, int]], unknown: list[str]) -> Iterator[tuple[_Key, dict[str, int]]]:
         """How far each buffer is reached at some sizes: with indices at their largest, and with any."""

@@ -103,7 +103,7 @@ class Draft:
     @property
     def guesses_types(self) -> bool:
         """Whether some of its types are assumed, because no code tells them."""
-        return any(said.startswith(UNTYPED) for said in self.assumed)
+        return any(note.startswith(UNTYPED) for note in self.assumed)
 
     @property
     def text(self) -> str:

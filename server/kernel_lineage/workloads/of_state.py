@@ -50,8 +50,8 @@ def draft_for(
     """
     state = state if isinstance(state, State) else State(state)
     try:
-        found = state.target(path, kernel)
+        target = state.target(path, kernel)
     except ProgramError as error:
         return NoDraft((str(error),))
-    draft = draft_of(found, state.root / path, state, measure=measure, recorder=recorder)
+    draft = draft_of(target, state.root / path, state, measure=measure, recorder=recorder)
     return NoDraft(draft.missing, draft) if draft.missing else draft

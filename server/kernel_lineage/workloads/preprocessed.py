@@ -21,12 +21,12 @@ _MOST_HEADERS = 10_000
 """That are looked for, there or not; PyTorch's own are some thousands."""
 
 
-def active_text(text: str, given: Mapping[str, str] = MappingProxyType({})) -> str:
+def active_text(text: str, definitions: Mapping[str, str] = MappingProxyType({})) -> str:
     """The text without the branches of `#if` that are not taken, by the macros that are given and that it defines.
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    macros = dict(given)
+    macros = dict(definitions)
     conditions = Conditions(macros.get, unknown=None)
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
@@ -123,8 +123,8 @@ def standing_before(path: Path, root: Path) -> tuple[str, ...]:
         return ()
     for folder in (path.parent, *path.parent.parents):
         for beside in sorted(folder.iterdir()):
-            if beside.suffix in INCLUDING and beside != path and (found := _before(beside, path)):
-                return found
+            if beside.suffix in INCLUDING and beside != path and (headers := _before(beside, path)):
+                return headers
         if folder == root:
             break
     return ()

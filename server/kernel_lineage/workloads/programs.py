@@ -79,8 +79,8 @@ def program_from_file(
         if kernel_name in own.functions:
             return _launched(source, own, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
-        known = ", ".join(k.name for k in source.kernels) or "none"
-        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
+        names = ", ".join(k.name for k in source.kernels) or "none"
+        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {names}")
     order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
@@ -88,8 +88,8 @@ def program_from_file(
         text, module, siblings = triton_text(data, (kernel_name,), path)
         site = followed_triton_launch(kernel, path, workload, order, root or _repository(path))
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
-        told = {k: v for k, v in (launch or {}).items() if site is None or not _OLD_GRID.search(v)}
-        spec = with_launch(site, workload, told)
+        options = {k: v for k, v in (launch or {}).items() if site is None or not _OLD_GRID.search(v)}
+        spec = with_launch(site, workload, options)
         return Program(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
         )
@@ -294,8 +294,8 @@ def device_code(
 
     cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
     if not cut.text.strip():
-        said = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
-        raise ProgramError(f"{path}: {said}")
+        message = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
+        raise ProgramError(f"{path}: {message}")
     # What compiles the slice has no file of the repository: a question for one is answered here.
     text = _ASKED.sub(lambda asked: "1" if headers.at(folder, asked[1]) is not None else asked[0], cut.text)
     return text, tuple(_absent(header, inside) for header in cut.lacking)

@@ -15,14 +15,14 @@ _NUMBER = re.compile(r"\b\d+\b")
 
 def broken(sizes: Mapping[str, int], promises: tuple[str, ...]) -> tuple[str, ...]:
     """The promises that sizes do not keep; one that cannot be evaluated is not kept."""
-    found = []
+    failures = []
     for promise in promises:
         try:
             if not evaluate(promise, sizes):
-                found.append(promise)
+                failures.append(promise)
         except ExpressionError:
-            found.append(promise)
-    return tuple(found)
+            failures.append(promise)
+    return tuple(failures)
 
 
 def fitted_sizes(sizes: Mapping[str, int], promises: tuple[str, ...]) -> dict[str, int]:
@@ -75,11 +75,11 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
 
 def _equal_to(name: str, promises: tuple[str, ...]) -> set[str]:
     """The dims that are promised to be equal to one, itself among them."""
-    found = {name}
+    group = {name}
     pairs = [pair for p in promises if (pair := _equated(p))]
     for _ in pairs:
-        found.update(n for pair in pairs if found & pair for n in pair)
-    return found
+        group.update(n for pair in pairs if group & pair for n in pair)
+    return group
 
 
 def _equated(promise: str) -> set[str]:

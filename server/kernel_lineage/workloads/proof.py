@@ -170,11 +170,11 @@ def spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:
     kinds: dict[str, list[Mutant]] = {}
     for mutant in mutants:
         kinds.setdefault(mutant.kind, []).append(mutant)
-    for kind, found in kinds.items():
-        if kind == _EVERY_ONE or len(found) <= per_kind:
-            yield from found
+    for kind, group in kinds.items():
+        if kind == _EVERY_ONE or len(group) <= per_kind:
+            yield from group
         else:
-            yield from (found[round(i * (len(found) - 1) / max(1, per_kind - 1))] for i in range(per_kind))
+            yield from (group[round(i * (len(group) - 1) / max(1, per_kind - 1))] for i in range(per_kind))
 
 
 def _ended(verdict: Verdict) -> Stage | None:

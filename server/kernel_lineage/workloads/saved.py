@@ -41,10 +41,10 @@ class Workloads:
         return own or next(moved, None)
 
 
-def _stands(found: FoundWorkload) -> bool:
+def _stands(entry: FoundWorkload) -> bool:
     """Whether the file that a workload is for lies somewhere in its repository's usual places."""
-    root = found.path.parent.parent.parent
-    return (root / found.workload.source).is_file()
+    root = entry.path.parent.parent.parent
+    return (root / entry.workload.source).is_file()
 
 
 def folder_of(path: Path) -> Path:
@@ -64,14 +64,14 @@ def place_of(root: Path, kernel: str, source: Path) -> Path:
 
 def workloads_in(root: Path) -> Workloads:
     """The workloads of a repository. A file that cannot be used is a problem and does not hide the others."""
-    found: list[FoundWorkload] = []
+    entries: list[FoundWorkload] = []
     problems: list[str] = []
     for path in sorted((root / FOLDER).glob("*.toml")):
         try:
-            found.append(FoundWorkload(load_workload(path), path))
+            entries.append(FoundWorkload(load_workload(path), path))
         except WorkloadError as error:
             problems.append(str(error))
-    return Workloads(tuple(found), tuple(problems))
+    return Workloads(tuple(entries), tuple(problems))
 
 
 def source_of(workload: Workload, path: Path) -> Path:
@@ -83,10 +83,10 @@ def source_of(workload: Workload, path: Path) -> Path:
     if workload.source and (root / workload.source).is_file():
         return root / workload.source
     name = Path(workload.source).name
-    found = [f for f in root.rglob(name) if f.is_file() and ".git" not in f.parts] if name else []
-    if len(found) == 1:
-        return found[0]
-    said = ", ".join(str(f.relative_to(root)) for f in found[:4]) or "none"
+    files = [f for f in root.rglob(name) if f.is_file() and ".git" not in f.parts] if name else []
+    if len(files) == 1:
+        return files[0]
+    listing = ", ".join(str(f.relative_to(root)) for f in files[:4]) or "none"
     raise WorkloadError(
-        f"{path}: source = {workload.source!r} is not one file of {root} ({said}); name it with --file"
+        f"{path}: source = {workload.source!r} is not one file of {root} ({listing}); name it with --file"
     )

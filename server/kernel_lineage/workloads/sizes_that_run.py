@@ -35,8 +35,8 @@ def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) ->
         only = tuple(f"{n} == {draft.dims[n]}" for n in names)
         tried = replace(draft, checked=sizes, promises=(*draft.promises, *only))
         if _is_small(tried) and stays_in_bounds(tried, sizes, kernel, path, root, kept):
-            said = f"{' and '.join(only)}: at smaller sizes the kernel leaves its buffers"
-            return replace(tried, assumed=(*draft.assumed, said))
+            note = f"{' and '.join(only)}: at smaller sizes the kernel leaves its buffers"
+            return replace(tried, assumed=(*draft.assumed, note))
     return None
 
 

@@ -79,8 +79,8 @@ class State:
         called = re.compile(rb"\b(?:%s)\s*(?:<[^;(){}]*>\s*)?\(" % b"|".join(map(re.escape, names)))
         files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
         texts = ((path, data) for path in files if any(name in (data := self._cpp()[path]) for name in names))
-        found = [path for path, data in texts if called.search(_COMMENT.sub(b" ", data))]
-        return sorted(found, key=partial(_apart, near.resolve()))
+        paths = [path for path, data in texts if called.search(_COMMENT.sub(b" ", data))]
+        return sorted(paths, key=partial(_apart, near.resolve()))
 
     def files_including(self, header: Path) -> list[Path]:
         """The C++ files that include a header, themselves or through others, by the files' names; the nearest first."""
@@ -89,11 +89,11 @@ class State:
                 path: {name.rsplit(b"/", 1)[-1] for name in _INCLUDED.findall(data)}
                 for path, data in self._cpp().items()
             }
-        names, found = {header.name.encode()}, set[Path]()
-        while more := {p for p, inner in self._includes.items() if p not in found and inner & names}:
-            found |= more
+        names, files = {header.name.encode()}, set[Path]()
+        while more := {p for p, inner in self._includes.items() if p not in files and inner & names}:
+            files |= more
             names = {p.name.encode() for p in more}
-        return sorted(sorted(found), key=partial(_apart, header.resolve()))
+        return sorted(sorted(files), key=partial(_apart, header.resolve()))
 
     def includes_one_of(self, path: Path, functions: Collection[str]) -> bool:
         """Whether a C++ file includes one that names some functions: what it calls by their names are they."""

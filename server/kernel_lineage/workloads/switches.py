@@ -46,5 +46,5 @@ def switches_for(text: str, kernel: str) -> dict[str, str]:
 
 def _macro(condition: str) -> str | None:
     """`X`, `defined(X)` → X; None for any other condition."""
-    found = _ONE_MACRO.fullmatch(condition)
-    return (found[1] or found["bare"]) if found is not None else None
+    match = _ONE_MACRO.fullmatch(condition)
+    return (match[1] or match["bare"]) if match is not None else None

@@ -19,7 +19,7 @@ def written(draft: Draft) -> str:
 
 def _lines(draft: Draft) -> Iterator[str]:
     yield f"# Drafted from {_comment(draft.source)}; check it, then commit it."
-    yield from (f"# {_comment(said)}" for said in draft.assumed)
+    yield from (f"# {_comment(note)}" for note in draft.assumed)
     yield from (f"# not found: {_comment(what)}" for what in draft.missing)
     yield f"kernel = {_text(draft.kernel)}"
     yield f"language = {_text(draft.language.value)}"
@@ -55,8 +55,8 @@ def _lines(draft: Draft) -> Iterator[str]:
         yield f"block = {block}" if draft.block else "# not found: block = [...]"
         yield f"shared_bytes = {_text(draft.shared_bytes)}"
     if draft.constexpr:
-        given = ", ".join(f"{name} = {_text(value)}" for name, value in draft.constexpr.items())
-        yield f"constexpr = {{ {given} }}"
+        pairs = ", ".join(f"{name} = {_text(value)}" for name, value in draft.constexpr.items())
+        yield f"constexpr = {{ {pairs} }}"
     if draft.language.value == "triton":
         yield f"num_warps = {draft.num_warps}"
         yield f"num_stages = {draft.num_stages}"

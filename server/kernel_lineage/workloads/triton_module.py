@@ -162,8 +162,8 @@ def _used(statement: ast.stmt) -> Iterator[str]:
 
 def _locals(function: ast.FunctionDef) -> frozenset[str]:
     """The names that are a function's own: parameters, and what it gives values to."""
-    given = function.args
-    listed = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    args = function.args
+    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
     declared = {name for n in ast.walk(function) if isinstance(n, ast.Global) for name in n.names}
     return frozenset({a.arg for a in listed}.union(*map(stored, function.body)) - declared)
 

@@ -52,7 +52,7 @@ def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
     """
     own, modules = _placed(path)
     root = modules.folder
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting = [own]
     for importer in waiting:
         whole = text if importer == own else read_text(root / importer, errors="replace")
@@ -60,11 +60,11 @@ def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
         every = _taken(whole, root / importer, modules) if _STAR.search(whole) else ()
         stars = {module for module, name, _ in every if name == "*"}
         taken = stars | {module for module, name, _ in reads if not name}
-        found |= {module: read_text(root / module, errors="replace") for module in taken - {own}}
+        texts |= {module: read_text(root / module, errors="replace") for module in taken - {own}}
         waiting += sorted(({module for module, _, _ in reads} | taken).difference(waiting))
         if len(waiting) > _MOST_MODULES:
             raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
-    return found
+    return texts
 
 
 def _placed(path: Path) -> tuple[str, Modules]:

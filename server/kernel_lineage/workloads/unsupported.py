@@ -32,7 +32,7 @@ def unsupported(kernel: Kernel) -> str:
     for span in (kernel.span, *(f.span for f in called)):
         text = bare[span.start : span.end].decode("utf-8", "replace")
         for pattern, what in _KINDS:
-            if (found := pattern.search(text)) is not None:
-                line = span.first_line + text.count("\n", 0, found.start())
+            if (match := pattern.search(text)) is not None:
+                line = span.first_line + text.count("\n", 0, match.start())
                 return f"line {line}: {what} not supported: a workload cannot say them"
     return ""

@@ -78,12 +78,12 @@ def _issue(site: Site) -> Step:
     to = replace(access(site, 0, "write", element, size.value), space="shared")
     source = replace(access(site, 1, "read", element, size.value), space="global")
     has_size = site.operand_count > 3 and not (site.has("L2::cache_hint") and site.operand_count == 4)
-    given = site.read(3, TYPES["u32"]) if has_size else None
+    length = site.read(3, TYPES["u32"]) if has_size else None
 
     def step(wave: Wave) -> None:
         count = wave.active_count
         rows = np.zeros((count, size.value), np.uint8)
-        lengths = None if given is None else wave.spread(given(wave))
+        lengths = None if length is None else wave.spread(length(wave))
         if lengths is None or (lengths == size.value).all():
             _read_rows(wave, source, rows, np.arange(count))
         else:

@@ -75,7 +75,7 @@ def find_nth_set(site: Site) -> Step:
         from_above: Any = np.cumsum(downwards[:, ::-1], axis=1)[:, ::-1] * downwards == -wanted
         hit = np.where(wanted > 0, from_below, (wanted < 0) & from_above)
         hit = np.where(wanted == 0, (is_set == 1) & (position == start), hit)
-        found = np.where(hit.any(axis=1), hit.argmax(axis=1), -1)
-        write(wave, found.astype(np.int32).view(np.uint32))
+        positions = np.where(hit.any(axis=1), hit.argmax(axis=1), -1)
+        write(wave, positions.astype(np.int32).view(np.uint32))
 
     return step

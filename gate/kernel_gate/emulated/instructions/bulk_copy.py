@@ -41,10 +41,10 @@ def build(site: Site) -> Step:
 
 def _spaces(site: Site) -> list[str]:
     """Destination and source."""
-    found = [p.split("::")[0] for p in site.parts if p.split("::")[0] in ("shared", "global")]
-    if len(found) != 2:
+    spaces = [p.split("::")[0] for p in site.parts if p.split("::")[0] in ("shared", "global")]
+    if len(spaces) != 2:
         raise site.unsupported()
-    return found
+    return spaces
 
 
 def _in(site: Site) -> Step:
@@ -58,13 +58,13 @@ def _in(site: Site) -> Step:
 
     def step(wave: Wave) -> None:
         sizes = wave.spread(size(wave)).astype(np.int64)
-        found = pieces.cut(wave, sizes, site)
+        parts = pieces.cut(wave, sizes, site)
         start_to, start_from = wave.spread(to.address(wave)), wave.spread(source.address(wave))
-        offset = found.offset.astype(start_from.dtype)
-        rows = pieces.read(wave, source, found.threads, start_from[found.owner] + offset)
-        offset = found.offset.astype(start_to.dtype)
-        places = pieces.locate(wave, to, found.threads, start_to[found.owner] + offset)
-        report.issue(wave, Arriving(found.owner, found.threads, places, rows), sizes)
+        offset = parts.offset.astype(start_from.dtype)
+        rows = pieces.read(wave, source, parts.threads, start_from[parts.owner] + offset)
+        offset = parts.offset.astype(start_to.dtype)
+        places = pieces.locate(wave, to, parts.threads, start_to[parts.owner] + offset)
+        report.issue(wave, Arriving(parts.owner, parts.threads, places, rows), sizes)
 
     return step
 
@@ -127,14 +127,14 @@ def _out(site: Site) -> Step:
     size = site.read(2, TYPES["u32"])
 
     def step(wave: Wave) -> None:
-        found = pieces.cut(wave, wave.spread(size(wave)).astype(np.int64), site)
+        parts = pieces.cut(wave, wave.spread(size(wave)).astype(np.int64), site)
         start_to, start_from = wave.spread(to.address(wave)), wave.spread(source.address(wave))
-        from_ = start_from[found.owner] + found.offset.astype(start_from.dtype)
-        rows = pieces.read(wave, source, found.threads, from_)
+        from_ = start_from[parts.owner] + parts.offset.astype(start_from.dtype)
+        rows = pieces.read(wave, source, parts.threads, from_)
         pieces.write(
-            wave, to, found.threads, start_to[found.owner] + found.offset.astype(np.uint64), rows, combine
+            wave, to, parts.threads, start_to[parts.owner] + parts.offset.astype(np.uint64), rows, combine
         )
-        hold(wave, source, found.threads, from_, site)
+        hold(wave, source, parts.threads, from_, site)
 
     return step
 

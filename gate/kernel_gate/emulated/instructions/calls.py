@@ -27,12 +27,12 @@ def call(site: Site) -> Step:
         )
     if site.has("no_function"):
         return _stopping(site, "trap", "a call through a pointer that holds no function of this program")
-    known: dict[str, Callable[[Site, list[int]], Step]] = {"__assertfail": _assertion, "vprintf": _print}
+    builders: dict[str, Callable[[Site, list[int]], Step]] = {"__assertfail": _assertion, "vprintf": _print}
     groups = [o for o in operands if isinstance(o, Group)]
-    if name not in known or not groups:
+    if name not in builders or not groups:
         raise Unsupported(f"call of {name}")
     slots = [site.layout.local[item.name] for item in groups[-1].items if isinstance(item, Symbol)]
-    return known[name](site, slots)
+    return builders[name](site, slots)
 
 
 def _stopping(site: Site, kind: str, message: str) -> Step:

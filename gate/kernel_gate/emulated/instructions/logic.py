@@ -149,8 +149,8 @@ def find_leading_bit(site: Site) -> Step:
         values = np.asarray(a(wave))
         plain = np.where(values < 0, ~values, values) if kind.kind == "int" else values
         zeros = leading_zeros(plain.view(kind.raw), kind)
-        found = np.uint32(8 * kind.size - 1) - zeros
-        result = zeros if amount else found
+        position = np.uint32(8 * kind.size - 1) - zeros
+        result = zeros if amount else position
         write(wave, np.where(plain == 0, np.uint32(0xFFFFFFFF), result).astype(np.uint32))
 
     return step

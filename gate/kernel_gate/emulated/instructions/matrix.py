@@ -73,7 +73,7 @@ def _load(wave: Wave, rows: _Rows) -> Array:
     """(warps, matrices, 8, 8) elements."""
     outer = wave.active
     threads = rows.lanes(wave)
-    found = np.zeros((len(threads), _ROWS), np.uint16)
+    elements = np.zeros((len(threads), _ROWS), np.uint16)
 
     def do(inner: Wave, at: Located) -> None:
         checks = inner.launch.checks
@@ -83,12 +83,12 @@ def _load(wave: Wave, rows: _Rows) -> Array:
             record_read(inner, rows.where, at, ordered=False)
         here = slice(None) if len(inner.index) == len(threads) else np.searchsorted(threads, inner.index)
         index = inner.spread(at.index)
-        found[here] = at.cells.reshape(-1, 2)[index // 2].view(np.uint16)
+        elements[here] = at.cells.reshape(-1, 2)[index // 2].view(np.uint16)
 
     wave.active = threads
     rows.where.perform(wave, do)
     wave.active = outer
-    return found.reshape(-1, rows.count, _ROWS, _ROWS)
+    return elements.reshape(-1, rows.count, _ROWS, _ROWS)
 
 
 @opcode("stmatrix")

@@ -122,13 +122,13 @@ def _arrive(site: Site) -> Step:
     """`arrive{_drop}{.expect_tx}{.noComplete} state, [addr] {, count or bytes}`."""
     write, at = site.write(0, TYPES["b64"]), place(site, 1)
     expects = site.has("expect_tx")
-    given = _number(site, 2, 1)
+    count = _number(site, 2, 1)
     drop = site.parts[1] == "arrive_drop"
 
     def step(wave: Wave) -> None:
         def do(inner: Wave, where: Index) -> None:
             rows = _rows(inner, where, site)
-            amount = _counts(inner, given)
+            amount = _counts(inner, count)
             if expects:
                 inner.mbarriers.expect(rows, amount)
                 amount = np.ones_like(amount)
@@ -144,13 +144,13 @@ def _wait(site: Site) -> Step:
     """`test_wait` and `try_wait`, by state or parity; hints of how long to suspend are not needed."""
     write, at = site.write(0, TYPES["pred"]), place(site, 1)
     by_parity = site.has("parity")
-    given = site.read(2, TYPES["u32" if by_parity else "b64"])
+    phase = site.read(2, TYPES["u32" if by_parity else "b64"])
 
     def step(wave: Wave) -> None:
         def do(inner: Wave, where: Index) -> None:
             mbarriers = inner.mbarriers
             rows = _rows(inner, where, site)
-            value = inner.spread(given(inner)).astype(np.int64)
+            value = inner.spread(phase(inner)).astype(np.int64)
             passed = (mbarriers.passed_parity if by_parity else mbarriers.passed_state)(rows, value)
             mbarriers.waited(inner, rows, passed, site.instruction)
             write(inner, passed)

@@ -28,10 +28,10 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 def shape_of(site: Site) -> tuple[int, int, int]:
     """M, N and K."""
-    found = next((m for part in site.parts if (m := _SHAPE.fullmatch(part))), None)
-    if found is None:
+    match = next((m for part in site.parts if (m := _SHAPE.fullmatch(part))), None)
+    if match is None:
         raise site.unsupported()
-    return int(found[1]), int(found[2]), int(found[3])
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def product_of(site: Site, a: Element) -> Callable[[Array, Array], Array]:

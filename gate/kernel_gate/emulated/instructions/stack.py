@@ -28,8 +28,8 @@ def allocate_on_stack(site: Site) -> Step:
     """`alloca d, size {, align}`: bytes of local memory until the function's frame is restored."""
     kind = site.type
     write, size = site.write(0, kind), site.read(1, kind)
-    given = site.operand(2) if site.operand_count > 2 else None
-    align = given.value if isinstance(given, Integer) else _ALIGNMENT
+    operand = site.operand(2) if site.operand_count > 2 else None
+    align = operand.value if isinstance(operand, Integer) else _ALIGNMENT
 
     def step(wave: Wave) -> None:
         stack, threads = _pointers(wave), wave.index

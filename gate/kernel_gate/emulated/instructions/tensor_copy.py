@@ -63,26 +63,26 @@ class _Boxes:
                 yield low * size, (high - low) * size, np.flatnonzero(keys == key)
 
 
-def _boxes(found: TensorMap, members: Index, coordinates: Index) -> _Boxes:
+def _boxes(tensor: TensorMap, members: Index, coordinates: Index) -> _Boxes:
     """`coordinates`: (threads, rank), of the first element of each box."""
-    per = pieces.PIECE // found.itemsize
-    inner, outer = found.box[0] // per, int(np.prod(found.box[1:], dtype=np.int64))
+    per = pieces.PIECE // tensor.itemsize
+    inner, outer = tensor.box[0] // per, int(np.prod(tensor.box[1:], dtype=np.int64))
     number = np.arange(outer)
     inside = np.ones((len(members), outer), np.bool_)
-    address = np.full((len(members), outer), found.address, np.int64)
+    address = np.full((len(members), outer), tensor.address, np.int64)
     below = 1
-    for axis in range(1, len(found.box)):
-        at = coordinates[:, axis, None] + number // below % found.box[axis]
-        inside &= (at >= 0) & (at < found.extent[axis])
-        address += at * found.strides[axis]
-        below *= found.box[axis]
+    for axis in range(1, len(tensor.box)):
+        at = coordinates[:, axis, None] + number // below % tensor.box[axis]
+        inside &= (at >= 0) & (at < tensor.extent[axis])
+        address += at * tensor.strides[axis]
+        below *= tensor.box[axis]
     first = coordinates[:, 0, None, None] + np.arange(inner) * per
     low = np.broadcast_to(np.clip(-first, 0, per), (len(members), outer, inner)) * inside[:, :, None]
-    high = np.broadcast_to(np.clip(found.extent[0] - first, 0, per), low.shape) * inside[:, :, None]
-    places = address[:, :, None] + first * found.itemsize
+    high = np.broadcast_to(np.clip(tensor.extent[0] - first, 0, per), low.shape) * inside[:, :, None]
+    places = address[:, :, None] + first * tensor.itemsize
     offset = np.broadcast_to(np.arange(outer * inner) * pieces.PIECE, (len(members), outer * inner))
     owner = np.repeat(members, outer * inner)
-    return _Boxes(found, owner, offset.ravel(), places.ravel().view(np.uint64), low.ravel(), high.ravel())
+    return _Boxes(tensor, owner, offset.ravel(), places.ravel().view(np.uint64), low.ravel(), high.ravel())
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +117,14 @@ class _Tensor:
         for index, one in enumerate(maps):
             members = np.flatnonzero(number == index)
             try:
-                found = decode(one)
+                tensor = decode(one)
             except BadMap as error:
                 kind = "unsupported" if str(error).startswith("unsupported") else "trap"
                 raise wave.stop(kind, str(error), self.site.instruction, int(members[0])) from error
-            if len(found.box) != len(self.coordinates):
-                message = f"a tensor map of {len(found.box)} dimensions, copied with {len(self.coordinates)}"
+            if len(tensor.box) != len(self.coordinates):
+                message = f"a tensor map of {len(tensor.box)} dimensions, copied with {len(self.coordinates)}"
                 raise wave.stop("trap", message, self.site.instruction, int(members[0]))
-            yield _boxes(found, members, at[members])
+            yield _boxes(tensor, members, at[members])
 
     def _bytes(self, wave: Wave, address: int, position: int) -> npt.NDArray[np.uint8]:
         # A map among the parameters may be named by its place there.
@@ -132,11 +132,11 @@ class _Tensor:
         segment = wave.launch.find(number or PARAMETERS)
         data = np.zeros(0, np.uint8) if segment is None else segment.contents
         start = address - segment.base if segment is not None and number else address
-        found = data[start : start + MAP_BYTES]
-        if len(found) < MAP_BYTES or start < 0 or address % 64:
+        image = data[start : start + MAP_BYTES]
+        if len(image) < MAP_BYTES or start < 0 or address % 64:
             message = "no tensor map at this address: 128 bytes of parameters or global memory, aligned to 64"
             raise wave.stop("out_of_bounds", message, self.site.instruction, position)
-        return found.copy()
+        return image.copy()
 
 
 def _places(wave: Wave, boxes: _Boxes, shared: Access, start: Array, site: Site) -> Index:

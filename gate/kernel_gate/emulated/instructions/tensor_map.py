@@ -38,11 +38,11 @@ def _replace(site: Site) -> Step:
             number = 0 if ordinal is None else inner.spread(ordinal(inner)).astype(np.int64)
             if np.any(number >= (cells.shape or (1,))[0]):
                 raise inner.stop("trap", f"a tensor map has no {field} with this number", site.instruction)
-            given = inner.spread(value(inner)).astype(f"u{size}")
+            values = inner.spread(value(inner)).astype(f"u{size}")
             data, written = at.cells.view(np.uint8), at.written
             first = inner.spread(at.index) * 8 + start + number * size
             data[first[:, None] + np.arange(size)] = (
-                np.ascontiguousarray(given).view(np.uint8).reshape(-1, size)
+                np.ascontiguousarray(values).view(np.uint8).reshape(-1, size)
             )
             if written is not None:
                 written.view(np.uint8)[first[:, None] + np.arange(size)] = 0xFF

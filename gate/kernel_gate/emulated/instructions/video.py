@@ -66,14 +66,14 @@ def on_lanes(site: Site) -> Step:
     def step(wave: Wave) -> None:
         x = lanes(a(wave), count, left.kind == "int")
         y = lanes(b(wave), count, right.kind == "int")
-        found = compute(x, y)
+        values = compute(x, y)
         if add:
-            total = found.sum(-1) + np.asarray(c(wave)).astype(np.int64)
+            total = values.sum(-1) + np.asarray(c(wave)).astype(np.int64)
             write(wave, total.astype(np.uint32)[()])
             return
         if saturate:
-            found = _saturate(found, bits, signed)
-        write(wave, joined(found, count)[()])
+            values = _saturate(values, bits, signed)
+        write(wave, joined(values, count)[()])
 
     return step
 
@@ -102,18 +102,18 @@ def on_parts(site: Site) -> Step:
         x, y = a(wave), b(wave)
         if compute is None:
             y = y & 31 if wrap else np.clip(y & 0xFFFFFFFF, 0, 32)
-            found = x << y if name == "vshl" else x >> y
+            values = x << y if name == "vshl" else x >> y
         else:
-            found = compute(x, y)
+            values = compute(x, y)
         if site.has("sat"):
-            found = _saturate(found, 32, result.kind == "int")
-        found = found.astype(result.raw).view(result.dtype)
+            values = _saturate(values, 32, result.kind == "int")
+        values = values.astype(result.raw).view(result.dtype)
         if c is not None:
             z = c(wave)
-            found = (
-                found + z if second == "add" else (np.minimum if second == "min" else np.maximum)(found, z)
+            values = (
+                values + z if second == "add" else (np.minimum if second == "min" else np.maximum)(values, z)
             )
-        write(wave, np.asarray(found)[()])
+        write(wave, np.asarray(values)[()])
 
     return step
 
@@ -140,11 +140,11 @@ def packed_integers(site: Site) -> Step:
     b, relu, saturate = site.read(2, word), site.has("relu"), site.has("sat")
 
     def step(wave: Wave) -> None:
-        found = compute(lanes(a(wave), 2, signed), lanes(b(wave), 2, signed))
+        values = compute(lanes(a(wave), 2, signed), lanes(b(wave), 2, signed))
         if relu:
-            found = np.maximum(found, 0)
+            values = np.maximum(values, 0)
         if saturate:
-            found = _saturate(found, 16, signed)
-        write(wave, joined(found, 2)[()])
+            values = _saturate(values, 16, signed)
+        write(wave, joined(values, 2)[()])
 
     return step

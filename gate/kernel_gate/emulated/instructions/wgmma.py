@@ -170,10 +170,10 @@ class Tile:
     def units(self, wave: Wave) -> Index:
         """First bytes of the units in the wave's shared memory: (warpgroups, …, …), as `descriptor.units` has them."""
         site, shared = self.site, wave.shared
-        found = descriptor.decode(wave.spread(self.words(wave)).reshape(-1, _GROUP)[:, 0])
-        if found is None or found.base.any():
+        layout = descriptor.decode(wave.spread(self.words(wave)).reshape(-1, _GROUP)[:, 0])
+        if layout is None or layout.base.any():
             raise wave.stop("unsupported", "unsupported: wgmma with a matrix base offset", site.instruction)
-        places = descriptor.units(found, self.extent, self.k, self.element.bits // 8, self.along_k)
+        places = descriptor.units(layout, self.extent, self.k, self.element.bits // 8, self.along_k)
         ends = places.reshape(len(places), -1).max(axis=1) + descriptor.UNIT
         if (ends > shared.nbytes).any():
             position = int(np.argmax(ends > shared.nbytes))

@@ -149,8 +149,8 @@ def tile_of(site: Site, memory: int, registers: int, stride: int, purpose: Purpo
     if fragment.registers != count or not site.has("row", "col"):
         raise site.unsupported()
     where = access(site, memory, purpose, TYPES["b8"])
-    given = site.read(stride, TYPES["u32"]) if site.operand_count > stride else None
-    return Tile(fragment, bits, site.has("row"), where.address, given, where)
+    pitch = site.read(stride, TYPES["u32"]) if site.operand_count > stride else None
+    return Tile(fragment, bits, site.has("row"), where.address, pitch, where)
 
 
 def _load(site: Site) -> Step:
@@ -174,9 +174,9 @@ def _load(site: Site) -> Step:
                 if inner.launch.checks.races:
                     record_read(inner, where, at, ordered=False)
                 here = np.searchsorted(threads, inner.index)
-                found = at.cells[inner.spread(at.index)]
-                into = cells[run.register].view(found.dtype)
-                into[here, run.first * cell.itemsize // found.itemsize] = found
+                elements = at.cells[inner.spread(at.index)]
+                into = cells[run.register].view(elements.dtype)
+                into[here, run.first * cell.itemsize // elements.itemsize] = elements
 
             where.perform(wave, do)
         used = len({run.register for run, _ in runs})
@@ -203,8 +203,8 @@ def _store(site: Site) -> Step:
             values = cells.reshape(-1, per_word)[:, run.first if per_word > 1 else 0]
 
             def value(inner: Wave, values: Array = values) -> Array:
-                found: Array = values[np.searchsorted(threads, inner.index)]
-                return found
+                elements: Array = values[np.searchsorted(threads, inner.index)]
+                return elements
 
             def do(inner: Wave, at: Located, where: Access = where, value: Read = value) -> None:
                 put(inner, where, at, (value,), ordered=False)

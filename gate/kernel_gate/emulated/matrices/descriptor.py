@@ -65,17 +65,17 @@ def swizzled(address: Index, span: int) -> Index:
     return address ^ ((address >> 7 & span // UNIT - 1) << 4)
 
 
-def units(found: Descriptor, extent: int, k: int, itemsize: int, along_k: bool) -> Index:
+def units(layout: Descriptor, extent: int, k: int, itemsize: int, along_k: bool) -> Index:
     """Bytes of the units of an operand: (warpgroups, extent, k units) when k is contiguous (`along_k`), else
     (warpgroups, extent units, k). `extent`: rows of A or columns of B.
     """
     per = UNIT // itemsize
-    width = found.span // UNIT
-    leading, stride = found.leading[:, None, None], found.stride[:, None, None]
+    width = layout.span // UNIT
+    leading, stride = layout.leading[:, None, None], layout.stride[:, None, None]
     if along_k:
         row, unit = np.ogrid[:extent, : k // per]
         if width:
-            offset = row % _ROWS * found.span + row // _ROWS * stride + unit * UNIT
+            offset = row % _ROWS * layout.span + row // _ROWS * stride + unit * UNIT
         else:
             offset = row % _ROWS * UNIT + row // _ROWS * stride + unit * leading
     else:
@@ -84,12 +84,12 @@ def units(found: Descriptor, extent: int, k: int, itemsize: int, along_k: bool) 
             offset = (
                 unit % width * UNIT
                 + unit // width * leading
-                + row % _ROWS * found.span
+                + row % _ROWS * layout.span
                 + row // _ROWS * stride
             )
         else:
             offset = unit * stride + row % _ROWS * UNIT + row // _ROWS * leading
-    return swizzled(found.start[:, None, None] + offset, found.span)
+    return swizzled(layout.start[:, None, None] + offset, layout.span)
 
 
 def elements(data: Array, along_k: bool, cell: np.dtype[np.generic]) -> Array:

@@ -61,8 +61,8 @@ def _places(fragment: Fragment) -> Index:
 
 def _axes(registers: int, per_register: int) -> tuple[Index, Index, Index]:
     """Register, lane and element as three axes."""
-    found = np.ogrid[:registers, :WARP, :per_register]
-    return found[0], found[1], found[2]
+    axes = np.ogrid[:registers, :WARP, :per_register]
+    return axes[0], axes[1], axes[2]
 
 
 def _build(
@@ -91,10 +91,10 @@ def _multiplicand(rows: int, k: int, per_register: int, repeats: int = 1) -> Fra
 @cache
 def left(rows: int, k: int, per_register: int, registers: int | None = None) -> Fragment:
     """A, rows × k. `registers`: how many a lane has, when the fragment repeats its elements."""
-    found = _multiplicand(rows, k, per_register)
-    if registers is None or registers == found.registers:
-        return found
-    return _multiplicand(rows, k, per_register, registers // found.registers)
+    fragment = _multiplicand(rows, k, per_register)
+    if registers is None or registers == fragment.registers:
+        return fragment
+    return _multiplicand(rows, k, per_register, registers // fragment.registers)
 
 
 @cache

@@ -14,10 +14,10 @@ _POINTER_ATTRIBUTES = (".ptr", ".global", ".const", ".shared", ".local", ".align
 
 def type_size(tokens: Tokens, word: str) -> int:
     """Bytes of the type that `.word` names. Raises `PtxError` when it names none."""
-    known = TYPES.get(word.lstrip("."))
-    if known is None:
+    kind = TYPES.get(word.lstrip("."))
+    if kind is None:
         raise PtxError(f"line {tokens.line} of the PTX: unknown type `{word}`")
-    return known.size
+    return kind.size
 
 
 def read_variable(tokens: Tokens, space: str, external: bool) -> Variable:
@@ -102,15 +102,15 @@ def read_registers(tokens: Tokens) -> dict[str, str]:
     kind = tokens.next().lstrip(".")
     if kind not in TYPES:
         raise PtxError(f"line {tokens.line} of the PTX: unsupported register type `.{kind}`")
-    found: dict[str, str] = {}
+    registers: dict[str, str] = {}
     while True:
         name = tokens.next()
         if tokens.take("<"):
             for index in range(tokens.integer()):
-                found[f"{name}{index}"] = kind
+                registers[f"{name}{index}"] = kind
             tokens.expect(">")
         else:
-            found[name] = kind
+            registers[name] = kind
         if tokens.take(";"):
-            return found
+            return registers
         tokens.expect(",")

@@ -109,11 +109,11 @@ def _read_function(tokens: Tokens, entry: bool, user_file: int | None) -> Functi
 
 def _read_parameters(tokens: Tokens) -> list[Variable]:
     tokens.expect("(")
-    found: list[Variable] = []
+    parameters: list[Variable] = []
     while not tokens.take(")"):
         word = tokens.next()
         if word == ".reg":
             raise PtxError(f"line {tokens.line} of the PTX: parameters in registers are not supported")
-        found.append(read_variable(tokens, "param", external=False))
+        parameters.append(read_variable(tokens, "param", external=False))
         tokens.take(",")
-    return found
+    return parameters

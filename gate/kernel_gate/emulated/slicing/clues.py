@@ -44,13 +44,13 @@ def clues(wrong: History, right: History, inputs: Set[str]) -> Clues | None:
     stores = _stores(wrong)
     if stores is not None:
         return Clues(stores=stores)
-    known = KnownValues.of(right, wrong.value)
-    return Clues(News.of(wrong, known), input_clues(wrong, right, inputs), _undefined(wrong))
+    values = KnownValues.of(right, wrong.value)
+    return Clues(News.of(wrong, values), input_clues(wrong, right, inputs), _undefined(wrong))
 
 
 def _stores(wrong: History) -> tuple[int, ...] | None:
     """Lines that store to the element's output; None where the element itself is stored."""
-    found: dict[int, None] = {}
+    lines: dict[int, None] = {}
     for event in reversed(wrong.trace.events):
         line = wrong.line(event.number)
         for touch in event.touches:
@@ -59,21 +59,21 @@ def _stores(wrong: History) -> tuple[int, ...] | None:
                 if ((at >= wrong.start) & (at < wrong.stop)).any():
                     return None
                 if line is not None:
-                    found[line] = None
-    return tuple(found)
+                    lines[line] = None
+    return tuple(lines)
 
 
 def _undefined(wrong: History) -> tuple[int, ...]:
     """Lines that fed the element and read a register before anything wrote it."""
-    written, found = wrong.no_registers(), dict[int, None]()
+    written, lines = wrong.no_registers(), dict[int, None]()
     asked = {step.event: step.threads for step in wrong.taken()}
     everyone = np.arange(wrong.trace.threads)
     for place, event in enumerate(wrong.trace.events):
         effect, line = wrong.effect(event.number), wrong.line(event.number)
         fed = place in asked and line is not None and bool(effect.reads)
         if fed and not written[list(effect.reads)][:, asked[place]].all():
-            found[line] = None  # type: ignore[index]
+            lines[line] = None  # type: ignore[index]
         active = everyone if event.active is None else event.active
         for register in effect.writes:
             written[register, active] = True
-    return tuple(found)
+    return tuple(lines)

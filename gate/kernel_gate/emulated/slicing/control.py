@@ -39,8 +39,8 @@ class ControlFlow:
         writes: dict[int, set[int]] = {}
         stores: dict[int, set[str]] = {}
         branches_of = deciding_branches(kernel.blocks)
-        for block, stop, found in zip(kernel.blocks, stops, branches_of, strict=True):
-            branches = tuple(stops[branch] - 1 for branch in found)
+        for block, stop, deciders in zip(kernel.blocks, stops, branches_of, strict=True):
+            branches = tuple(stops[branch] - 1 for branch in deciders)
             for number in range(stop - block.count, stop):
                 deciding[number] = branches
                 for branch in branches:
@@ -59,19 +59,19 @@ def deciding_branches(blocks: Sequence[Block]) -> list[tuple[int, ...]]:
     """For each basic block those whose branch decides whether it runs; a loop's own branch is among them."""
     successors = [_successors(number, block, len(blocks)) for number, block in enumerate(blocks)]
     next_common = _post_dominators(successors)
-    found: list[dict[int, None]] = [{} for _ in blocks]
+    by_block: list[dict[int, None]] = [{} for _ in blocks]
     for number, following in enumerate(successors):
         if len(following) < 2:
             continue
         for block in following:
             runner = block
             while runner != next_common[number] and runner < len(blocks):
-                found[runner][number] = None
+                by_block[runner][number] = None
                 step = next_common[runner]
                 if step is None:
                     break
                 runner = step
-    return [tuple(branches) for branches in found]
+    return [tuple(branches) for branches in by_block]
 
 
 def _successors(number: int, block: Block, end: int) -> tuple[int, ...]:
@@ -97,11 +97,11 @@ def _post_dominators(successors: Sequence[Sequence[int]]) -> list[int | None]:
     while changed:
         changed = False
         for block in order[1:]:
-            known = [s for s in successors[block] if s in rank and common[s] is not None]
-            if not known:
+            candidates = [s for s in successors[block] if s in rank and common[s] is not None]
+            if not candidates:
                 continue
-            meeting = known[0]
-            for other in known[1:]:
+            meeting = candidates[0]
+            for other in candidates[1:]:
                 meeting = _meet(meeting, other, common, rank)
             if common[block] != meeting:
                 common[block] = meeting

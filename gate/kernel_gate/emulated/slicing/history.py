@@ -30,9 +30,9 @@ class History:
     """The element's value, where it is a number."""
     _effects: dict[int, Effect] = field(default_factory=dict)
 
-    def taken(self, known: Known | None = None) -> Iterable[Taken]:
+    def taken(self, right: Known | None = None) -> Iterable[Taken]:
         """What fed the element, the last first; the walk ends at results that are known to be right."""
-        return taken(self.trace, self.kernel, self.segment, self.start, self.stop, known)
+        return taken(self.trace, self.kernel, self.segment, self.start, self.stop, right)
 
     def fed(self) -> list[Fed]:
         """The instructions that fed the element, nearest first, each once."""

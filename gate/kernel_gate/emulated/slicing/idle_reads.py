@@ -27,17 +27,17 @@ def can_be_told(kernel: DecodedKernel) -> bool:
 def reads_that_matter(trace: Trace, kernel: DecodedKernel) -> Mapping[int, Flags]:
     """Event that loads from global memory → of each thread of the trace, whether what it read there matters."""
     walk = Walk.over(trace, kernel)
-    found: dict[int, Flags] = {}
+    flags: dict[int, Flags] = {}
     for place in range(len(trace.events) - 1, -1, -1):
         event = trace.events[place]
         gave = walk.take(event)
         if _is_load(event, kernel):
-            found[place] = np.zeros(trace.threads, np.bool_)
+            flags[place] = np.zeros(trace.threads, np.bool_)
             if gave is not None:
-                found[place][gave[0]] = True
+                flags[place][gave[0]] = True
         elif walk.is_branch(event) or _stores(event):
             walk.look_for(event, walk.active(event))
-    return found
+    return flags
 
 
 def _is_load(event: Event, kernel: DecodedKernel) -> bool:

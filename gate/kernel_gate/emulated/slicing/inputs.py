@@ -62,7 +62,7 @@ def input_clues(wrong: History, right: History, inputs: Set[str]) -> InputClues:
     pairs = {name: (ours.get(name, _Reads()), theirs.get(name, _Reads())) for name in {*ours, *theirs}}
     omitted = {name: np.setdiff1d(b.bytes, a.bytes) for name, (a, b) in pairs.items()}
     extra = {name for name, (a, b) in pairs.items() if a.beside(b)}
-    lacking = {name for name, found in omitted.items() if len(found)}
+    lacking = {name for name, offsets in omitted.items() if len(offsets)}
     if not (lacking or extra):
         return InputClues()
     again = any(pairs[name][0].often > _AGAIN * pairs[name][1].often for name in lacking)
@@ -84,9 +84,9 @@ def _read(history: History, steps: Iterable[Taken], inputs: Set[str]) -> dict[st
                 continue
             name, start = history.buffers[touch.segment]
             if name in inputs:
-                found = bytes_of(touch)[np.isin(touch.threads, step.threads)] - start
-                rows.setdefault(name, []).append(found)
-    return {name: _Reads(found) for name, found in rows.items()}
+                offsets = bytes_of(touch)[np.isin(touch.threads, step.threads)] - start
+                rows.setdefault(name, []).append(offsets)
+    return {name: _Reads(offsets) for name, offsets in rows.items()}
 
 
 def _readers(
@@ -96,7 +96,7 @@ def _readers(
 
     Those by which most was read come first.
     """
-    found: dict[int, list[int]] = {}
+    by_line: dict[int, list[int]] = {}
     times: Counter[int] = Counter()
     for step in steps:
         event = history.event(step)
@@ -115,16 +115,16 @@ def _readers(
         line = history.line(event.number)
         if reads and len(step.threads) and line is not None:
             times[line] += len(step.threads)
-            numbers = found.setdefault(line, [])
+            numbers = by_line.setdefault(line, [])
             if event.number not in numbers:
                 numbers.append(event.number)
-    return {line: found[line] for line, _ in times.most_common()}
+    return {line: by_line[line] for line, _ in times.most_common()}
 
 
 def _deciding(history: History, readers: Iterable[Sequence[int]]) -> tuple[int, ...]:
     """Lines of the branches and guards: for each reader in turn, those of most of its instructions first."""
     flow, body = ControlFlow.of(history.kernel), history.kernel.flat.body
-    found: dict[int, None] = {}
+    deciders: dict[int, None] = {}
     for numbers in readers:
         counted: Counter[int] = Counter()
         for number in numbers:
@@ -132,8 +132,8 @@ def _deciding(history: History, readers: Iterable[Sequence[int]]) -> tuple[int, 
             if body[number].guard is not None:
                 lines.add(history.line(number))
             counted.update(line for line in lines if line is not None)
-        found.update(dict.fromkeys(line for line, _ in counted.most_common()))
-    return tuple(found)
+        deciders.update(dict.fromkeys(line for line, _ in counted.most_common()))
+    return tuple(deciders)
 
 
 def _end_of(history: History, omitted: Mapping[str, Index]) -> Literal["shared", "warp"] | None:
@@ -142,7 +142,9 @@ def _end_of(history: History, omitted: Mapping[str, Index]) -> Literal["shared",
     None: the block does not read it, or only keeps it in the registers of its threads.
     """
     starts = {name: (segment, start) for segment, (name, start) in history.buffers.items()}
-    missing = {starts[name][0]: found + starts[name][1] for name, found in omitted.items() if len(found)}
+    missing = {
+        starts[name][0]: offsets + starts[name][1] for name, offsets in omitted.items() if len(offsets)
+    }
     registers, memory = history.no_registers(), MemoryFlags()
     everyone = np.arange(history.trace.threads)
     end: Literal["shared", "warp"] | None = None

@@ -26,9 +26,9 @@ class News:
     """All that led to new values, as far back as to values that are known."""
 
     @classmethod
-    def of(cls, wrong: History, known: KnownValues) -> News:
+    def of(cls, wrong: History, values: KnownValues) -> News:
         """What is new in a history."""
-        return _Following(wrong).through(list(wrong.taken(known.right)))
+        return _Following(wrong).through(list(wrong.taken(values.right)))
 
 
 @dataclass(slots=True)
@@ -50,24 +50,24 @@ class _Following:
         for step in reversed(steps):
             event = self.wrong.event(step)
             line = self.wrong.line(event.number)
-            given = self._given(event, step.threads)
-            told = self._told(event, step.threads)
-            self._leave(event, step, told | given)
+            receivers = self._given(event, step.threads)
+            speakers = self._told(event, step.threads)
+            self._leave(event, step, speakers | receivers)
             if line is None:
                 continue
             met[line] = None
-            if (told | given).any():
+            if (speakers | receivers).any():
                 new[line] = None
-            if (told & ~given).any():
+            if (speakers & ~receivers).any():
                 born[line] = None
         return News(tuple(born), tuple(new), tuple(met))
 
     def _told(self, event: Event, threads: Index) -> Flags:
         """Threads whose results say something: the walk left those that are known out."""
-        told = np.zeros(len(threads), np.bool_)
+        flags = np.zeros(len(threads), np.bool_)
         for value in event.values:
-            told |= ~np.isnan(telling(of_threads(value, event, threads, self.wrong.trace.threads)))
-        return told
+            flags |= ~np.isnan(telling(of_threads(value, event, threads, self.wrong.trace.threads)))
+        return flags
 
     def _given(self, event: Event, threads: Index) -> Flags:
         """Threads into whose results something new went."""

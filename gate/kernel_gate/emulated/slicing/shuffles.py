@@ -38,8 +38,8 @@ def shuffles_of(kernel: DecodedKernel) -> Mapping[int, Shuffle]:
     body, layout = kernel.flat.body, kernel.layout
     exchanging = [n for n, i in enumerate(body) if i.parts[0] == "shfl"]
     constants = _constants(body, layout) if exchanging else {}
-    found = ((n, _read(body[n], layout, constants)) for n in exchanging)
-    return {number: shuffle for number, shuffle in found if shuffle is not None}
+    shuffles = ((n, _read(body[n], layout, constants)) for n in exchanging)
+    return {number: shuffle for number, shuffle in shuffles if shuffle is not None}
 
 
 def _read(instruction: Instruction, layout: Layout, constants: Mapping[str, int]) -> Shuffle | None:

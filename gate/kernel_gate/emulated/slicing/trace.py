@@ -148,10 +148,10 @@ class Trace:
         return recorded
 
     def _begin(self, number: int, wave: Wave) -> None:
-        known = bool(self.events) and self.events[-1].active is wave.active
+        is_same = bool(self.events) and self.events[-1].active is wave.active
         self._note(wave)
         self.events.append(Event(number, wave.active))
-        self._grow(_BYTES_OF_EVENT + (0 if known or wave.active is None else wave.active.nbytes))
+        self._grow(_BYTES_OF_EVENT + (0 if is_same or wave.active is None else wave.active.nbytes))
 
     def _begin_guarded(self, number: int, wave: Wave, holds: Array) -> None:
         if holds.all():

@@ -40,15 +40,15 @@ class KnownValues:
         """
         steps = list(right.taken())
         leaving = _leaving(right, steps)
-        found = [np.zeros(0)]
+        arrays = [np.zeros(0)]
         for step in steps:
             event, threads = right.event(step), step.threads
             if right.opcode(event.number) in _SUMS:
                 leaves = leaving.get(step.event)
                 threads = threads[:0] if leaves is None else threads[leaves[threads]]
             count = right.trace.threads
-            found += [telling(of_threads(value, event, threads, count)) for value in event.values]
-        numbers = np.concatenate(found)
+            arrays += [telling(of_threads(value, event, threads, count)) for value in event.values]
+        numbers = np.concatenate(arrays)
         numbers = np.unique(numbers[~np.isnan(numbers)])
         if wrong is not None:
             numbers = numbers[np.abs(numbers - wrong) > 2 * _TOLERANCE * abs(wrong)]
@@ -70,8 +70,8 @@ class KnownValues:
         some, every = np.zeros(1, np.bool_), np.ones(1, np.bool_)
         for value in event.values:
             numbers = telling(np.atleast_1d(value))
-            known = self.has(numbers)
-            some, every = some | known, every & (known | np.isnan(numbers))
+            hits = self.has(numbers)
+            some, every = some | hits, every & (hits | np.isnan(numbers))
         return some & every
 
 
@@ -90,7 +90,7 @@ def telling(value: Array) -> Floats:
 def _leaving(right: History, steps: Sequence[Taken]) -> dict[int, Flags]:
     """By event: the threads whose result something on another line uses, or memory, or another lane."""
     writer = np.full(right.no_registers().shape, -1, np.int64)
-    found: dict[int, Flags] = {}
+    by_event: dict[int, Flags] = {}
     for step in reversed(steps):
         event, threads = right.event(step), step.threads
         effect, line = right.effect(event.number), right.line(event.number)
@@ -99,8 +99,8 @@ def _leaving(right: History, steps: Sequence[Taken]) -> dict[int, Flags]:
             writers = writer[register, threads]
             for place in np.unique(writers[writers >= 0]):
                 if leaves or right.line(right.trace.events[place].number) != line:
-                    flags = found.setdefault(int(place), np.zeros(right.trace.threads, np.bool_))
+                    flags = by_event.setdefault(int(place), np.zeros(right.trace.threads, np.bool_))
                     flags[threads[writers == place]] = True
         for register in effect.writes:
             writer[register, threads] = step.event
-    return found
+    return by_event

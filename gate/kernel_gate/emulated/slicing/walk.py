@@ -62,10 +62,10 @@ def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: 
 
 
 def taken(
-    trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, known: Known | None = None
+    trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, right: Known | None = None
 ) -> Iterator[Taken]:
-    """The executions that fed those bytes, the last first; the walk ends at results that are `known` to be right."""
-    walk = Walk.over(trace, kernel, known)
+    """The executions that fed those bytes, the last first; the walk ends at results that `right` says to be right."""
+    walk = Walk.over(trace, kernel, right)
     walk.bytes_of("global", segment, stop)[start:stop] = True
     return walk.back(trace.events)
 
@@ -79,10 +79,10 @@ def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
     return [Fed(len(before), last.number, line), *each_once(trace, kernel, walk.back(before))]
 
 
-def each_once(trace: Trace, kernel: DecodedKernel, found: Iterable[Taken]) -> list[Fed]:
+def each_once(trace: Trace, kernel: DecodedKernel, steps: Iterable[Taken]) -> list[Fed]:
     """The instructions of these executions, the first of each."""
     once: dict[int, Fed] = {}
-    for step in found:
+    for step in steps:
         number = trace.events[step.event].number
         once.setdefault(number, Fed(step.event, number, kernel.flat.body[number].line))
     return list(once.values())
@@ -126,12 +126,12 @@ class Walk:
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
     @classmethod
-    def over(cls, trace: Trace, kernel: DecodedKernel, known: Known | None = None) -> Walk:
+    def over(cls, trace: Trace, kernel: DecodedKernel, right: Known | None = None) -> Walk:
         """A walk that looks for nothing yet."""
         stored = {
             (t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"
         }
-        return cls(kernel, trace.threads, trace.shared_bytes, stored, known)
+        return cls(kernel, trace.threads, trace.shared_bytes, stored, right)
 
     def back(self, events: Sequence[Event]) -> Iterator[Taken]:
         """The executions that gave what is looked for, the last first."""
@@ -182,9 +182,9 @@ class Walk:
                 self.registers[register, gave] = False
                 self.wanted[register] = bool(self.registers[register].any())
         right = np.zeros(self.threads, np.bool_)
-        found = None if self.known is None else self.known(event)
-        if found is not None:
-            right[active] = found
+        verdict = None if self.known is None else self.known(event)
+        if verdict is not None:
+            right[active] = verdict
         asked = np.flatnonzero(gave & ~right)
         if asked.size:
             self.look_for(event, asked)

@@ -92,10 +92,10 @@ class Assertions:
         element = int(np.argmax(violated[:, thread]))
         position = (element, thread)
         sides = witnesses(relation.comparison, terms, position, violated.shape)
-        said, related = [], []
+        texts, related = [], []
         for term, value, key in sides:
             text, place = self._side(assertion, relation.terms[term], value, key)
-            said.append(text)
+            texts.append(text)
             if place is not None and place not in related:
                 related.append(place)
         number = int((wave.index if threads is None else threads)[thread])
@@ -103,7 +103,7 @@ class Assertions:
         granule = self.granule if part.startswith("byte") else 1
         which = f", {part.format(element * granule)}" if not violated[:, thread].all() else ""
         message = (
-            f"the invariant `{assertion.text}` does not hold: {'; '.join(said)} "
+            f"the invariant `{assertion.text}` does not hold: {'; '.join(texts)} "
             f"(block {block}, thread {inner}{which})"
         )
         line = assertion.code_lines[0] if assertion.binding == "place" else instruction.line

@@ -87,10 +87,10 @@ def _shifted(shadows: Shadows, tags: Keys, by: Any, *, left: bool) -> Keys:
     """Tags after a shift of each thread's own; by a part of a lane, a lane of the result has two in it."""
     bits = 8 * shadows.flow.granule
     whole, rest = np.divmod(np.minimum(np.asarray(by).astype(np.int64), 64), bits)
-    found = _moved(tags, whole, left=left)
+    keys = _moved(tags, whole, left=left)
     if rest.any():
-        found = np.where(rest > 0, np.minimum(found, _moved(tags, whole + 1, left=left)), found)
-    return found
+        keys = np.where(rest > 0, np.minimum(keys, _moved(tags, whole + 1, left=left)), keys)
+    return keys
 
 
 def _moved(tags: Keys, lanes: Any, *, left: bool) -> Keys:
@@ -116,8 +116,8 @@ def _permute(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Res
         both = np.concatenate([shadows.filled(wave, tag, lanes) for tag in tags], axis=1)
         choose = wave.spread(selector(wave)).astype(np.int64)
         lane = np.stack([(choose >> (4 * byte) & 7) // granule for byte in range(4)])
-        found = np.take_along_axis(both, np.broadcast_to(lane, (len(both), *lane.shape)), axis=1)
-        together: Keys = found.reshape(len(found), lanes, granule, -1).min(axis=2)
+        keys = np.take_along_axis(both, np.broadcast_to(lane, (len(both), *lane.shape)), axis=1)
+        together: Keys = keys.reshape(len(keys), lanes, granule, -1).min(axis=2)
         return together
 
     return result
@@ -132,9 +132,9 @@ def _extract(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Res
         tags = shadows.get(wave, operands[0], kind.size)
         if tags is None:
             return None
-        found = _shifted(shadows, tags, wave.spread(start(wave)), left=False)
+        keys = _shifted(shadows, tags, wave.spread(start(wave)), left=False)
         at = np.arange(tags.shape[1])[:, None] * bits
-        return np.where(at < wave.spread(length(wave)).astype(np.int64), found, UNTAGGED)
+        return np.where(at < wave.spread(length(wave)).astype(np.int64), keys, UNTAGGED)
 
     return result
 
@@ -185,14 +185,14 @@ def _logic_of_three(shadows: Shadows, site: Site, operands: tuple[Operand, ...])
 
 def _chosen(values: list[Any], table: int) -> Any:
     """What a table of eight makes of three values, bit by bit."""
-    found = np.zeros_like(values[0])
+    bits = np.zeros_like(values[0])
     for case in range(8):
         if table >> case & 1:
-            term = np.full_like(found, -1 if found.dtype.kind == "i" else np.iinfo(found.dtype).max)
+            term = np.full_like(bits, -1 if bits.dtype.kind == "i" else np.iinfo(bits.dtype).max)
             for bit, value in zip((4, 2, 1), values, strict=True):
                 term &= value if case & bit else ~value
-            found |= term
-    return found
+            bits |= term
+    return bits
 
 
 BIT_RULES: dict[str, Rule] = {

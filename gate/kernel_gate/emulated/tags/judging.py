@@ -98,7 +98,7 @@ def witnesses(
         tagged = [k for k, term in enumerate(terms) if np.broadcast_to(term.tagged, shape)[position]]
         lows = [(k, *terms[k].at(position, shape, high=False)) for k in tagged]
         highs = [(k, *terms[k].at(position, shape, high=True)) for k in tagged]
-        low, high = min(lows, key=lambda found: found[1]), max(highs, key=lambda found: found[1])
+        low, high = min(lows, key=lambda witness: witness[1]), max(highs, key=lambda witness: witness[1])
         return (low, high) if low[0] <= high[0] else (high, low)
     upper = comparison in ("<", "<=")
     return (0, *terms[0].at(position, shape, high=upper)), (1, *terms[1].at(position, shape, high=not upper))

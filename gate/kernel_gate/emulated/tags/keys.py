@@ -54,14 +54,14 @@ class Coding:
         """(width, …): the tags of elements of a buffer, as an instruction loads them."""
         tagged = self.buffers[name]
         origin = (elements + self.first[name]) * max(len(self.sites), 1) + self._site.get(site, 0)
-        found = np.full((self.width, *elements.shape), UNTAGGED, np.int64)
+        keys = np.full((self.width, *elements.shape), UNTAGGED, np.int64)
         for position, coordinate in enumerate(self.coordinates):
             value = tagged.coordinate(coordinate, elements)
             if value is not None:
                 self._require_small(value, coordinate)
-                found[2 * position] = (value << self.shift) + origin
-                found[2 * position + 1] = -found[2 * position]
-        return found
+                keys[2 * position] = (value << self.shift) + origin
+                keys[2 * position + 1] = -keys[2 * position]
+        return keys
 
     def _require_small(self, values: Index, coordinate: str) -> None:
         most = 1 << (_BITS - self.shift)
@@ -90,11 +90,11 @@ class Coding:
 
 def joined(tags: Sequence[Keys | None]) -> Keys | None:
     """What went into any of them; None where nothing did."""
-    found: Keys | None = None
+    keys: Keys | None = None
     for tag in tags:
         if tag is not None:
-            found = tag if found is None else np.minimum(found, tag)
-    return found
+            keys = tag if keys is None else np.minimum(keys, tag)
+    return keys
 
 
 def over_lanes(tag: Keys | None) -> Keys | None:

@@ -30,7 +30,7 @@ def mark_of(instruction: Instruction) -> Mark | None:
     target = instruction.operands[0] if instruction.operands else None
     if instruction.parts[0] != "mov" or not isinstance(target, Register):
         return None
-    found = _NAME.match(target.name)
-    if found is None:
+    match = _NAME.match(target.name)
+    if match is None:
         return None
-    return Mark(found[1], *(int(number) for number in found[2].split("_")))  # type: ignore[arg-type]
+    return Mark(match[1], *(int(number) for number in match[2].split("_")))  # type: ignore[arg-type]

@@ -54,8 +54,8 @@ def product_of(site: Site) -> Product | None:
     word = 8 * width(site, site.operand(1)).size
     counts = [len(items(site.operand(position))) for position in range(4)]
     d, c = (accumulator(m, n, 2 if name == "f16" else 1) for name in (names[0], names[3]))
-    found = Product(d, left(m, k, word // a.bits, counts[1]), right(k, n, word // b.bits, counts[2]), c)
-    return found if [d.registers, c.registers] == [counts[0], counts[3]] else None
+    product = Product(d, left(m, k, word // a.bits, counts[1]), right(k, n, word // b.bits, counts[2]), c)
+    return product if [d.registers, c.registers] == [counts[0], counts[3]] else None
 
 
 def multiply(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
@@ -125,13 +125,13 @@ def load_fragment(shadows: Shadows, site: Site) -> Wrap | None:
     runs = [(run, replace(tile.access(run), counted=False)) for run in tile.runs()]
 
     def watch(wave: Wave) -> Iterator[None]:
-        found: dict[int, Keys] = {}
+        by_register: dict[int, Keys] = {}
         elements = tile.fragment.per_register
         for run, where in runs:
             tags = read(shadows, wave, where)
             if tags is None:
                 continue
-            full = found.setdefault(
+            full = by_register.setdefault(
                 run.register,
                 np.full((len(tags), shadows.lanes(elements * tile.bits // 8), wave.active_count), UNTAGGED),
             )
@@ -141,7 +141,7 @@ def load_fragment(shadows: Shadows, site: Site) -> Wrap | None:
         yield
         used = len({run.register for run, _ in runs})
         for position, target in enumerate(targets):
-            shadows.put(wave, site, target, found.get(position % used))
+            shadows.put(wave, site, target, by_register.get(position % used))
 
     return around(shadows, watch)
 

@@ -58,10 +58,10 @@ def read(shadows: Shadows, wave: Wave, where: Access) -> Keys | None:
     where.perform(wave, do)
     if not parts or parts[0][0] is threads:
         return parts[0][1] if parts else None
-    found = np.full((*parts[0][1].shape[:2], len(threads)), UNTAGGED, np.int64)
+    keys = np.full((*parts[0][1].shape[:2], len(threads)), UNTAGGED, np.int64)
     for index, tags in parts:
-        found[..., np.searchsorted(threads, index)] = tags
-    return found
+        keys[..., np.searchsorted(threads, index)] = tags
+    return keys
 
 
 def store(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
@@ -94,9 +94,9 @@ def write(shadows: Shadows, wave: Wave, where: Access, tags: Keys | None, look: 
 def atomic(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
     """`atom`, `red`: what is added joins what stands there; what is exchanged replaces it."""
     returns = int(site.parts[0] == "atom")
-    given = items(site.operand(returns + 1))
+    operands = items(site.operand(returns + 1))
     results = items(site.operand(0)) if returns else ()
-    where = replace(access(site, returns, "read", site.type, len(given)), counted=False)
+    where = replace(access(site, returns, "read", site.type, len(operands)), counted=False)
     replaces, lanes = site.has("exch"), shadows.lanes(site.type.size)
     extra = site.instruction.operands[returns + 2 :]
 
@@ -135,12 +135,12 @@ def copy(shadows: Shadows, site: Site) -> Wrap | None:
     to = replace(access(site, 0, "read", element, size.value), space="shared", counted=False)
     source = replace(access(site, 1, "read", element, size.value), space="global", counted=False)
     has_size = site.operand_count > 3 and not (site.has("L2::cache_hint") and site.operand_count == 4)
-    given = site.read(3, TYPES["u32"]) if has_size else None
+    source_size = site.read(3, TYPES["u32"]) if has_size else None
 
     def copied(wave: Wave) -> Keys | None:
-        if given is None:
+        if source_size is None:
             return read(shadows, wave, source)
-        lengths = np.minimum(wave.spread(given(wave)).astype(np.int64), size.value)
+        lengths = np.minimum(wave.spread(source_size(wave)).astype(np.int64), size.value)
         outer, everyone = wave.active, wave.index
         shape = shadows.coding.width, shadows.lanes(size.value), len(everyone)
         tags = np.full(shape, UNTAGGED, np.int64)

@@ -65,8 +65,8 @@ def _result(shadows: Shadows, site: Site) -> Result:
     name = site.parts[0]
     operands = site.instruction.operands[1:]
     build = _RULES.get(name)
-    found = build(shadows, site, operands) if build is not None else None
-    return found if found is not None else _everything(shadows, site, operands)
+    rule = build(shadows, site, operands) if build is not None else None
+    return rule if rule is not None else _everything(shadows, site, operands)
 
 
 def _everything(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result:

@@ -111,25 +111,25 @@ class Shadows:
         memory = self._memory(wave, at, None)
         if memory is None:
             return None
-        found = memory[:, where]
-        return found if (found[::2] != UNTAGGED).any() else None
+        keys = memory[:, where]
+        return keys if (keys[::2] != UNTAGGED).any() else None
 
     def _load_global(self, segment: Segment, where: Index, site: int) -> Keys | None:
         if self.blind and not segment.input:
             return None
         if segment.number not in self.stored:
             return self.declared(segment, where, site)
-        found = self._opened(self.stored[segment.number][:, where], segment, where, site)
-        return found if (found[::2] != UNTAGGED).any() else None
+        keys = self._opened(self.stored[segment.number][:, where], segment, where, site)
+        return keys if (keys[::2] != UNTAGGED).any() else None
 
-    def _opened(self, found: Keys, segment: Segment, where: Index, site: int) -> Keys:
+    def _opened(self, keys: Keys, segment: Segment, where: Index, site: int) -> Keys:
         """Tags of stored memory, with those that its elements were given where nothing was stored."""
-        untouched = found[0] == _AS_DECLARED
+        untouched = keys[0] == _AS_DECLARED
         if untouched.any():
-            given = self.declared(segment, where, site)
-            assert given is not None
-            found = np.where(untouched, given, found)
-        return found
+            defaults = self.declared(segment, where, site)
+            assert defaults is not None
+            keys = np.where(untouched, defaults, keys)
+        return keys
 
     def declared(self, segment: Segment, where: Index, site: int) -> Keys | None:
         """The tags that a buffer's elements were given, by granules from the start of its memory."""
@@ -153,8 +153,8 @@ class Shadows:
         where = self._granules(wave, at, nbytes)
         if at.segment is not None and at.segment.name in self.coding.buffers:
             memory[:, where] = self._opened(memory[:, where], at.segment, where, site)
-        for row, given in zip(memory, tags, strict=True):
-            np.minimum.at(row, where, given)
+        for row, tag in zip(memory, tags, strict=True):
+            np.minimum.at(row, where, tag)
 
     def _granules(self, wave: Wave, at: Located, nbytes: int) -> Index:
         first: Index = wave.spread(at.index) * at.cells.dtype.itemsize // self.flow.granule
@@ -204,10 +204,10 @@ class Shadows:
         """The tags with as many lanes, as an array in any case."""
         if tags is not None and tags.shape[1] >= lanes:
             return tags[:, :lanes]
-        found = np.full((self.coding.width, lanes, wave.active_count), UNTAGGED, np.int64)
+        keys = np.full((self.coding.width, lanes, wave.active_count), UNTAGGED, np.int64)
         if tags is not None:
-            found[:, : tags.shape[1]] = tags
-        return found
+            keys[:, : tags.shape[1]] = tags
+        return keys
 
     def everything(self, wave: Wave, operands: Sequence[Operand]) -> Keys | None:
         """One lane with what went into any of these registers."""

@@ -80,11 +80,11 @@ class Watch:
                 wrap = registers.watch(self.shadows, site)
                 return self._lines.factors(site, asserted, wrap) if asserted else wrap
             case ("mma", _) | ("wmma", ("mma",)):
-                found = matrices.multiply(self.shadows, site, self._lines.matrices(site, asserted))
+                wrapper = matrices.multiply(self.shadows, site, self._lines.matrices(site, asserted))
             case "wmma", ("load",):
-                found = matrices.load_fragment(self.shadows, site)
+                wrapper = matrices.load_fragment(self.shadows, site)
             case "wmma", ("store",):
-                found = matrices.store_fragment(self.shadows, site, self._lines.stores(site, asserted))
+                wrapper = matrices.store_fragment(self.shadows, site, self._lines.stores(site, asserted))
             case "st", _:
                 return memory.store(self.shadows, site, self._lines.stores(site, asserted))
             case (("atom" | "red"), _):
@@ -95,10 +95,10 @@ class Watch:
             case name, _ if name in MOVES:
                 return MOVES[name](self.shadows, site)
             case name, _ if name == "cp" or name in _NOT_FOLLOWED:
-                found = None
+                wrapper = None
             case _:
                 return registers.watch(self.shadows, site)
-        return found if found is not None else self._lose(site)
+        return wrapper if wrapper is not None else self._lose(site)
 
     def _lose(self, site: Site) -> Wrap:
         """An instruction through which tags are not followed: said, when it runs, and its results have none."""

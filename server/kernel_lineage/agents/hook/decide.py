@@ -54,7 +54,9 @@ def _refusal_of(gate: EditGate, enough: Enough, path: str, edit: ProposedEdit) -
                 if head is not None:  # what is again as it was committed needs no verdict
                     within = {p for pair, _said in bad for p in (pair.before.path, pair.after.path)}
                     since = changes_between(head, after, within=within)
-                    bad = [(pair, said) for pair, said in bad if not _is_restored(pair, head, since.changed)]
+                    bad = [
+                        (pair, answer) for pair, answer in bad if not _is_restored(pair, head, since.changed)
+                    ]
         return _words(gate.root, path, edit, bad) if bad else None
 
 
@@ -71,7 +73,7 @@ def ungated(folder: Path) -> str | None:
     if repository.head is None or is_as_committed(repository):
         return None
     gate = EditGate(repository.top)
-    told = kept_in(repository.top) / _TOLD
+    file = kept_in(repository.top) / _TOLD
     with trees(repository, "HEAD") as (before, after):
         try:
             changed = changed_kernels(before, after)
@@ -79,11 +81,11 @@ def ungated(folder: Path) -> str | None:
             return f"What has changed since HEAD cannot be judged: {error}. Take it back, or split the file."
         bad = _not_allowed(gate, changed, enough_in(repository.top))
         unknown = {fingerprint(pair): pair for pair, _said in bad}
-        before_now = set(told.read_text().split()) if told.is_file() else set()
+        before_now = set(file.read_text().split()) if file.is_file() else set()
         news = [pair for digest, pair in unknown.items() if digest not in before_now]
         if not news:
             return None
-        write_atomically(told, "\n".join(sorted(before_now | unknown.keys())[-_MOST_TOLD:]).encode())
+        write_atomically(file, "\n".join(sorted(before_now | unknown.keys())[-_MOST_TOLD:]).encode())
         names = ", ".join(f"`{pair.after.kernel.name}` of {pair.after.path}" for pair in news)
     return (
         f"Changed since HEAD, and no verdict allows it: {names}. gate_changes judges it; in a shell "
@@ -95,14 +97,14 @@ def _not_allowed(
     gate: EditGate, pairs: Iterable[ChangedKernel], enough: Enough
 ) -> list[tuple[ChangedKernel, str]]:
     """The changes that no verdict allows, each with what the gate has said of it; "" when it was not asked."""
-    found: list[tuple[ChangedKernel, str]] = []
+    refusals: list[tuple[ChangedKernel, str]] = []
     for pair in pairs:
-        said = gate.known(pair)
-        if said is None:
-            found.append((pair, ""))
-        elif said.standing != "accepted" and said.standing != enough:
-            found.append((pair, f"{said.standing}: {said.reason}"))
-    return found
+        record = gate.known(pair)
+        if record is None:
+            refusals.append((pair, ""))
+        elif record.standing != "accepted" and record.standing != enough:
+            refusals.append((pair, f"{record.standing}: {record.reason}"))
+    return refusals
 
 
 def _is_restored(pair: ChangedKernel, head: Tree, since: Iterable[ChangedKernel]) -> bool:
@@ -118,12 +120,12 @@ def _words(root: Path, path: str, edit: ProposedEdit, bad: list[tuple[ChangedKer
     lines = [
         f"Refused: this edit changes {_count(len(bad))} that the gate has not accepted; nothing was written."
     ]
-    for pair, said in bad[:_MOST_SHOWN]:
+    for pair, answer in bad[:_MOST_SHOWN]:
         where = f"`{pair.after.kernel.name}` ({pair.after.path}:{pair.after.kernel.span.first_line})"
-        lines.append(f"- {where}: {said or 'the gate was not asked'}"[:400])
+        lines.append(f"- {where}: {answer or 'the gate was not asked'}"[:400])
     if len(bad) > _MOST_SHOWN:
         lines.append(f"- and {len(bad) - _MOST_SHOWN} more")
-    if all(said.startswith("right:") for _pair, said in bad):
+    if all(answer.startswith("right:") for _pair, answer in bad):
         lines.append(
             "It is right as far as it was checked, and was not timed. Gate it on a machine with a GPU, or ask the "
             f"person: `klineage trust {shlex.quote(str(root))} --edits right` lets such edits pass here."

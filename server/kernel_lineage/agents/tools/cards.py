@@ -25,10 +25,10 @@ def register(agent: Agent) -> None:
         @mcp.resource("klineage://skills/{skill}", name="skill", mime_type="text/markdown")
         def card(skill: str) -> str:
             """One skill: what it does, when it is valid, when it pays, what was measured, what goes wrong otherwise."""
-            found = library(agent.root.folder)
-            one = found.get(skill)
+            skills = library(agent.root.folder)
+            one = skills.get(skill)
             if one is None:
-                raise ResourceNotFoundError(f"no skill {skill}{nearest(found, skill)}")
+                raise ResourceNotFoundError(f"no skill {skill}{nearest(skills, skill)}")
             return cleaned(skill_text(one), "terminal")
 
     agent.resources.append(add)

@@ -21,24 +21,24 @@ def register(agent: Agent) -> None:
     """Add the tools."""
 
     def known(job: str) -> Job:
-        found = agent.jobs.get(job)
-        if found is None:
+        task = agent.jobs.get(job)
+        if task is None:
             raise ToolError(f"There is no job {job}: the last {32} are kept while the server runs.")
-        return found
+        return task
 
     async def job_result(
         job: JobId, wait_seconds: Wait = SECONDS, max_tokens: Tokens = TOKENS
     ) -> Annotated[CallToolResult, Answer[dict[str, Any]]]:
         """How a long job stands: its stage while it runs, its result when it is done. Waits for it."""
-        found = known(job)
-        await agent.jobs.wait(found, wait_seconds)
-        return reply(found.answer(), max_tokens)
+        task = known(job)
+        await agent.jobs.wait(task, wait_seconds)
+        return reply(task.answer(), max_tokens)
 
     async def cancel_job(job: JobId) -> Annotated[CallToolResult, Answer[dict[str, Any]]]:
         """End a job, with all the processes that it started."""
-        found = known(job)
-        await agent.jobs.cancel(found)
-        return reply(found.answer(), TOKENS)
+        task = known(job)
+        await agent.jobs.cancel(task)
+        return reply(task.answer(), TOKENS)
 
     agent.tool(job_result, READS)
     agent.tool(cancel_job, EDITS)
@@ -47,9 +47,9 @@ def register(agent: Agent) -> None:
         @mcp.resource("klineage://jobs/{job}", name="job", mime_type="application/json")
         def document(job: str) -> str:
             """All that a finished job has printed: every stage, case and figure of a verdict."""
-            found = agent.jobs.get(job)
-            if found is None or not found.document:
+            task = agent.jobs.get(job)
+            if task is None or not task.document:
                 raise ResourceNotFoundError(f"there is no finished job {job}")
-            return cleaned(found.document.decode("utf-8", "replace"), "terminal")
+            return cleaned(task.document.decode("utf-8", "replace"), "terminal")
 
     agent.resources.append(add)

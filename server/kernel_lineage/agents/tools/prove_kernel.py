@@ -53,13 +53,15 @@ def register(agent: Agent) -> None:
 
 def _shape(printed: bytes, _status: ExitCode) -> tuple[ProofResult, str]:
     document = ProofDocument.model_validate_json(printed)
-    found = {
+    by_status = {
         status: [_short(o) for o in document.obligations if o.status == status]
         for status in ("refuted", "undecided")
     }
     proved = Counter(o.kind for o in document.obligations if o.status == "proved")
-    next_ = "Guard or widen the access at its line, and gate the change." if found["refuted"] else ""
-    return ProofResult(proved=dict(proved), refuted=found["refuted"], undecided=found["undecided"]), next_
+    next_ = "Guard or widen the access at its line, and gate the change." if by_status["refuted"] else ""
+    return ProofResult(
+        proved=dict(proved), refuted=by_status["refuted"], undecided=by_status["undecided"]
+    ), next_
 
 
 def _short(one: ObligationModel) -> ObligationResult:

@@ -54,11 +54,11 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
     path = str(meant.path)
-    told = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
+    report = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
     deadline = time.monotonic() + seconds
 
     def drafting(done: int, total: int) -> None:
-        told("workload", f"mutant {done} of {total}", done / total)
+        report("workload", f"mutant {done} of {total}", done / total)
 
     def checked(asked: Asked, worker: Worker) -> CheckedKernel:
         left = deadline - time.monotonic()
@@ -75,7 +75,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
 
     def judged(request: GateRequest, worker: Worker) -> Verdict:
         left = max(1.0, deadline - time.monotonic())
-        return worker.judge(request.within(left), timeout=left, on_progress=told)
+        return worker.judge(request.within(left), timeout=left, on_progress=report)
 
     kernels = []
     with Worker() as worker:

@@ -35,8 +35,8 @@ def command(path: Path, arch: str, seconds: int, jobs: int, allow_uncontained: b
     from kernel_lineage.coverage.survey import Survey, survey
 
     with progress_bar() as progress:
-        found = survey(path, Survey(arch, seconds, jobs, allow_uncontained), progress)
-    if not found.kernels:
+        coverage = survey(path, Survey(arch, seconds, jobs, allow_uncontained), progress)
+    if not coverage.kernels:
         click.echo(f"{path} holds no CUDA or Triton kernels", err=True)
         sys.exit(ExitCode.WRONG_USE)
-    click.echo(found.model_dump_json(indent=2) if as_json else table(found), nl=as_json)
+    click.echo(coverage.model_dump_json(indent=2) if as_json else table(coverage), nl=as_json)

@@ -24,17 +24,17 @@ def command() -> None:
     """
     try:
         _end_in_time()
-        said, stops = _answer(sys.stdin.read())
+        message, stops = _answer(sys.stdin.read())
     except Exception as error:  # noqa: BLE001 - whatever went wrong must not let an edit pass
-        said, stops = f"Refused: the hook could not decide ({type(error).__name__}: {error}).", True
+        message, stops = f"Refused: the hook could not decide ({type(error).__name__}: {error}).", True
     finally:
         if hasattr(signal, "SIGALRM"):
             signal.alarm(0)
     if stops:
-        click.echo(said, err=True)
+        click.echo(message, err=True)
         sys.exit(REFUSED)
-    if said:
-        click.echo(said)
+    if message:
+        click.echo(message)
 
 
 def _end_in_time() -> None:
@@ -67,5 +67,5 @@ def _answer(text: str) -> tuple[str, bool]:
         return f"Refused: {error}.", True
     from kernel_lineage.agents.hook.decide import refusal
 
-    said = refusal(edit)
-    return said or "", said is not None
+    message = refusal(edit)
+    return message or "", message is not None

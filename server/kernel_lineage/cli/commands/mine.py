@@ -71,11 +71,11 @@ def command(
     if kernel is None:
         print_lineages(mined)
         return
-    found = lineages_named(mined, kernel)
-    if len(found) == 1:
-        print_lineage(mined, found[0])
-    elif found:
-        print_choice(kernel, found)
+    lineages = lineages_named(mined, kernel)
+    if len(lineages) == 1:
+        print_lineage(mined, lineages[0])
+    elif lineages:
+        print_choice(kernel, lineages)
         sys.exit(ExitCode.WRONG_USE)
     else:
         click.echo(

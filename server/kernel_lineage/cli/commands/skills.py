@@ -32,13 +32,13 @@ def list_skills(repo: Path, as_json: bool) -> None:
     from kernel_lineage.skills.document import SkillListDocument, problem_documents
     from kernel_lineage.skills.library import library, repository_of
 
-    found = library(repository_of(repo))
+    collection = library(repository_of(repo))
     if as_json:
-        document = SkillListDocument(skills=list(found), problems=problem_documents(found.problems))
+        document = SkillListDocument(skills=list(collection), problems=problem_documents(collection.problems))
         click.echo(document.model_dump_json(indent=2))
     else:
-        click.echo(skill_lines(found.skills))
-    for problem in found.problems:
+        click.echo(skill_lines(collection.skills))
+    for problem in collection.problems:
         click.echo(problem, err=True)
 
 
@@ -53,10 +53,10 @@ def show(context: click.Context, skill_id: str, repo: Path, as_json: bool) -> No
     from kernel_lineage.skills.document import SkillListDocument
     from kernel_lineage.skills.library import library, nearest, repository_of
 
-    found = library(repository_of(repo))
-    skill = found.get(skill_id)
+    skills = library(repository_of(repo))
+    skill = skills.get(skill_id)
     if skill is None:
-        click.echo(f"No skill `{skill_id}`{nearest(found, skill_id)}.", err=True)
+        click.echo(f"No skill `{skill_id}`{nearest(skills, skill_id)}.", err=True)
         context.exit(ExitCode.WRONG_USE)
     if as_json:
         click.echo(SkillListDocument(skills=[skill], problems=[]).model_dump_json(indent=2))

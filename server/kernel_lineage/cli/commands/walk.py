@@ -61,14 +61,14 @@ def command(
         workload = load_workload(workload_path)
         expert = program_from_file(path, kernel, workload)
         with Worker() as worker:
-            found = walk(
+            descent = walk(
                 expert,
                 workload,
                 worker.judge,
                 library(folder_of(path)).skills,
                 device=device,
                 most=most,
-                on_step=lambda said: click.echo(f"  {said} …", err=True),
+                on_step=lambda note: click.echo(f"  {note} …", err=True),
             )
         on = "emulated" if device_identity(device) == EMULATED else device
     except (WorkloadError, ProgramError) as error:
@@ -77,6 +77,6 @@ def command(
     except DeviceError as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
-    document = document_of(found, expert, file, on)
+    document = document_of(descent, expert, file, on)
     click.echo(document.model_dump_json(indent=2, by_alias=True) if as_json else table(document))
-    sys.exit(ExitCode.DONE if found.steps else ExitCode.UNDECIDED)
+    sys.exit(ExitCode.DONE if descent.steps else ExitCode.UNDECIDED)

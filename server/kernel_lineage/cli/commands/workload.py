@@ -101,14 +101,14 @@ def init(
         )
     check_stays(out)
     with _errors(), ends_within(seconds):
-        given = answers_of(answers)
+        replies = answers_of(answers)
         draft, proof = tried_draft(
             kernel,
             path,
             device=device,
             per_kind=per_kind,
             on_progress=_show,
-            answers=given,
+            answers=replies,
             recorder=recorder_for(path) if record else None,
         )
     seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
@@ -215,8 +215,8 @@ def _tell(document: WorkloadDocument, as_json: bool) -> None:
         click.echo(document.model_dump_json(indent=2))
     else:
         click.echo(document.workload)
-        for said in document.assumed:
-            click.echo(f"  {said}")
+        for assumption in document.assumed:
+            click.echo(f"  {assumption}")
         for what in document.missing:
             click.echo(f"  not found: {what}")
         if document.missing:

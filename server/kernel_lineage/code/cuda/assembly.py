@@ -31,8 +31,8 @@ def assembled(at: Evaluates, node: Node) -> Value:
             at.scope.access(node, value, reads=not writes or atomic, writes=writes, atomic=atomic,
                               via=name, why="the address and width are those of inline assembly")  # fmt: skip
     for operand in _operands(node, "gnu_asm_output_operand"):
-        given = {"%laneid": terms.mod(rank, Num(32)), "%warpid": terms.floor_div(rank, Num(32))}
-        term = next((t for register, t in given.items() if register in text), None)
+        registers = {"%laneid": terms.mod(rank, Num(32)), "%warpid": terms.floor_div(rank, Num(32))}
+        term = next((t for register, t in registers.items() if register in text), None)
         reason = f"inline assembly on line {at.scope.line(node)} sets it"
         value = Int(term, UINT32) if term is not None else unknown(at.scope.model, "value", INT32, reason)
         held = at.scope.variables.get(text_of(operand))
@@ -53,13 +53,13 @@ def linear_thread(block: tuple[Term, Term, Term]) -> tuple[Term, Term]:
 
 def _operands(node: Node, kind: str) -> list[Node]:
     """The expressions of an assembly statement's operands."""
-    waiting, found = [node], []
+    waiting, operands = [node], []
     while waiting:
         here = waiting.pop(0)
         if here.type == kind:
-            found += [
+            operands += [
                 c for c in here.named_children if c.type not in ("string_literal", "concatenated_string")
             ][-1:]
         else:
             waiting += here.named_children
-    return found
+    return operands

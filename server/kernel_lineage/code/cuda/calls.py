@@ -80,8 +80,8 @@ class Calls:
         if isinstance(held, Lambda) and at.scope.depth < _DEPTH:
             return inlined(at, node, held.node, arguments, self.statements, captures=True)
         if isinstance(held, Record):
-            given = self.method(at, node, held, "operator()", arguments)
-            return given or Opaque()
+            value = self.method(at, node, held, "operator()", arguments)
+            return value or Opaque()
         if name in _CASTS and arguments:
             return cast(at, node, call.template, at.value(arguments[0]))
         if (
@@ -101,10 +101,10 @@ class Calls:
         if struct_of(at.scope, qualified + (f"<{call.template}>" if call.template else "")) is not None:
             return self._constructed(at, node, text_of(function), arguments)
         owner = qualified.rpartition("::")[0]
-        if owner and (found := struct_of(at.scope, owner)) is not None and name in found[0].methods:
-            fitting = [f for f in found[0].methods[name] if takes(f, len(arguments))]
+        if owner and (instance := struct_of(at.scope, owner)) is not None and name in instance[0].methods:
+            fitting = [f for f in instance[0].methods[name] if takes(f, len(arguments))]
             if len(fitting) == 1 and at.scope.depth < _DEPTH:
-                with within(at, *found):
+                with within(at, *instance):
                     return inlined(at, node, fitting[0], arguments, self.statements, captures=True)
         return _intrinsic(at, node, name, call.template, arguments)
 
@@ -126,12 +126,12 @@ class Calls:
         """What a struct's own function gives; None where it has none of that name."""
         if not isinstance(receiver, Record) or at.scope.depth >= _DEPTH:
             return None
-        found = struct_of(at.scope, receiver.type)
-        methods = found[0].methods.get(name, []) if found is not None else []
+        instance = struct_of(at.scope, receiver.type)
+        methods = instance[0].methods.get(name, []) if instance is not None else []
         fitting = [f for f in methods if takes(f, len(arguments))]
-        if found is None or not fitting:
+        if instance is None or not fitting:
             return None
-        with within(at, *found):
+        with within(at, *instance):
             bound = dict(at.scope.variables) | dict(receiver.members)
             return inlined(at, node, fitting[0], arguments, self.statements, members=bound)
 
@@ -143,9 +143,9 @@ class Calls:
         name = read_call(node).name
         if isinstance(receiver, Record):
             held = receiver.members.get(name)
-            given = self.method(at, node, receiver, name, arguments)
-            if given is not None:
-                return given
+            outcome = self.method(at, node, receiver, name, arguments)
+            if outcome is not None:
+                return outcome
             if held is not None:
                 return Opaque()
         values = [at.value(argument) for argument in arguments]
@@ -265,10 +265,10 @@ def _copied(at: Expressions, node: Node, name: str, arguments: list[Node]) -> Va
     nbytes = count.term.value if count is not None and isinstance(count.term, Num) else 0
     for place, writes in ((source, False), (to, True)):
         if isinstance(place, Pointer):
-            known = nbytes and not grouped
-            at.scope.access(node, at.scope.sized(place, nbytes) if known else place, reads=not writes,
+            exact = nbytes and not grouped
+            at.scope.access(node, at.scope.sized(place, nbytes) if exact else place, reads=not writes,
                             writes=writes, via=name,
-                            why="" if known else "how a group shares a copy is not modelled")  # fmt: skip
+                            why="" if exact else "how a group shares a copy is not modelled")  # fmt: skip
         elif not isinstance(place, Pointer) and why(place):
             at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
     return Opaque()
@@ -305,11 +305,11 @@ def _of_group(at: Expressions, node: Node, group: Group, method: str) -> Value:
 def substituted_text(body: str, parameters: tuple[str, ...], arguments: list[Node]) -> str:
     """A macro's body with its arguments."""
     texts = list(map(text_of, arguments))
-    given = dict(zip(parameters, texts, strict=False))
+    bindings = dict(zip(parameters, texts, strict=False))
     if parameters and parameters[-1].endswith("..."):
-        given["__VA_ARGS__"] = ", ".join(texts[len(parameters) - 1 :])
+        bindings["__VA_ARGS__"] = ", ".join(texts[len(parameters) - 1 :])
     text = re.sub(r"(?<!#)#\s*([A-Za-z_]\w*)", '""', body)
-    text = re.sub(r"[A-Za-z_]\w*", lambda m: given.get(m.group(), m.group()), text)
+    text = re.sub(r"[A-Za-z_]\w*", lambda m: bindings.get(m.group(), m.group()), text)
     return re.sub(r"\s*##\s*", "", text)
 
 

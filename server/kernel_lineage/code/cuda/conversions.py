@@ -111,12 +111,12 @@ def _other(at: Integers, dtype: str, written: str, value: Value | None) -> Value
     """A value of a type that is no integer's."""
     if isinstance(value, Group | Lambda | Symbol):
         return value
-    if not dtype and (found := struct_of(at.scope, written)) is not None:
+    if not dtype and (instance := struct_of(at.scope, written)) is not None:
         type_ = at.scope.names.base(written, at.scope.types)
         if isinstance(value, Record):
             return replace(value, type=type_)
         return Record(
-            type_, dict.fromkeys((m.name for m in found[0].members), Opaque(why(value) if value else ""))
+            type_, dict.fromkeys((m.name for m in instance[0].members), Opaque(why(value) if value else ""))
         )
     if isinstance(value, Record):
         return value

@@ -87,8 +87,8 @@ def _declared_by_call(at: Expressions, node: Node, kind: str) -> None:
     if name is None or name.type != "identifier" or listed is None or not kind:
         return
     value = at.scope.names.snippets.expression(text_of(listed))
-    known = [c for c in listed.named_children if text_of(c) in at.scope.variables]
-    if value is not None and len(known) == len(listed.named_children) == 1:
+    variables = [c for c in listed.named_children if text_of(c) in at.scope.variables]
+    if value is not None and len(variables) == len(listed.named_children) == 1:
         at.scope.variables[text_of(name)] = declared(at, node, kind, False, at.value(value))
     else:
         at.scope.variables[text_of(name)] = declared(at, node, kind, False, None)
@@ -162,17 +162,17 @@ def declare_misread(at: Expressions, node: Node) -> bool:
 
 def declared_names(node: Node) -> list[str]:
     """The names that a declaration or parameter declares."""
-    found = []
+    names = []
     for declarator in node.children_by_field_name("declarator"):
         here: Node | None = declarator
         while here is not None and here.type != "identifier":
             if here.type == "structured_binding_declarator":
-                found += [text_of(c) for c in here.named_children if c.type == "identifier"]
+                names += [text_of(c) for c in here.named_children if c.type == "identifier"]
                 here = None
                 break
             here = here.child_by_field_name("declarator") or next(
                 (c for c in here.named_children if c.type.endswith(("declarator", "identifier"))), None
             )
         if here is not None:
-            found.append(text_of(here))
-    return found
+            names.append(text_of(here))
+    return names

@@ -149,17 +149,17 @@ class Expressions:
                     return Opaque()
                 return cast(self, node, text_of(described), self.value(argument))
             case "call_expression":
-                given = self.called(node)
-                return loaded(self, node, given.to) if isinstance(given, Reference) else given
+                value = self.called(node)
+                return loaded(self, node, value.to) if isinstance(value, Reference) else value
             case "subscript_expression":
                 return load(self, node)
             case "pointer_expression":
                 if operator_of(node) == "*":
                     return load(self, node)
-                found = place(self, node.child_by_field_name("argument"))
+                location = place(self, node.child_by_field_name("argument"))
                 return (
-                    replace(found, extents=())
-                    if isinstance(found, Pointer)
+                    replace(location, extents=())
+                    if isinstance(location, Pointer)
                     else Opaque(f"the address `{shown(node)}`")
                 )
             case "sizeof_expression":
@@ -211,8 +211,8 @@ class Expressions:
         if name in scope.busy:
             return Opaque(f"`{name}` on line {scope.line(node)} is defined by itself")
         if value is None and name in names.variables:
-            found = variable_of(self, name, node)
-            return loaded(self, node, found.to) if isinstance(found, Reference) else found
+            variable = variable_of(self, name, node)
+            return loaded(self, node, variable.to) if isinstance(variable, Reference) else variable
         if value is None and name in names.enumerators:
             return self._enumerator(name)
         reason = f"`{name}` on line {scope.line(node)} is not known"
@@ -292,10 +292,10 @@ class Expressions:
                         node, f"`{shown(node)}`: {why(value) or 'a pointer that is not known'}"
                     )
                     return Opaque(why(value))
-        found = place(self, node)
-        if isinstance(found, Pointer):
-            return found if found.extents else loaded(self, node, found)
-        return Opaque(why(found))
+        location = place(self, node)
+        if isinstance(location, Pointer):
+            return location if location.extents else loaded(self, node, location)
+        return Opaque(why(location))
 
     def _size_of(self, named: Node | None) -> Int:
         written = text_of(named)
@@ -334,10 +334,10 @@ class Expressions:
         names = list(layout.members) if layout is not None else []
         if (
             not names
-            and (found := struct_of(scope, kind)) is not None
-            and not found[0].methods.get(found[0].name)
+            and (instance := struct_of(scope, kind)) is not None
+            and not instance[0].methods.get(instance[0].name)
         ):
-            names = [member.name for member in found[0].members]
+            names = [member.name for member in instance[0].members]
         if not names and not values and struct_of(scope, kind) is not None:
             return Record(scope.names.base(kind, scope.types), {})
         if not names:

@@ -194,26 +194,26 @@ def _listed(function: Node) -> Node | None:
 def takes(function: Node, count: int) -> bool:
     """Whether a function can be called with so many arguments."""
     listed = _listed(function)
-    given = (
+    formals = (
         [p for p in listed.named_children if p.type.endswith("parameter_declaration")]
         if listed is not None
         else []
     )
-    needed = sum(p.type == "parameter_declaration" and text_of(p) != "void" for p in given)
-    return needed <= count <= len(given) and function.child_by_field_name("body") is not None
+    needed = sum(p.type == "parameter_declaration" and text_of(p) != "void" for p in formals)
+    return needed <= count <= len(formals) and function.child_by_field_name("body") is not None
 
 
 def parameters_of(function: Node) -> list[Formal]:
     """The parameters of a function or lambda, in order."""
     listed = _listed(function)
-    found = []
+    formals = []
     for node in listed.named_children if listed is not None else ():
         if not node.type.endswith("parameter_declaration"):
             continue
         names = declared_names(node)
         head = text_of(node).split("=")[0]
         stars = head.count("*")
-        found.append(
+        formals.append(
             Formal(
                 names[0] if names else "",
                 text_of(node.child_by_field_name("type")) + "*" * (stars - 1),
@@ -223,4 +223,4 @@ def parameters_of(function: Node) -> list[Formal]:
                 node.child_by_field_name("default_value"),
             )
         )
-    return found
+    return formals

@@ -88,10 +88,10 @@ def within(at: Integers, struct: Struct, arguments: tuple[str, ...]) -> Iterator
 
 def constant_of(at: Integers, written: str, name: str) -> Value | None:
     """A constant of a struct: `Traits<T>::kRows`; None where the struct or the constant is not seen."""
-    found = struct_of(at.scope, written)
-    if found is None or at.scope.depth > _DEPTH:
+    instance = struct_of(at.scope, written)
+    if instance is None or at.scope.depth > _DEPTH:
         return None
-    struct, arguments = found
+    struct, arguments = instance
     node = struct.constants.get(name)
     if node is None:
         return None
@@ -121,10 +121,10 @@ def _identifiers(node: Node) -> set[str]:
 
 def layout_of(at: Integers, written: str) -> Layout | None:
     """Where a struct's members lie; None where a type within is not known."""
-    found = struct_of(at.scope, written)
-    if found is None or at.scope.depth > _DEPTH:
+    instance = struct_of(at.scope, written)
+    if instance is None or at.scope.depth > _DEPTH:
         return None
-    struct, arguments = found
+    struct, arguments = instance
     members: dict[str, tuple[int, Element, tuple[Term, ...]]] = {}
     position, widest = 0, max(struct.alignment, 1)
     at.scope.depth += 1
@@ -159,9 +159,9 @@ def _sized(at: Integers, written: str) -> tuple[Element, int]:
         return element, min(element.nbytes, _MOST_ALIGNMENT) if whole else dtype_bytes(vector[0])
     inner = layout_of(at, written) if not element.dtype and not element.name.endswith("*") else None
     if inner is not None:
-        found = struct_of(at.scope, written)
+        instance = struct_of(at.scope, written)
         alignments = [min(e.nbytes & -e.nbytes, _MOST_ALIGNMENT) for _, e, _ in inner.members.values()]
-        return element, max([found[0].alignment if found else 1, 1, *alignments])
+        return element, max([instance[0].alignment if instance else 1, 1, *alignments])
     return element, max(min(element.nbytes, _MOST_ALIGNMENT), 1)
 
 
@@ -185,8 +185,8 @@ def member_at(at: Integers, pointer: Pointer, name: str) -> Pointer:
         place, element, extents = layout.members[name]
         offset = terms.add(pointer.offset, Num(place))
         return replace(pointer, offset=offset, element=element, extents=extents)
-    found = struct_of(at.scope, type_)
-    member = next((m for m in found[0].members if m.name == name), None) if found is not None else None
+    instance = struct_of(at.scope, type_)
+    member = next((m for m in instance[0].members if m.name == name), None) if instance is not None else None
     element = at.scope.element(member.type) if member is not None else Element("", 0, f"{type_}::{name}")
     offset = terms.add(pointer.offset, Var(f"offsetof({type_}, {name})"))
     return replace(pointer, offset=offset, element=element, extents=())
@@ -212,10 +212,10 @@ def argument_of(at: Integers, path: str, written: str, depth: int = 0) -> Value:
     if (group := _GROUPS.search(written)) is not None:
         size = at.integer(at.scope.names.snippets.expression(group["size"])) if group["size"] else None
         return Group(size.term if size is not None else None, grid="grid_group" in written)
-    found = struct_of(at.scope, written)
-    if found is None or depth > _DEPTH or at.scope.depth > _DEPTH:
+    instance = struct_of(at.scope, written)
+    if instance is None or depth > _DEPTH or at.scope.depth > _DEPTH:
         return Symbol(path)
-    struct, arguments = found
+    struct, arguments = instance
     members_: dict[str, Value] = {}
     at.scope.depth += 1
     try:
@@ -240,11 +240,11 @@ def loaded_record(at: Integers, element: Element, depends: tuple[Term, ...] | No
             return Opaque()
         members = {m: unknown(at.scope.model, m, type_, reason, depends) for m in "xyzw"[: vector[1]]}
         return Record(element.dtype, members)
-    found = struct_of(at.scope, element.name)
-    if found is None:
+    instance = struct_of(at.scope, element.name)
+    if instance is None:
         return Opaque()
     values: dict[str, Value] = {}
-    for member in found[0].members:
+    for member in instance[0].members:
         kind = INTEGERS.get(at.scope.element(member.type).dtype)
         values[member.name] = (
             unknown(at.scope.model, member.name, kind, reason, depends)

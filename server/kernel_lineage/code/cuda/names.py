@@ -51,13 +51,13 @@ class Names:
     @cached_property
     def macros(self) -> Mapping[str, Macro]:
         """The macros that have one meaning."""
-        found: dict[str, Macro | None] = {}
+        by_name: dict[str, Macro | None] = {}
         for text in self.texts:
             for macro in text.macros:
-                other = found.get(macro.name)
+                other = by_name.get(macro.name)
                 same = other is not None and (other.body, other.parameters) == (macro.body, macro.parameters)
-                found[macro.name] = macro if macro.name not in found or same else None
-        return {name: macro for name, macro in found.items() if macro is not None}
+                by_name[macro.name] = macro if macro.name not in by_name or same else None
+        return {name: macro for name, macro in by_name.items() if macro is not None}
 
     @cached_property
     def meanings(self) -> Mapping[str, set[str]]:
@@ -121,7 +121,7 @@ class Names:
     @cached_property
     def functions(self) -> Mapping[str, list[Node]]:
         """The definitions of device functions, and of others that are worked out at compile time."""
-        found: dict[str, list[Node]] = {}
+        functions: dict[str, list[Node]] = {}
         for file in (*self.headers, self.source):
             for function in file.device_functions if file.root is not None else ():
                 assert file.root is not None
@@ -132,11 +132,11 @@ class Names:
                 if node is not None and node.start_byte >= function.span.start - 1:
                     if file is self.source:
                         self._own.add(node.id)
-                    found.setdefault(function.name, []).append(node)
+                    functions.setdefault(function.name, []).append(node)
                 else:
                     parsed = self.snippets.definition(normalised(function.text, self.macros))
                     if parsed is not None:
-                        found.setdefault(function.name, []).append(parsed)
+                        functions.setdefault(function.name, []).append(parsed)
         own = self.source.root
         for node in _declarations([own]) if own is not None else ():
             declarator = node.child_by_field_name("declarator")
@@ -145,8 +145,8 @@ class Names:
             constant = constant and node.type == "function_definition" and not _LOOPS.search(node_text(node))
             if constant and declarator is not None:
                 self._own.add(node.id)
-                found.setdefault(node_text(declarator.child_by_field_name("declarator")), [node])
-        return found
+                functions.setdefault(node_text(declarator.child_by_field_name("declarator")), [node])
+        return functions
 
     def is_in_file(self, function: Node) -> bool:
         """Whether a function of `functions` is a node of this file's tree."""
@@ -155,16 +155,16 @@ class Names:
     @cached_property
     def _heads(self) -> Mapping[str, tuple[Text, int, int]]:
         """Structs → the text, where the head begins and where the brace opens; the first of a name counts."""
-        found: dict[str, tuple[Text, int, int]] = {}
+        heads: dict[str, tuple[Text, int, int]] = {}
         for text in self.texts:
             for match in _STRUCT.finditer(text.code):
-                found.setdefault(match[2].decode(), (text, match.start(), match.end() - 1))
+                heads.setdefault(match[2].decode(), (text, match.start(), match.end() - 1))
             for match in _ANONYMOUS.finditer(text.code):
                 end = closing(text.code, match.end() - 1)
                 behind = re.compile(rb"\s*(\w+)\s*;").match(text.code, end + 1) if end is not None else None
                 if behind is not None:
-                    found.setdefault(behind[1].decode(), (text, match.start(), match.end() - 1))
-        return found
+                    heads.setdefault(behind[1].decode(), (text, match.start(), match.end() - 1))
+        return heads
 
     def struct(self, name: str) -> Struct | None:
         """The definition of a struct; None where it is not seen."""

@@ -79,9 +79,9 @@ def place(at: Evaluates, node: Node | None) -> Value:
     node = bare(node)
     if node is None or links_too_long(node):
         return Opaque()
-    found = _place(at, node)
-    at.scope.reached(node, found)
-    return found
+    location = _place(at, node)
+    at.scope.reached(node, location)
+    return location
 
 
 def _place(at: Evaluates, node: Node) -> Value:
@@ -110,8 +110,8 @@ def _subscript(at: Evaluates, node: Node) -> Value:
     base = _array(at, node.child_by_field_name("argument"))
     indices = indices_of(node)
     if isinstance(base, Record):
-        given = at.operator_call(node, base, "operator[]", indices)
-        return given.to if isinstance(given, Reference) else Opaque(why(given) if given else "")
+        value = at.operator_call(node, base, "operator[]", indices)
+        return value.to if isinstance(value, Reference) else Opaque(why(value) if value else "")
     index = at.integer(next(iter(indices), None))
     if isinstance(base, Symbol):
         return Opaque(f"the type of `{base.path}` is not seen")
@@ -167,33 +167,33 @@ def _is_row(at: Evaluates, node: Node) -> bool:
 
 def load(at: Evaluates, node: Node) -> Value:
     """What stands at an lvalue in memory."""
-    found = place(at, node)
-    if not isinstance(found, Pointer):
-        unmodelled(at.scope, node, found)
-        return Opaque(why(found))
-    return found if found.extents else loaded(at, node, found)
+    location = place(at, node)
+    if not isinstance(location, Pointer):
+        unmodelled(at.scope, node, location)
+        return Opaque(why(location))
+    return location if location.extents else loaded(at, node, location)
 
 
-def loaded(at: Evaluates, node: Node, found: Pointer, via: str = "") -> Value:
+def loaded(at: Evaluates, node: Node, pointer: Pointer, via: str = "") -> Value:
     """Read an element."""
     scope = at.scope
-    scope.access(node, found, reads=True, via=via)
-    depends = (found.offset,) if found.space != "local" else None
-    type_ = INTEGERS.get(found.element.dtype)
-    if found.element.name.endswith("*"):
-        base = fresh(scope.model, f"{found.root}[…]")
+    scope.access(node, pointer, reads=True, via=via)
+    depends = (pointer.offset,) if pointer.space != "local" else None
+    type_ = INTEGERS.get(pointer.element.dtype)
+    if pointer.element.name.endswith("*"):
+        base = fresh(scope.model, f"{pointer.root}[…]")
         scope.model.depends[base.name] = depends
         scope.model.data.add(base.name)
         scope.model.unknowns[base.name] = f"the pointer `{shown(node)}` is data"
-        inner = element_of(at, found.element.name[:-1])
-        return Pointer(f"{found.root}[…]", "global", base, inner)
+        inner = element_of(at, pointer.element.name[:-1])
+        return Pointer(f"{pointer.root}[…]", "global", base, inner)
     reason = f"the value of `{shown(node)}` (line {scope.line(node)}) is data"
     if type_ is None:
-        return loaded_record(at, found.element, depends, reason)
-    buffer = scope.setting.buffers.get(found.root)
-    if buffer is not None and buffer.values is not None and found.space == "global":
-        return between(scope.model, f"{found.root}[…]", *buffer.values, type_, depends)
-    if found.space == "local" and not found.element.nbytes:
+        return loaded_record(at, pointer.element, depends, reason)
+    buffer = scope.setting.buffers.get(pointer.root)
+    if buffer is not None and buffer.values is not None and pointer.space == "global":
+        return between(scope.model, f"{pointer.root}[…]", *buffer.values, type_, depends)
+    if pointer.space == "local" and not pointer.element.nbytes:
         return Opaque(reason)
     return unknown(scope.model, "loaded", type_, reason, depends)
 
@@ -212,19 +212,19 @@ def store(at: Evaluates, node: Node | None, value: Value, *, also_reads: bool = 
         elif name in scope.shared_scalars:
             pass
         elif held is None and name in scope.names.variables:
-            found = at.value(node)
-            if isinstance(found, Pointer):
-                scope.access(node, found, reads=also_reads, writes=True)
+            location = at.value(node)
+            if isinstance(location, Pointer):
+                scope.access(node, location, reads=also_reads, writes=True)
         else:
             scope.variables[name] = converted(at, node, value, held)
         return
     if node.type == "field_expression" and _store_member(at, node, value):
         return
-    found = place(at, node)
-    if isinstance(found, Pointer):
-        scope.access(node, found, reads=also_reads, writes=True)
+    location = place(at, node)
+    if isinstance(location, Pointer):
+        scope.access(node, location, reads=also_reads, writes=True)
     elif node.type != "field_expression":
-        unmodelled(scope, node, found)
+        unmodelled(scope, node, location)
 
 
 def _store_member(at: Evaluates, node: Node, value: Value) -> bool:
@@ -241,9 +241,9 @@ def _store_member(at: Evaluates, node: Node, value: Value) -> bool:
     return True
 
 
-def unmodelled(scope: Scope, node: Node, found: Value) -> None:
+def unmodelled(scope: Scope, node: Node, location: Value) -> None:
     """Note an access whose address could not be modelled."""
-    if reason := why(found):
+    if reason := why(location):
         scope.problem(node, f"`{shown(node)}`: {reason}")
 
 
@@ -265,8 +265,8 @@ def variable_of(at: Evaluates, name: str, node: Node) -> Value:
             continue
         element = element_of(at, kind + "*" * pointer)
         extents = tuple(at.integer(size).term for size in sizes)
-        found = Pointer(name, space, Num(0), element, extents)
-        return found if extents else Reference(found)
+        storage = Pointer(name, space, Num(0), element, extents)
+        return storage if extents else Reference(storage)
     return Opaque(f"`{name}` on line {at.scope.line(node)} is not understood")
 
 

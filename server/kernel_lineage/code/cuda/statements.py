@@ -99,14 +99,14 @@ class Statements:
         value = next((c for c in node.named_children if c.type != "comment"), None)
         if value is None:
             return
-        given: Value = Opaque()
+        outcome: Value = Opaque()
         if self.at.returns_places:
-            given = place(self.at, value)
-        if isinstance(given, Pointer) and self.at.returns_places:
-            given = Reference(given)
+            outcome = place(self.at, value)
+        if isinstance(outcome, Pointer) and self.at.returns_places:
+            outcome = Reference(outcome)
         else:
-            given = self.at.value(value)
-        self.scope.returned.append((self.scope.path, given))
+            outcome = self.at.value(value)
+        self.scope.returned.append((self.scope.path, outcome))
 
     def _expression(self, node: Node) -> None:
         """An expression, or a macro that stands for statements."""

@@ -53,12 +53,12 @@ class Struct:
 
 def template_parameters(written: str) -> tuple[tuple[str, str, str], ...]:
     """Kind, name and default of each parameter of a template's head, without the angle brackets."""
-    found = []
+    parameters = []
     for part in at_commas(written):
         if (match := _TEMPLATE.match(part.strip())) is not None:
             kind = "typename" if match[1] in ("typename", "class") else match[1]
-            found.append((kind, match[2], (match[3] or "").strip()))
-    return tuple(found)
+            parameters.append((kind, match[2], (match[3] or "").strip()))
+    return tuple(parameters)
 
 
 def read_struct(

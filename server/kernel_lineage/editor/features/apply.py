@@ -128,8 +128,8 @@ def _read(finished: Finished) -> ApplyDocument | str:
     try:
         return ApplyDocument.model_validate_json(finished.stdout)
     except ValidationError:
-        said = [line for line in finished.last_lines if not line.startswith("{")]
-        return said[-1] if said else f"klineage apply ended with code {finished.code} and said nothing"
+        lines = [line for line in finished.last_lines if not line.startswith("{")]
+        return lines[-1] if lines else f"klineage apply ended with code {finished.code} and said nothing"
 
 
 def _sources(path: Path, before: bytes, document: ApplyDocument) -> tuple[SourceFile, SourceFile | None]:

@@ -55,25 +55,25 @@ def register(server: EditorServer) -> None:
         kernel = snapshot.kernel_at(offset)
         if kernel is None:
             return fixes
-        found = one_per_skill(await server.applicability.at(snapshot, kernel), offset)
+        candidates = one_per_skill(await server.applicability.at(snapshot, kernel), offset)
         asked = _asked_for(params.context)
         offers = await server.offers.within(_WAITS if asked else 0.0, snapshot, kernel)
-        stated = await stating(server, snapshot, kernel, found) if asked else []
-        return fixes + list(_actions(server, snapshot, kernel, found, offers, asked)) + stated
+        stated = await stating(server, snapshot, kernel, candidates) if asked else []
+        return fixes + list(_actions(server, snapshot, kernel, candidates, offers, asked)) + stated
 
 
-def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable, ...]:
+def one_per_skill(candidates: Sequence[Applicable], offset: int) -> tuple[Applicable, ...]:
     """Each skill once, at the anchor that the cursor is in, or else at its best."""
     best: dict[str, Applicable] = {}
-    for one in found:
-        known = best.get(one.skill.id)
-        if known is None or (_in(one, offset) and not _in(known, offset)):
+    for one in candidates:
+        previous = best.get(one.skill.id)
+        if previous is None or (_in(one, offset) and not _in(previous, offset)):
             best[one.skill.id] = one
     return tuple(best.values())
 
 
 def why_not(
-    server: EditorServer, found: Applicable, offers: KernelOffersDocument | None, asked: bool
+    server: EditorServer, candidate: Applicable, offers: KernelOffersDocument | None, asked: bool
 ) -> str | None:
     """Why a skill cannot be applied here, in one line; None when the gate can be asked.
 
@@ -81,18 +81,20 @@ def why_not(
     """
     if (refusal := server.trust.refusal) is not None:
         return refusal
-    if not found.possible:
-        return found.reason
-    refused = None if offers is None else next((r for r in offers.refused if r.skill == found.skill.id), None)
+    if not candidate.possible:
+        return candidate.reason
+    refused = (
+        None if offers is None else next((r for r in offers.refused if r.skill == candidate.skill.id), None)
+    )
     if refused is not None and refused.standing is not Standing.NO_ASSIST:
         needs = "it needs a fact: " if refused.standing is Standing.NEEDS_FACT else ""
         return f"{needs}{refused.reason}"
-    offered = offers is None or any(one.skill == found.skill.id for one in offers.offers)
+    offered = offers is None or any(one.skill == candidate.skill.id for one in offers.offers)
     if not offered and refused is None:
         return "another skill makes the same change"
-    if not found.skill.admitted and not asked and not server.settings.hypotheses:
-        return f"it is a hypothesis: {no_use(found.skill)}"
-    if found.skill.assist is None and not server.settings.model_name:
+    if not candidate.skill.admitted and not asked and not server.settings.hypotheses:
+        return f"it is a hypothesis: {no_use(candidate.skill)}"
+    if candidate.skill.assist is None and not server.settings.model_name:
         return "no assist carries this skill over, and no model is set up (klineage.model.name)"
     return None
 
@@ -101,12 +103,12 @@ def _actions(
     server: EditorServer,
     snapshot: Snapshot,
     kernel: Kernel,
-    found: Sequence[Applicable],
+    candidates: Sequence[Applicable],
     offers: KernelOffersDocument | None,
     asked: bool,
 ) -> Iterator[types.CodeAction]:
     # Deterministic before model; applicability has put those that hold first.
-    for one in sorted(found, key=lambda a: a.skill.assist is None):
+    for one in sorted(candidates, key=lambda a: a.skill.assist is None):
         reason = why_not(server, one, offers, asked)
         if reason is not None and not (asked and _shows_disabled(server)):
             continue
@@ -150,21 +152,21 @@ def _repairs(
         )
 
 
-def _title(server: EditorServer, found: Applicable) -> str:
-    title = found.skill.title
-    if not found.skill.admitted:
+def _title(server: EditorServer, candidate: Applicable) -> str:
+    title = candidate.skill.title
+    if not candidate.skill.admitted:
         title += " (a hypothesis)"
-    if found.skill.assist is None and server.settings.model_name:
+    if candidate.skill.assist is None and server.settings.model_name:
         title += f", written by {server.settings.model_name}"
-    if found.verdict is Truth.UNKNOWN:
+    if candidate.verdict is Truth.UNKNOWN:
         title += " (guarded: not all conditions are known)"
-    if found.verdict is Truth.FAILS:
+    if candidate.verdict is Truth.FAILS:
         title += " (guarded: not for all sizes)"
     return title
 
 
-def _in(found: Applicable, offset: int) -> bool:
-    return found.anchor.span.start <= offset <= found.anchor.span.end
+def _in(candidate: Applicable, offset: int) -> bool:
+    return candidate.anchor.span.start <= offset <= candidate.anchor.span.end
 
 
 def _wanted(context: types.CodeActionContext, ours: str) -> bool:

@@ -47,12 +47,12 @@ def register(server: EditorServer) -> None:
             finished = await progress.unless_cancelled(work)
             if finished is None:
                 return None
-            state, said, place = _concluded(request.kernel, finished)
-            progress.end(state, said)
+            state, message, place = _concluded(request.kernel, finished)
+            progress.end(state, message)
         server.forget_knowledge()
         if place is not None and _shows(server):
             await server.window_show_document_async(types.ShowDocumentParams(place.as_uri(), take_focus=True))
-        return _tell(server, said)
+        return _tell(server, message)
 
 
 def _concluded(kernel: str, finished: Finished) -> tuple[RunState, str, Path | None]:
@@ -72,8 +72,8 @@ def _concluded(kernel: str, finished: Finished) -> tuple[RunState, str, Path | N
         why = proof.blind if proof is not None else "it was not tried"
         return RunState.UNCLEAR, f"{place.name} may not see a wrong {kernel}: {why}", place
     tried = proof.killed + proof.survived
-    said = f"{place.name} sees a wrong {kernel}: {proof.killed} of {tried} mutants are noticed"
-    return RunState.RIGHT, said, place
+    message = f"{place.name} sees a wrong {kernel}: {proof.killed} of {tried} mutants are noticed"
+    return RunState.RIGHT, message, place
 
 
 def _tell(server: EditorServer, message: str) -> dict[str, str]:

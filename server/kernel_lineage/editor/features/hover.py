@@ -56,10 +56,10 @@ def _named_at(snapshot: Snapshot, offset: int) -> tuple[Kernel, Span] | None:
 
 async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     server.lineages.touch(snapshot.path)
-    found = await server.applicability.at(snapshot, kernel)
+    candidates = await server.applicability.at(snapshot, kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
     state = server.lineages.absence(snapshot.path, kernel.language)[1] if lineage is None else ""
-    skills = offers_line(list(found), server.offers.of(snapshot, kernel), server.settings.hypotheses)
+    skills = offers_line(list(candidates), server.offers.of(snapshot, kernel), server.settings.hypotheses)
     card = kernel_text(kernel, skills, lineage, state, server.lineages.replayed(snapshot.path))
     parts = [without_links(card)]
     if server.settings.command_links and lineage is not None:
@@ -72,13 +72,13 @@ def _skill_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel, here: 
     offers = server.offers.of(snapshot, kernel)
     now = {offer.skill for offer in offers.offers} if offers is not None else set()
     here = sorted(here, key=lambda one: one.skill.id not in now)
-    found = here[0]
-    lines = [without_links(line) for line in skill_lines(found, offers) if line]
+    candidate = here[0]
+    lines = [without_links(line) for line in skill_lines(candidate, offers) if line]
     if further := list(dict.fromkeys(one.skill.title for one in here[1:])):
         lines.append(without_links(f"Also here: {', '.join(further)}"))
     if server.settings.command_links:
-        refused = offers is not None and found.skill.id not in now
-        lines.append(links(apply=(snapshot, kernel, found), lineage=(snapshot, kernel), refused=refused))
+        refused = offers is not None and candidate.skill.id not in now
+        lines.append(links(apply=(snapshot, kernel, candidate), lineage=(snapshot, kernel), refused=refused))
     return "\n\n".join(lines)
 
 

@@ -58,8 +58,8 @@ def _hints(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterator
     if counts is None:
         return
     for line in counts.lines:
-        told = f"Counted on the emulated device, {counts.case}.\n\n" + "\n\n".join(_explained(line))
-        yield _hint(snapshot, kernel.span.first_line + line.line, _figures(line), told)
+        text = f"Counted on the emulated device, {counts.case}.\n\n" + "\n\n".join(_explained(line))
+        yield _hint(snapshot, kernel.span.first_line + line.line, _figures(line), text)
 
 
 def _figures(line: CountedDocument) -> str:

@@ -90,6 +90,8 @@ async def _drawn(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> di
         words = ["report", str(root), "--kernel", kernel.name, "--paths", relative, "-o", str(page)]
         finished = await server.trust.klineage(*words, folder=root)
         if finished.code != ExitCode.DONE or not page.is_file():
-            said = finished.last_lines[-1] if finished.last_lines else f"it ended with code {finished.code}"
-            return {"html": None, "reason": f"klineage report drew nothing: {said}"}
+            message = (
+                finished.last_lines[-1] if finished.last_lines else f"it ended with code {finished.code}"
+            )
+            return {"html": None, "reason": f"klineage report drew nothing: {message}"}
         return {"html": page.read_text("utf-8"), "reason": ""}

@@ -65,14 +65,14 @@ def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> Apply
     data = snapshot.text.data
     for edit in sorted(mended.edits, key=lambda e: e.start, reverse=True):
         data = data[: edit.start] + edit.text.encode() + data[edit.end :]
-    said = f"{request.kernel} is right with {mended.title}: {mended.reason}"
+    sentence = f"{request.kernel} is right with {mended.title}: {mended.reason}"
     tried = f"{mended.tried} candidate{'s were' if mended.tried != 1 else ' was'} checked."
     return ApplyAnswer(
         job=uuid.uuid4().hex,
         uri=request.uri,
         title=request.title,
         outcome="accepted",
-        summary=f"{said}. Not timed: it takes the place of a kernel that is wrong.",
-        details=f"# {request.title}\n\n{said}.\n\n{tried}\n",
+        summary=f"{sentence}. Not timed: it takes the place of a kernel that is wrong.",
+        details=f"# {request.title}\n\n{sentence}.\n\n{tried}\n",
         candidate=data.decode("utf-8", "replace"),
     )

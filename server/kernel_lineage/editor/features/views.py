@@ -76,9 +76,9 @@ def register(server: EditorServer) -> None:
                 tree = await _lineage(server, request)
             case View.SKILLS:
                 path = server.path_of(request.uri) or _workspace(server)
-                found = await server.applicability.library(path and _folder(path))
+                library = await server.applicability.library(path and _folder(path))
                 uri = None if path is None else path.as_uri()
-                tree = Tree(about=str(len(found.skills)), nodes=skill_nodes(found, uri))
+                tree = Tree(about=str(len(library.skills)), nodes=skill_nodes(library, uri))
             case View.DEVICES:
                 tree = await _devices(server)
             case _:
@@ -104,10 +104,10 @@ def register(server: EditorServer) -> None:
     @server.command("klineage.version")
     async def version(params: types.ExecuteCommandParams) -> Any:
         request = argument(VersionRequest, params)
-        found = _version(server, request)
-        if found is None:
+        pair = _version(server, request)
+        if pair is None:
             return {"reason": f"{request.kernel} has no such version any more"}
-        path, asked = found
+        path, asked = pair
         root = server.lineages.root_of(path) or path.parent
         line = asked.lines[0]
         if asked.commit is None:
@@ -129,10 +129,10 @@ def register(server: EditorServer) -> None:
     @server.command("klineage.commit")
     async def commit(params: types.ExecuteCommandParams) -> Any:
         request = argument(VersionRequest, params)
-        found = _version(server, request)
-        if found is None or found[1].commit is None:
+        pair = _version(server, request)
+        if pair is None or pair[1].commit is None:
             return {"reason": f"this version of {request.kernel} is in no commit"}
-        path, asked = found
+        path, asked = pair
         plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--stat", "--patch")
         text = await server.lineages.git(path, "show", *plain, "--end-of-options", asked.commit or "")
         if isinstance(text, str):
@@ -143,8 +143,8 @@ def register(server: EditorServer) -> None:
     async def card(params: types.ExecuteCommandParams) -> Any:
         request = argument(CardRequest, params)
         path = server.path_of(request.uri)
-        found = await server.applicability.library(path and _folder(path))
-        skill = found.get(request.skill)
+        library = await server.applicability.library(path and _folder(path))
+        skill = library.get(request.skill)
         if skill is None:
             return None
         return {"title": skill.title, "markdown": without_links(skill_text(skill))}
@@ -178,15 +178,15 @@ def register(server: EditorServer) -> None:
             return []
         library = await server.applicability.library(snapshot.path.parent)
         titles = {skill.id: skill.title for skill in library}
-        said: dict[int, list[str]] = {}
+        by_line: dict[int, list[str]] = {}
         for kernel in snapshot.source.kernels:
             offers = server.offers.known(snapshot, kernel)
             for offer in offers.offers if offers is not None else ():
                 if offer.hypothesis and not server.settings.hypotheses:
                     continue
-                said.setdefault(offer.line, []).append(titles.get(offer.skill, offer.skill))
+                by_line.setdefault(offer.line, []).append(titles.get(offer.skill, offer.skill))
         return [
-            {"line": line, "skills": list(dict.fromkeys(skills))} for line, skills in sorted(said.items())
+            {"line": line, "skills": list(dict.fromkeys(skills))} for line, skills in sorted(by_line.items())
         ]
 
 
@@ -198,14 +198,14 @@ async def _lineage(server: EditorServer, request: ViewRequest) -> Tree:
     if kernel is None:
         return Tree(state=State.NO_KERNEL)
     server.lineages.touch(path)
-    found = server.lineages.of(path, kernel)
-    if found is None:
+    lineage = server.lineages.of(path, kernel)
+    if lineage is None:
         snapshot = await server.documents.snapshot(request.uri)
         language = Language.CUDA if snapshot is None else snapshot.source.language
         state, reason = server.lineages.absence(path, language)
         return Tree(state=state, reason=reason, about=kernel)
     asked = {"uri": request.uri, "kernel": kernel}
-    nodes = lineage_nodes(found, server.lineages.replayed(path), asked)
+    nodes = lineage_nodes(lineage, server.lineages.replayed(path), asked)
     return Tree(about=kernel, nodes=nodes)
 
 
@@ -230,8 +230,8 @@ async def _devices(server: EditorServer) -> Tree:
     try:
         examined = DoctorDocument.model_validate_json(finished.stdout)
     except ValidationError:
-        said = finished.last_lines[-1] if finished.last_lines else f"it ended with code {finished.code}"
-        return Tree(state=State.PROBLEM, reason=f"klineage doctor told nothing: {said}")
+        message = finished.last_lines[-1] if finished.last_lines else f"it ended with code {finished.code}"
+        return Tree(state=State.PROBLEM, reason=f"klineage doctor told nothing: {message}")
     return Tree(about=f"klineage.device: {server.settings.device}", nodes=device_nodes(examined))
 
 

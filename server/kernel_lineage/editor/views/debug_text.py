@@ -37,7 +37,7 @@ def _lines(snapshot: Snapshot, checked: CheckedDocument) -> Iterator[str]:
         yield f"The workload is a draft, written down by: klineage workload init '{place}'"
     else:
         yield f"Workload: {checked.workload or 'none'}"
-    yield from (f"  assumed: {said}" for said in checked.assumed)
+    yield from (f"  assumed: {assumption}" for assumption in checked.assumed)
     yield from _listed("Cases that agree", checked.passed)
     yield from _listed(
         f"Counted on the emulated device, {checked.counted_in}",

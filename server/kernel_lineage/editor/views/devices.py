@@ -14,10 +14,10 @@ _BUILDS = ("NVRTC", "nvcc", "Triton", "sandbox")
 
 def device_nodes(examined: DoctorDocument) -> tuple[Node, ...]:
     """The rows, from what `klineage doctor` found."""
-    found = {finding.what: finding for finding in examined.findings}
-    tools = tuple(_tool(found[name]) for name in _BUILDS if name in found)
+    by_name = {finding.what: finding for finding in examined.findings}
+    tools = tuple(_tool(by_name[name]) for name in _BUILDS if name in by_name)
     missing = sum(node.kind == "missing" for node in tools)
-    said = f"{missing} missing" if missing else "all there"
+    summary = f"{missing} missing" if missing else "all there"
     emulated = Node(
         id="emulated",
         label="Emulated device",
@@ -26,14 +26,14 @@ def device_nodes(examined: DoctorDocument) -> tuple[Node, ...]:
         icon="vm",
     )
     return (
-        *([_gpu(found["GPU"])] if "GPU" in found else []),
+        *([_gpu(by_name["GPU"])] if "GPU" in by_name else []),
         emulated,
         Node(
             id="tools",
             label="Compilers and sandbox",
-            description=said,
+            description=summary,
             icon="tools",
-            spoken=f"compilers and sandbox: {said}",
+            spoken=f"compilers and sandbox: {summary}",
             expanded=bool(missing),
             children=tools,
         ),

@@ -82,10 +82,10 @@ def _version(
         )
     step = into[-1]
     data["before"] = step.before
-    known = replayed.get(step.id)
+    words = replayed.get(step.id)
     launcher = "launcher only" if _launcher_only(into) else ""
-    done = " · ".join(part for part in (change(step), known.label if known else "", launcher) if part)
-    icon, color = _icon(step, known)
+    done = " · ".join(part for part in (change(step), words.label if words else "", launcher) if part)
+    icon, color = _icon(step, words)
     return Node(
         id=version.id,
         label=here,
@@ -108,10 +108,10 @@ def _kind(version: VersionDocument, has_before: bool) -> str:
     return "version" + (" commit" if version.commit is not None else "") + (" before" if has_before else "")
 
 
-def _icon(step: TransitionDocument, known: Words | None) -> tuple[str, str]:
-    if known is not None and "failed" in known.label:
+def _icon(step: TransitionDocument, words: Words | None) -> tuple[str, str]:
+    if words is not None and "failed" in words.label:
         return "error", "testing.iconFailed"
-    color = "testing.iconPassed" if known is not None else ""
+    color = "testing.iconPassed" if words is not None else ""
     if step.risk:
         return "warning", "list.warningForeground"
     return _ICONS.get(step.intent, "git-commit"), color
@@ -143,8 +143,8 @@ def _details(
             rows.append(("git-merge", f"from {place(lineage, step.before)}", ""))
         if step.subject:
             rows.append(("comment", step.subject, f"{step.author}, {step.date[:10]}"))
-        if (known := replayed.get(step.id)) is not None:
-            rows.append(("beaker", known.line, ""))
+        if (words := replayed.get(step.id)) is not None:
+            rows.append(("beaker", words.line, ""))
         rows += [("add", mechanism_title(mechanism), "added") for mechanism in step.mechanisms.added]
         rows += [("remove", mechanism_title(mechanism), "removed") for mechanism in step.mechanisms.removed]
         rows += [("shield", guard.expr, "guard added") for guard in step.guards.added]

@@ -70,7 +70,7 @@ def check_page(title: str, documents: Sequence[CheckedDocument]) -> str:
             lines += [f"  {line}" for line in more.splitlines()]
             lines += [f"  - line {other.line}: {other.message}" for other in finding.related]
         lines += ["", f"Workload: {document.workload or 'none'}", ""]
-        lines += [f"- assumed: {said}" for said in document.assumed]
+        lines += [f"- assumed: {assumption}" for assumption in document.assumed]
         lines += [f"- agrees: {case}" for case in document.passed]
         lines.append("")
     return "\n".join(lines)

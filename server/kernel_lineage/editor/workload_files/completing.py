@@ -24,27 +24,27 @@ def completions(text: Text, position: types.Position, meant: Meant) -> list[type
     """The items, each replacing what stands of it already."""
     offset = text.offset(position)
     line = text.data[:offset].rpartition(b"\n")[2]
-    found = entries(text.data)
-    inside = next((e for e in found if not e.is_table and e.value <= offset <= e.end), None)
+    outline = entries(text.data)
+    inside = next((e for e in outline if not e.is_table and e.value <= offset <= e.end), None)
     if inside is None:
         inside = _unfinished(text.data[:offset], line)
     if inside is not None:
-        return list(_values(text, offset, inside, found, meant))
+        return list(_values(text, offset, inside, outline, meant))
     if _NEW_HEAD.fullmatch(line) is not None:
         start = offset - len(line.lstrip())
-        return [_item(text, start, offset, head, _KIND.Struct, said) for head, said in tables().items()]
+        return [_item(text, start, offset, head, _KIND.Struct, detail) for head, detail in tables().items()]
     if _NEW_KEY.fullmatch(line) is None:
         return []
     start = offset - len(line.lstrip())
-    table = _table(found, offset)
-    there = {e.path[-1] for e in found if e.path[:-1] == table and not e.start <= offset <= e.end}
+    table = _table(outline, offset)
+    there = {e.path[-1] for e in outline if e.path[:-1] == table and not e.start <= offset <= e.end}
     keys = [
         _item(text, start, offset, f"{key} = ", _KIND.Property, str(field.get("description", "")))
         for key, field in fields_at(table).items()
         if key not in there and (table or not _is_table(key))
     ]
     if not line.strip():
-        keys += [_item(text, start, offset, head, _KIND.Struct, said) for head, said in tables().items()]
+        keys += [_item(text, start, offset, head, _KIND.Struct, detail) for head, detail in tables().items()]
     return keys
 
 
@@ -60,21 +60,21 @@ def hover(text: Text, position: types.Position) -> types.Hover | None:
         str(field.get("description", "")),
         f"One of {', '.join(f'`{c}`' for c in choices)}" if choices else "",
     ]
-    said = "\n\n".join(part for part in parts if part)
+    markdown = "\n\n".join(part for part in parts if part)
     span = types.Range(text.position(at.start), text.position(at.end))
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, said), span) if said else None
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, markdown), span) if markdown else None
 
 
 def _unfinished(before: bytes, line: bytes) -> Entry | None:
     """The key whose value begins on this line and is not there yet: `kind =`."""
     if b"=" not in line:
         return None
-    found = entries(before + b'""')
-    return found[-1] if found and not found[-1].is_table else None
+    outline = entries(before + b'""')
+    return outline[-1] if outline and not outline[-1].is_table else None
 
 
 def _values(
-    text: Text, offset: int, entry: Entry, found: Sequence[Entry], meant: Meant
+    text: Text, offset: int, entry: Entry, outline: Sequence[Entry], meant: Meant
 ) -> Iterator[types.CompletionItem]:
     written = text.data[entry.value : offset]
     quoted = written.count(b'"') % 2 == 1
@@ -84,31 +84,33 @@ def _values(
     if key in _EXPRESSIONS:
         # Inside of an expression one name is completed, and the text around it stays.
         start = offset - len(_word(written))
-        for dim in (str(e.path[1]) for e in found if len(e.path) == 2 and e.path[0] == "dims"):
+        for dim in (str(e.path[1]) for e in outline if len(e.path) == 2 and e.path[0] == "dims"):
             yield _item(
                 text, start, offset, dim if quoted else f'"{dim}"', _KIND.Variable, "a dim of this workload"
             )
         return
-    for value, kind, said in _choices(entry.path, text, found, meant):
+    for value, kind, detail in _choices(entry.path, text, outline, meant):
         new = value[:-1] if closes and value.endswith('"') else value
-        yield _item(text, start, offset, new, kind, said, label=value)
+        yield _item(text, start, offset, new, kind, detail, label=value)
 
 
 def _choices(
-    path: Path, text: Text, found: Sequence[Entry], meant: Meant
+    path: Path, text: Text, outline: Sequence[Entry], meant: Meant
 ) -> Iterator[tuple[str, types.CompletionItemKind, str]]:
     match path:
         case ("kernel",):
             yield from ((f'"{name}"', _KIND.Function, "a kernel of this source") for name in meant.kernels)
         case ("args", _, "name"):
             taken = {
-                text.data[e.value : e.end] for e in found if e.path[:1] == ("args",) and e.path[-1] == "name"
+                text.data[e.value : e.end]
+                for e in outline
+                if e.path[:1] == ("args",) and e.path[-1] == "name"
             }
             for parameter in meant.parameters:
                 if f'"{parameter.name}"'.encode() not in taken and not parameter.constexpr:
                     yield f'"{parameter.name}"', _KIND.Variable, parameter.type
         case ("args", int() as number, "dtype") if (
-            own := _own_dtype(number, text, found, meant)
+            own := _own_dtype(number, text, outline, meant)
         ) is not None:
             yield f'"{own}"', _KIND.EnumMember, "as the kernel has it"
     field = field_at(path)
@@ -116,16 +118,16 @@ def _choices(
         yield value, _KIND.EnumMember, ""
 
 
-def _own_dtype(number: int, text: Text, found: Sequence[Entry], meant: Meant) -> str | None:
+def _own_dtype(number: int, text: Text, outline: Sequence[Entry], meant: Meant) -> str | None:
     """The type that the kernel declares for the argument of a number."""
-    named = next((e for e in found if e.path == ("args", number, "name")), None)
+    named = next((e for e in outline if e.path == ("args", number, "name")), None)
     name = "" if named is None else text.data[named.value : named.end].decode("utf-8", "replace").strip('"')
     return next((p.dtype for p in meant.parameters if p.name == name), None)
 
 
-def _table(found: Sequence[Entry], offset: int) -> Path:
+def _table(outline: Sequence[Entry], offset: int) -> Path:
     """The table that a place lies in."""
-    heads = [e.path for e in found if e.is_table and e.end <= offset]
+    heads = [e.path for e in outline if e.is_table and e.end <= offset]
     return heads[-1] if heads else ()
 
 
@@ -144,14 +146,14 @@ def _item(
     end: int,
     new: str,
     kind: types.CompletionItemKind,
-    said: str,
+    detail: str,
     label: str = "",
 ) -> types.CompletionItem:
     place = types.Range(text.position(start), text.position(end))
     return types.CompletionItem(
         label=(label or new).removesuffix(" = "),
         kind=kind,
-        detail=said or None,
+        detail=detail or None,
         filter_text=new,
         text_edit=types.TextEdit(place, new),
     )

@@ -24,7 +24,7 @@ class Statement:
     new: str
 
 
-def statements(found: Applicable, data: bytes) -> Iterator[Statement]:
+def statements(candidate: Applicable, data: bytes) -> Iterator[Statement]:
     """What can be stated of a skill's validity conditions that are not known, each with its own edit.
 
     `data` is the workload of the kernel: it tells every size, so what can be missing in it is the alignment. Gives
@@ -34,7 +34,7 @@ def statements(found: Applicable, data: bytes) -> Iterator[Statement]:
         workload = parse_workload(data.decode("utf-8"))
     except (UnicodeDecodeError, WorkloadError):
         return
-    for judged in found.conditions:
+    for judged in candidate.conditions:
         if judged.condition.kind is not ConditionKind.VALIDITY or not judged.unknown:
             continue
         edit = _alignment(judged, workload, data)

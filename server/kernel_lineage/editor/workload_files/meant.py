@@ -33,11 +33,11 @@ def meant_by(path: Path, text: str) -> Meant:
     if not place.is_relative_to(root.resolve()) or not place.is_file():
         return Meant()
     try:
-        found = source_of(place)
+        source_file = source_of(place)
     except ProgramError:
         return Meant()
-    kernel = found.kernel(name) if isinstance(name, str) else None
-    names = tuple(k.name for k in found.kernels)
+    kernel = source_file.kernel(name) if isinstance(name, str) else None
+    names = tuple(k.name for k in source_file.kernels)
     return Meant(names, () if kernel is None else kernel.parameters)
 
 
@@ -47,10 +47,10 @@ def _said(text: str) -> dict[str, Any]:
     try:
         return toml_of(head)
     except ValueError:
-        said: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for line in head.splitlines():
             try:
-                said |= toml_of(line)
+                values |= toml_of(line)
             except ValueError:
                 continue
-        return said
+        return values

@@ -68,8 +68,8 @@ class WorkloadFiles:
 
         path, text = Path(to_fs_path(uri) or ""), self._texts[uri]
         loop = asyncio.get_running_loop()
-        said = text.data.decode("utf-8", "replace")
-        return await loop.run_in_executor(self._server.documents.thread, meant_by, path, said)
+        content = text.data.decode("utf-8", "replace")
+        return await loop.run_in_executor(self._server.documents.thread, meant_by, path, content)
 
     def _later(self, uri: str, seconds: float) -> None:
         if (pause := self._pauses.pop(uri, None)) is not None:
@@ -93,8 +93,8 @@ class WorkloadFiles:
         if self.text(uri) is text:  # else a newer one is read soon
             self._publish(uri, problems(Path(to_fs_path(uri) or ""), text, meant))
 
-    def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
-        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
+    def _publish(self, uri: str, markers: list[types.Diagnostic]) -> None:
+        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, markers))
 
 
 def is_workload(path: Path) -> bool:

@@ -33,20 +33,20 @@ def entries(data: bytes) -> list[Entry]:
     return list(_Reader(data.decode("latin-1")).read())  # a character for each byte
 
 
-def nearest(found: Sequence[Entry], path: Path) -> Entry | None:
+def nearest(outline: Sequence[Entry], path: Path) -> Entry | None:
     """The entry that stands for most of a path; of a value within one line, the key's.
 
     Parts that name no key, such as the kind of a table that pydantic tried, are passed over.
     """
-    known = {entry.path: entry for entry in reversed(found)}
-    tables = {entry.path[:length] for entry in found for length in range(len(entry.path) + 1)}
+    by_path = {entry.path: entry for entry in reversed(outline)}
+    tables = {entry.path[:length] for entry in outline for length in range(len(entry.path) + 1)}
     at: Path = ()
     for part in path:
         if (*at, part) in tables:
             at = (*at, part)
-    while at and at not in known:
-        at = next((entry.path for entry in found if entry.path[: len(at)] == at), at[:-1])
-    return known.get(at)
+    while at and at not in by_path:
+        at = next((entry.path for entry in outline if entry.path[: len(at)] == at), at[:-1])
+    return by_path.get(at)
 
 
 class _Reader:

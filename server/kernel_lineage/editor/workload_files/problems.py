@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 def problems(path: Path, text: Text, meant: Meant) -> list[types.Diagnostic]:
     """The mistakes in a workload's text; none in one that the gate can use as it is."""
-    found = entries(text.data)
+    outline = entries(text.data)
     try:
         workload = parse_workload(text.data.decode("utf-8"), name=path.name, folder=path.parent)
     except UnicodeDecodeError:
@@ -35,9 +35,9 @@ def problems(path: Path, text: Text, meant: Meant) -> list[types.Diagnostic]:
             return [_not_toml(text, str(error))]
         shown = error.problems[:_MOST_SHOWN]
         first = [p for p in shown if not _follows(p, shown)]
-        return [_problem(text, _entry(text, found, p.place, p.message), str(p)) for p in first]
+        return [_problem(text, _entry(text, outline, p.place, p.message), str(p)) for p in first]
     return [
-        _problem(text, nearest(found, place), message, types.DiagnosticSeverity.Warning)
+        _problem(text, nearest(outline, place), message, types.DiagnosticSeverity.Warning)
         for place, message in _beside(workload, meant)
     ]
 
@@ -58,43 +58,45 @@ def _beside(workload: Workload, meant: Meant) -> Iterator[tuple[Place, str]]:
         if parameter is None:
             if len(workload.args) == len(named):
                 near = get_close_matches(argument.name, named, n=1)
-                said = f"; did you mean `{near[0]}`?" if near else f"; they are {', '.join(named)}"
-                yield ("args", number, "name"), f"{workload.kernel} has no parameter `{argument.name}`{said}"
+                note = f"; did you mean `{near[0]}`?" if near else f"; they are {', '.join(named)}"
+                yield ("args", number, "name"), f"{workload.kernel} has no parameter `{argument.name}`{note}"
         elif parameter.pointer and not argument.is_pointer:
-            said = f"`{argument.name}` is a pointer of {workload.kernel} ({parameter.type}), and no scalar"
-            yield ("args", number, "kind"), said
+            note = f"`{argument.name}` is a pointer of {workload.kernel} ({parameter.type}), and no scalar"
+            yield ("args", number, "kind"), note
         elif parameter.dtype is not None and parameter.dtype != argument.dtype:
-            said = f"`{argument.name}` of {workload.kernel} is {parameter.dtype}, not {argument.dtype}"
-            yield ("args", number, "dtype"), said
+            note = f"`{argument.name}` of {workload.kernel} is {parameter.dtype}, not {argument.dtype}"
+            yield ("args", number, "dtype"), note
 
 
-def _entry(text: Text, found: Sequence[Entry], place: Place, message: str) -> Entry | None:
+def _entry(text: Text, outline: Sequence[Entry], place: Place, message: str) -> Entry | None:
     """Where a problem is shown: at its key; else at the key that the message names, or that has what it quotes."""
     if not place and (named := _PLACE.match(message)) is not None:
         parts = re.findall(r"\w+", named[2])
         path: Place = (named[1], *(int(p) if p.isdigit() else p for p in parts))
-        by_name = _argument(text, found, path)
-        return by_name or nearest(found, path)
+        by_name = _argument(text, outline, path)
+        return by_name or nearest(outline, path)
     if not place and (quoted := _QUOTED.search(message)) is not None:
         has = quoted[1].encode()
-        return next((e for e in found if not e.is_table and has in text.data[e.value : e.end]), None)
-    return nearest(found, place)
+        return next((e for e in outline if not e.is_table and has in text.data[e.value : e.end]), None)
+    return nearest(outline, place)
 
 
-def _argument(text: Text, found: Sequence[Entry], path: Place) -> Entry | None:
+def _argument(text: Text, outline: Sequence[Entry], path: Place) -> Entry | None:
     """`args.x` by the argument's name."""
     if len(path) < 2 or path[0] != "args" or isinstance(path[1], int):
         return None
     quoted = f'"{path[1]}"'.encode()
-    return next((e for e in found if e.path[-1:] == ("name",) and text.data[e.value : e.end] == quoted), None)
+    return next(
+        (e for e in outline if e.path[-1:] == ("name",) and text.data[e.value : e.end] == quoted), None
+    )
 
 
 def _not_toml(text: Text, message: str) -> types.Diagnostic:
     at = _AT_LINE.search(message)
     line = int(at[1]) - 1 if at is not None else len(text.line_starts) - 1
     start = text.line_starts[min(line, len(text.line_starts) - 1)]
-    said = _AT_LINE.sub("", message).partition(": ")[2] or message
-    return _shown(text, start, _end_of_line(text, start), f"not TOML: {said}")
+    reason = _AT_LINE.sub("", message).partition(": ")[2] or message
+    return _shown(text, start, _end_of_line(text, start), f"not TOML: {reason}")
 
 
 def _problem(

@@ -13,10 +13,10 @@ Field = Mapping[str, Any]
 
 def fields_at(path: Path) -> dict[str, Field]:
     """The keys of the table at a path, each with what is said of it."""
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for node in _nodes(path):
-        found = {**node.get("properties", {}), **found}
-    return found
+        fields = {**node.get("properties", {}), **fields}
+    return fields
 
 
 def field_at(path: Path) -> Field | None:

@@ -17,7 +17,7 @@ ID = "inner_loop"
 def _find_in(unit: Unit) -> Iterator[Anchor]:
     pragmas = [node for directive, node in unit.directives if directive.startswith("unroll")]
     constants = {p.name for p in unit.kernel.template_parameters if p.type is not None}
-    given = {p.name for p in unit.kernel.parameters} | {v.name for v in unit.variables}
+    names = {p.name for p in unit.kernel.parameters} | {v.name for v in unit.variables}
     for loop in unit.loops:
         inner = any(other.node != loop.node and contains(loop.node, other.node) for other in unit.loops)
         if inner or loop.node.type != "for_statement" or not loop.counter or loop.halves:
@@ -31,14 +31,14 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         constant = (
             integer_of(loop.bound) is not None
             or bound in constants
-            or (bound.isupper() and bound not in given)
+            or (bound.isupper() and bound not in names)
             or "::size" in bound
         )
         nested = bool(unit.loops_around(loop.node))
         if bound and loop.step == "1" and (constant or nested):
-            said = "of known length" if constant else "within another"
+            note = "of known length" if constant else "within another"
             yield matched(
-                ID, loop.node, f"the loop over {loop.counter}, {said}", {"index": loop.counter, "n": bound}
+                ID, loop.node, f"the loop over {loop.counter}, {note}", {"index": loop.counter, "n": bound}
             )
 
 

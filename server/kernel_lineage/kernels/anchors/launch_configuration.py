@@ -29,8 +29,8 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         block = constant_block(launch)
         if block or not bounded:
             size = block or " * ".join(launch.block)
-            said = "" if bounded else ", without launch bounds"
-            detail = f"{kernel.name} is launched with {size or 'an unknown number of'} threads{said}"
+            note = "" if bounded else ", without launch bounds"
+            detail = f"{kernel.name} is launched with {size or 'an unknown number of'} threads{note}"
             names = {"block": size, "grid": ", ".join(launch.grid)}
             yield Anchor(ID, kernel.name_span, detail, {name: text for name, text in names.items() if text})
             return

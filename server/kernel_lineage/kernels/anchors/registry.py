@@ -25,11 +25,11 @@ def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:
 
     Deeply nested code can exhaust a pattern's recursion; that pattern then has no match, the others are kept.
     """
-    found: list[Anchor] = []
+    matches: list[Anchor] = []
     for pattern in anchors().values():
         if kernel.language in pattern.languages:
             try:
-                found += pattern.find(kernel)
+                matches += pattern.find(kernel)
             except RecursionError:
                 continue
-    return tuple(sorted(found, key=lambda anchor: (anchor.span, anchor.pattern, anchor.detail)))
+    return tuple(sorted(matches, key=lambda anchor: (anchor.span, anchor.pattern, anchor.detail)))

@@ -26,23 +26,23 @@ def _walk(unit: Unit, access: Access) -> tuple[object, ...]:
 
 def _find(unit: Unit) -> Iterator[Anchor]:
     seen: dict[tuple[object, ...], Access] = {}
-    found: set[str] = set()
+    roots: set[str] = set()
     for access in indexing(unit).accesses:
         if access.space != "global" or not access.reads or access.writes or not access.index:
             continue
         first = seen.setdefault(_walk(unit, access), access)
-        if first is access or access.root in found:
+        if first is access or access.root in roots:
             continue
         before, here = innermost_loop(unit, first), innermost_loop(unit, access)
         again = before is not None and here is not None and before.node != here.node
         twice = before is None and here is None and text_of(first.node) == text_of(access.node)
         same_round = before is not None and here is not None and before.node == here.node
         if again or twice or (same_round and text_of(first.node) == text_of(access.node)):
-            found.add(access.root)
+            roots.add(access.root)
             along = moving_loops(unit, access)
             names = {"x": access.root, "C": text_of(along[0].bound) if along else ""}
-            said = "in a second pass" if again else "twice"
-            yield matched(ID, access.node, f"{access.root} is read {said}", names)
+            note = "in a second pass" if again else "twice"
+            yield matched(ID, access.node, f"{access.root} is read {note}", names)
 
 
 PATTERN = AnchorPattern(

@@ -97,7 +97,7 @@ def _is_beside(unit: Unit, access: Access) -> bool:
 
 
 def _find(unit: Unit) -> Iterator[Anchor]:
-    found = set[tuple[str, str]]()
+    pairs = set[tuple[str, str]]()
     scalar = {
         p.name
         for p in unit.kernel.parameters
@@ -114,9 +114,9 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         if elements is None or (walks_rows and elements.way == "one element per thread"):
             continue
         kind = "store" if access.writes else "load"
-        if (access.root, kind) in found:
+        if (access.root, kind) in pairs:
             continue
-        found.add((access.root, kind))
+        pairs.add((access.root, kind))
         detail = f"scalar {kind}s of {access.root} along {elements.bound or elements.index}, {elements.way}"
         names = {"x": access.root, elements.name: elements.bound, "index": elements.index}
         if elements.name == "N":

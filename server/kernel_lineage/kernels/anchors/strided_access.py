@@ -18,22 +18,22 @@ ID = "strided_access"
 
 
 def _find_cuda(unit: Unit) -> Iterator[Anchor]:
-    found: set[str] = set()
+    roots: set[str] = set()
     for access in indexing(unit).accesses:
-        if access.space == "global" and is_strided(access) and access.root not in found:
-            found.add(access.root)
+        if access.space == "global" and is_strided(access) and access.root not in roots:
+            roots.add(access.root)
             stride = str(lane_stride(access.index))
             detail = f"neighbouring threads are {stride} elements apart in {access.root}"
             yield matched(ID, access.node, detail, {"x": access.root, "stride": stride})
 
 
 def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
-    found: set[str] = set()
+    pointers: set[str] = set()
     for call in (*unit.loads(), *unit.stores()):
         form = unit.form(call.node.args[0])
         pointer = pointer_of(form)
-        if is_strided_block(form) and pointer not in found:
-            found.add(pointer)
+        if is_strided_block(form) and pointer not in pointers:
+            pointers.add(pointer)
             stride = str(next(form[axis] for axis in ("arange", "arange1", "arange0") if axis in form))
             detail = f"neighbouring elements of the block are {stride} apart in {pointer or 'memory'}"
             yield matched_in(ID, unit, call.node, detail, {"x": pointer, "stride": stride})

@@ -24,9 +24,9 @@ def rounds(loop: ast.For | ast.While, constants: set[str]) -> str:
         return ""
     match loop.iter.args:
         case [stop] | [ast.Constant(value=0), stop] if dotted(loop.iter.func) in _RANGES:
-            known = isinstance(stop, ast.Constant) and type(stop.value) is int
+            is_number = isinstance(stop, ast.Constant) and type(stop.value) is int
             named = isinstance(stop, ast.Name) and stop.id in constants
-            return ast.unparse(stop) if known or named else ""
+            return ast.unparse(stop) if is_number or named else ""
     return ""
 
 

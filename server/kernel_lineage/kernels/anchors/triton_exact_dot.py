@@ -18,10 +18,10 @@ def exact_word(call: ast.Call) -> ast.keyword | None:
     """The `allow_tf32=False` or `input_precision="ieee"` of a `tl.dot`; None when it says neither."""
     if dotted(call.func) not in ("tl.dot", "triton.language.dot", "language.dot"):
         return None
-    said = {k.arg: k for k in call.keywords if k.arg in ("allow_tf32", "input_precision")}
-    if len(said) != 1:
+    options = {k.arg: k for k in call.keywords if k.arg in ("allow_tf32", "input_precision")}
+    if len(options) != 1:
         return None
-    name, word = next(iter(said.items()))
+    name, word = next(iter(options.items()))
     exact = isinstance(word.value, ast.Constant) and word.value.value == {"allow_tf32": False}.get(
         name, "ieee"
     )
@@ -42,8 +42,8 @@ def _loaded(unit: TritonUnit, operand: ast.expr) -> str:
     if isinstance(operand, ast.Call) and dotted(operand.func) == "tl.trans" and operand.args:
         operand = operand.args[0]
     if isinstance(operand, ast.Name):
-        given = unit.assignments.get(operand.id, [])
-        operand = given[0][1] if len(given) == 1 and operand.id not in unit.advances else operand
+        values = unit.assignments.get(operand.id, [])
+        operand = values[0][1] if len(values) == 1 and operand.id not in unit.advances else operand
     loads = isinstance(operand, ast.Call) and dotted(operand.func) == "tl.load" and bool(operand.args)
     return pointer_of(unit.form(operand.args[0])) if loads and isinstance(operand, ast.Call) else ""
 

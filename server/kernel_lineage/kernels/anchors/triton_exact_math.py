@@ -28,8 +28,10 @@ def is_called(node: ast.AST, name: str) -> bool:
 
 def inverse_root(node: ast.AST) -> ast.BinOp | None:
     """The node when it is `a / tl.sqrt(x)`."""
-    found = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and is_called(node.right, "sqrt")
-    return node if found and isinstance(node, ast.BinOp) else None
+    is_inverse = (
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and is_called(node.right, "sqrt")
+    )
+    return node if is_inverse and isinstance(node, ast.BinOp) else None
 
 
 def _is_imported(unit: TritonUnit, node: ast.AST, name: str) -> bool:

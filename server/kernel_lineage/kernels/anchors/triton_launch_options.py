@@ -16,16 +16,16 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
     if "autotune" in kernel.attributes:
         return
     for launch in kernel.launches:
-        given = {name: launch.options[name] for name in OPTIONS if name in launch.options}
-        missing = [name for name in OPTIONS if name not in given]
-        fixed = [f"{name} = {value}" for name, value in given.items() if value.isdigit()]
+        options = {name: launch.options[name] for name in OPTIONS if name in launch.options}
+        missing = [name for name in OPTIONS if name not in options]
+        fixed = [f"{name} = {value}" for name, value in options.items() if value.isdigit()]
         if missing or fixed:
-            said = [*(f"no {name}" for name in missing), *fixed]
+            phrases = [*(f"no {name}" for name in missing), *fixed]
             yield Anchor(
                 ID,
                 launch.span,
-                f"{kernel.name} is launched with {', '.join(said)}",
-                {"kernel": kernel.name, **given},
+                f"{kernel.name} is launched with {', '.join(phrases)}",
+                {"kernel": kernel.name, **options},
             )
 
 

@@ -26,7 +26,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
     if any("program" in entry.form(c.node.args[0]) for c in (*entry.loads(), *entry.stores())):
         node = programs[0][1].node
         named = [
-            name for name, given in entry.assignments.items() if any(value is node for _, value in given)
+            name for name, values in entry.assignments.items() if any(value is node for _, value in values)
         ]
         row = named[0] if named else ""
         yield matched_in(ID, entry, node, f"{kernel.name} runs one program for each row", {"row": row})

@@ -16,14 +16,14 @@ ID = "triton_row_in_passes"
 
 def passes(unit: TritonUnit, constants: set[str]) -> list[ast.For]:
     """The loops `for start in range(0, n, BLOCK)` of a function's own body, all over the same `n` and `BLOCK`."""
-    found: dict[tuple[str, str], list[ast.For]] = {}
+    by_range: dict[tuple[str, str], list[ast.For]] = {}
     for statement in unit.function.body:
         if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name) and not statement.orelse:
             start, stop, step = range_arguments(statement)
             begins = isinstance(start, ast.Constant) and start.value == 0
             if begins and isinstance(stop, ast.Name) and isinstance(step, ast.Name) and step.id in constants:
-                found.setdefault((stop.id, step.id), []).append(statement)
-    return max(found.values(), key=len, default=[])
+                by_range.setdefault((stop.id, step.id), []).append(statement)
+    return max(by_range.values(), key=len, default=[])
 
 
 def _find(unit: TritonUnit) -> Iterator[Anchor]:

@@ -23,10 +23,10 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
     addressed = {
         name for call in (*unit.loads(), *unit.stores()) for name in unit.names_in(call.node.args[0])
     }
-    for name, given in unit.assignments.items():
-        for _, value in given:
+    for name, values in unit.assignments.items():
+        for _, value in values:
             size = _size(unit, value)
-            if name in addressed and size and len(given) == 1 and _is_hidden(unit, value):
+            if name in addressed and size and len(values) == 1 and _is_hidden(unit, value):
                 pointer = pointer_of(unit.form(value))
                 names = {"x": pointer, "C": step_of(unit, value), "size": size, "offsets": name}
                 yield matched_in(ID, unit, value, f"nothing is said of {name}", names)

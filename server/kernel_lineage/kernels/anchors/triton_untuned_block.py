@@ -16,8 +16,8 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         return
     for launch in kernel.launches:
         for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
-            given = launch.options.get(parameter.name, argument)
-            size = launch.definitions.get(given, given)
+            text = launch.options.get(parameter.name, argument)
+            size = launch.definitions.get(text, text)
             if parameter.constexpr and "BLOCK" in parameter.name.upper() and size.isdigit():
                 detail = f"{parameter.name} is {size} for every size"
                 yield Anchor(

@@ -34,15 +34,15 @@ def _fixed_product(unit: Unit, index: Node, counter: str, loop: Node) -> Node | 
 
 
 def _find(unit: Unit) -> Iterator[Anchor]:
-    found = set[str]()
+    products = set[str]()
     for access in indexing(unit).accesses:
         loop = innermost_loop(unit, access) if access.space == "global" and access.indices else None
         index = bare(access.indices[-1]) if loop is not None else None
         if loop is None or index is None or index.type != "binary_expression":
             continue
         product = _fixed_product(unit, index, loop.counter, loop.node)
-        if product is not None and text_of(product) not in found:
-            found.add(text_of(product))
+        if product is not None and text_of(product) not in products:
+            products.add(text_of(product))
             names = {"x": access.root, "offset": text_of(product), "index": loop.counter}
             yield matched(
                 ID, access.node, f"{text_of(product)} is the same in every round over {loop.counter}", names

@@ -95,20 +95,20 @@ def _is_constant(unit: Unit, factor: Node) -> bool:
 
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
-    told: set[str] = set()
+    names: set[str] = set()
     for variable in unit.shared_variables:
         if len(variable.sizes) >= 2 and is_padded(unit, variable.sizes[-1]):
-            told.add(variable.name)
-            said = f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
-            yield seen(ID, variable.node, said, variable.name, by="padding")
+            names.add(variable.name)
+            note = f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
+            yield seen(ID, variable.node, note, variable.name, by="padding")
     twisted = unit.operations.get("^", [])
     for access in indexing(unit).accesses:
         if access.space != "shared":
             continue
-        if access.root not in told and any(
+        if access.root not in names and any(
             is_padded(unit, pitch) for index in access.indices[-1:] for pitch in _pitches(unit, index)
         ):
-            told.add(access.root)
+            names.add(access.root)
             yield seen(ID, access.node, f"rows of {access.root} are padded", access.root, by="padding")
         if twisted and any(_is_twisted(unit, index, twisted) for index in access.indices):
             yield seen(ID, access.node, f"index of {access.root} is swizzled", access.root, by="swizzle")

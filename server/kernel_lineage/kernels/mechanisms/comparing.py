@@ -62,13 +62,16 @@ def changes(before: Iterable[Occurrence], after: Iterable[Occurrence]) -> tuple[
     before, after = list(before), list(after)
     old, new = _by_mechanism(before), _by_mechanism(after)
     unsure = {
-        o.mechanism for side, known in ((before, old), (after, new)) for o in side if o.mechanism not in known
+        o.mechanism
+        for side, others in ((before, old), (after, new))
+        for o in side
+        if o.mechanism not in others
     }
-    found: list[Change] = []
+    differences: list[Change] = []
     for mechanism in sorted((old.keys() | new.keys()) - unsure):
         counted = mechanism in mechanisms() and mechanisms()[mechanism].counted
-        found += _matched(_side(old.get(mechanism, ())), _side(new.get(mechanism, ())), counted)
-    return tuple(found)
+        differences += _matched(_side(old.get(mechanism, ())), _side(new.get(mechanism, ())), counted)
+    return tuple(differences)
 
 
 def added_and_removed(
@@ -170,8 +173,8 @@ def _direction(one: Parameters, other: Parameters) -> How | None:
         return None
     signs = {order for order in orders if order} | {len(b) - len(a)} - {0}
     if not signs:
-        told = all(_told(a[name]) and _told(b[name]) for name in a.keys() & b.keys())
-        return How.CHANGED if told else How.MOVED
+        comparable = all(_told(a[name]) and _told(b[name]) for name in a.keys() & b.keys())
+        return How.CHANGED if comparable else How.MOVED
     return How.GREW if min(signs) > 0 else How.SHRANK if max(signs) < 0 else How.CHANGED
 
 

@@ -51,12 +51,12 @@ def pack_of(unit: Unit, written: str, depth: int = 0) -> Pack | None:
         return Pack(last, _QUARTERS.get(plain))
     if at is None or depth > _DEPTH:
         return None
-    found = struct_of(at.scope, base)
-    if found is None:
+    definition = struct_of(at.scope, base)
+    if definition is None:
         inside = arguments.rpartition(">")[2].removeprefix("::").strip() if ">" in arguments else ""
         target = at.scope.names.aliases.get(inside)
         return pack_of(unit, target, depth + 1) if target is not None else None
-    struct = found[0]
+    struct = definition[0]
     layout = layout_of(at, base)
     width = layout.nbytes if layout is not None else None
     match struct.members:

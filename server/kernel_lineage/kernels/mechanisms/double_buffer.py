@@ -97,12 +97,12 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     toggled = _toggled(unit)
     swapped = _swapped(unit)
     reach = indexing(unit)
-    told: set[str] = set()
+    roots: set[str] = set()
     for node in unit.of("subscript_expression"):
         base, listed = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         first = next(iter(listed.named_children), None) if listed is not None else None
         root = reach.place(base).root if base is not None else ""
-        if first is None or root not in shared or root in told:
+        if first is None or root not in shared or root in roots:
             continue
         outer = (
             text_of(base) in shared and len(shared[root].sizes) >= 2 and _takes_turns(first, unit, toggled)
@@ -113,7 +113,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             or _moved(unit, first, toggled)
         )
         if outer or flat:
-            told.add(root)
+            roots.add(root)
             yield seen(
                 ID,
                 node,

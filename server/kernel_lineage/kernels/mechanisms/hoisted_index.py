@@ -71,18 +71,18 @@ def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
-    found: set[str] = set()
+    names: set[str] = set()
     for call in (*unit.loads(), *unit.stores()):
         loops = unit.loops_around(call.node)
         if not loops:
             continue
         for name in (n.id for n in unit.inside(call.node.args[0]) if isinstance(n, ast.Name)):
-            given = [*unit.assignments.get(name, ()), *unit.advances.get(name, ())]
-            above = [pair for pair in given if pair[0] < loops[0].lineno]
+            values = [*unit.assignments.get(name, ()), *unit.advances.get(name, ())]
+            above = [pair for pair in values if pair[0] < loops[0].lineno]
             for _, value in above:
                 moves = "program" in unit.form(value) and _has_product(unit, value)
-                if moves and name not in found:
-                    found.add(name)
+                if moves and name not in names:
+                    names.add(name)
                     yield seen_in(ID, unit, value, f"{name} is worked out before the loop")
 
 

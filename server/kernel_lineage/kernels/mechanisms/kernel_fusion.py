@@ -64,7 +64,7 @@ def _reaches(unit: Unit, name: str, value: Node) -> bool:
     """Whether a value is made of a variable, directly or through one more variable."""
     names = identifiers_in(value)
     through = [v.value for v in unit.variables if v.name in names and v.value is not None]
-    return name in names or any(name in identifiers_in(given) for given in through)
+    return name in names or any(name in identifiers_in(source) for source in through)
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:

@@ -29,8 +29,8 @@ _INDEX_AXES = frozenset({"x", "y", "lane", "warp", "block", "slow"})
 def _sizes_of(unit: Unit, bound: Node) -> set[str]:
     """The names that a bound is made of, also through one variable: `int total = B * T;`."""
     names = identifiers_in(bound)
-    given = [unit.value_of(name, bound.start_byte) for name in names]
-    return names.union(*(identifiers_in(value) for value in given if value is not None))
+    values = [unit.value_of(name, bound.start_byte) for name in names]
+    return names.union(*(identifiers_in(value) for value in values if value is not None))
 
 
 def _heads(unit: Unit) -> set[int]:
@@ -63,8 +63,8 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     sizes = {p.name for p in unit.kernel.parameters if not p.pointer}
     for node, index, bound in _tests(unit):
         if _sizes_of(unit, bound) & sizes:
-            said = f"{text_of(index)} is guarded by {text_of(bound)}"
-            yield seen(ID, node, said, bound=_written(unit, bound, sizes))
+            note = f"{text_of(index)} is guarded by {text_of(bound)}"
+            yield seen(ID, node, note, bound=_written(unit, bound, sizes))
 
 
 def _masks(unit: TritonUnit) -> Iterator[Site]:
@@ -92,7 +92,7 @@ def _masks(unit: TritonUnit) -> Iterator[Site]:
 
 def _bounds(unit: TritonUnit, mask: ast.expr, names: set[str], *, only_sizes: bool = False) -> list[str]:
     """What the comparisons of a mask compare with, by the kernel's own names; `mask` for one without comparisons."""
-    found: set[str] = set()
+    bounds: set[str] = set()
     waiting: list[tuple[ast.expr, int]] = [(mask, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -101,28 +101,28 @@ def _bounds(unit: TritonUnit, mask: ast.expr, names: set[str], *, only_sizes: bo
             moving = [any(a.startswith("arange") for a in unit.form(side)) for side in sides]
             if moving[0] != moving[1] or not only_sizes:
                 still = sides[1] if moving[0] or not moving[1] else sides[0]
-                found.add(" ".join(sorted(_origins(unit, still, names))) or "value")
+                bounds.add(" ".join(sorted(_origins(unit, still, names))) or "value")
         elif isinstance(node, ast.Name) and depth < _DEPTH:
-            known = unit.value_of(node.id, node.lineno)
-            if known is not None:
-                waiting.append((known[1], depth + 1))
+            definition = unit.value_of(node.id, node.lineno)
+            if definition is not None:
+                waiting.append((definition[1], depth + 1))
         else:
             waiting += [(part, depth) for part in children(node) if isinstance(part, ast.expr)]
     if only_sizes:
-        found.discard("value")
-    return sorted(found) or ([] if only_sizes else ["mask"])
+        bounds.discard("value")
+    return sorted(bounds) or ([] if only_sizes else ["mask"])
 
 
 def _origins(unit: TritonUnit, node: ast.expr, names: set[str], depth: int = 0) -> set[str]:
     """The kernel's parameters that a value is made of, through the variables in between."""
-    found: set[str] = set()
+    origins: set[str] = set()
     for name in sorted(unit.names_in(node)):
-        known = unit.value_of(name, getattr(node, "lineno", 0)) if depth < _DEPTH else None
+        definition = unit.value_of(name, getattr(node, "lineno", 0)) if depth < _DEPTH else None
         if name in names:
-            found.add(name)
-        elif known is not None:
-            found |= _origins(unit, known[1], names, depth + 1)
-    return found
+            origins.add(name)
+        elif definition is not None:
+            origins |= _origins(unit, definition[1], names, depth + 1)
+    return origins
 
 
 MECHANISM = Mechanism(

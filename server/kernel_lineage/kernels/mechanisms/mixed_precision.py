@@ -104,14 +104,14 @@ def _target(function: str) -> str:
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("to", "cast"):
         target = call.node.args[-1] if call.node.args else call.keyword("dtype")
-        known = unit.value_of(target.id, call.node.lineno) if isinstance(target, ast.Name) else None
-        target = known[1] if known is not None else target
+        definition = unit.value_of(target.id, call.node.lineno) if isinstance(target, ast.Name) else None
+        target = definition[1] if definition is not None else target
         name = dotted(target).rpartition(".")[2]
         stored = isinstance(target, ast.Attribute) and name in ("dtype", "element_ty")
         if name in _TRITON_TYPES or stored:
             kind = name if name in _TRITON_TYPES else "stored"
-            said = f"converted to {dotted(target)}"
-            yield seen_in(ID, unit, call.node, said, _loaded(unit, call), to=kind)
+            note = f"converted to {dotted(target)}"
+            yield seen_in(ID, unit, call.node, note, _loaded(unit, call), to=kind)
 
 
 def _loaded(unit: TritonUnit, call: TritonCall) -> str:

@@ -52,9 +52,9 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("dot"):
-        said = _said(call) if call.of_language else ""
-        if said:
-            yield seen_in(ID, unit, call.node, f"operands go to the product as {said}")
+        kinds = _said(call) if call.of_language else ""
+        if kinds:
+            yield seen_in(ID, unit, call.node, f"operands go to the product as {kinds}")
 
 
 MECHANISM = Mechanism(

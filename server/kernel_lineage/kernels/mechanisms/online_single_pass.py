@@ -22,12 +22,12 @@ _EXPONENTIALS = ("expf", "exp", "__expf", "exp2f", "exp2")
 
 def _accumulations(unit: Unit, loop: Node) -> list[tuple[str, Node, Node]]:
     """`s += v` and `s = s * a + v` within a loop: the name, what is assigned, the statement."""
-    found = []
+    accumulations = []
     for node in unit.of("assignment_expression"):
         left, right = node.child_by_field_name("left"), field_of(node, "right")
         if left is not None and right is not None and contains(loop, node):
-            found.append((text_of(left), right, node))
-    return found
+            accumulations.append((text_of(left), right, node))
+    return accumulations
 
 
 def _squares(value: Node) -> str:

@@ -119,8 +119,8 @@ def _owns_many_rows(unit: TritonUnit) -> bool:
 
 def _value(unit: TritonUnit, node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Name):
-        known = unit.value_of(node.id, node.lineno)
-        return known[1] if known is not None else node
+        definition = unit.value_of(node.id, node.lineno)
+        return definition[1] if definition is not None else node
     return node
 
 

@@ -53,8 +53,8 @@ def _own_axes(form: object) -> set[str]:
 def _given(unit: Unit, value: Node | None) -> Node | None:
     value = bare(value)
     if value is not None and value.type == "identifier":
-        given = unit.value_of(text_of(value), value.start_byte)
-        return given if given is not None else value
+        definition = unit.value_of(text_of(value), value.start_byte)
+        return definition if definition is not None else value
     return value
 
 

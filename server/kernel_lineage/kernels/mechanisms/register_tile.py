@@ -19,7 +19,7 @@ ID = "register_tile"
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
     arrays = {v.name: v for v in unit.variables if v.sizes and not v.shared}
-    found: set[str] = set()
+    roots: set[str] = set()
     for node in unit.of("assignment_expression"):
         left, right = field_of(node, "left"), field_of(node, "right")
         if left is None or right is None or left.type != "subscript_expression":
@@ -27,12 +27,12 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         root = indexing(unit).place(left).root
         gathers = operator_of(node) == "+=" or text_of(left) in text_of(right)
         local = root in arrays or (not unit.entry and indexing(unit).space_of(root) == "local")
-        if not local or root in found or not gathers or not _is_product(right):
+        if not local or root in roots or not gathers or not _is_product(right):
             continue
         # What is handed over is an array of one dimension.
         axes = len(arrays[root].sizes) if root in arrays else 1
         if len(unit.loops_around(node)) >= 2 or axes >= 2:
-            found.add(root)
+            roots.add(root)
             sizes = arrays[root].sizes if root in arrays else ()
             size = extents(unit, sizes)
             terms = factors(sizes) if sizes and not size else None

@@ -36,7 +36,7 @@ def _read_types(unit: Unit) -> Iterator[tuple[str, Node]]:
 
 def first_type(unit: Unit, pattern: re.Pattern[str]) -> tuple[re.Match[str], Node] | None:
     """The first type of a function that a pattern finds, and where it is named."""
-    return next(((found, node) for name, node in types_in(unit) if (found := pattern.search(name))), None)
+    return next(((match, node) for name, node in types_in(unit) if (match := pattern.search(name))), None)
 
 
 def in_assembly(unit: Unit, *patterns: str | re.Pattern[str]) -> Iterator[tuple[re.Match[str], Node]]:

@@ -46,8 +46,8 @@ def _origin(reach: Indexing, value: Node | None) -> Node | None:
         value = field_of(value, "argument")
     if value is not None and value.type == "identifier":
         name = text_of(value)
-        given = [v.value for v in reach.unit.variables if v.name == name and v.value is not None]
-        return given[-1] if given else value
+        values = [v.value for v in reach.unit.variables if v.name == name and v.value is not None]
+        return values[-1] if values else value
     return value
 
 
@@ -70,21 +70,21 @@ def _array(access: Access) -> str:
 
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
-    found: set[str] = set()
+    tiles: set[str] = set()
     sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
     # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
     gathered = {_array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes}
     for store, load in staged(unit):
         name = _array(store)
-        if name not in found | gathered:
-            found.add(name)
-            said = f"{name} holds a tile of {load.root}"
-            yield seen(ID, store.node, said, name, extents=sizes.get(name))
+        if name not in tiles | gathered:
+            tiles.add(name)
+            note = f"{name} holds a tile of {load.root}"
+            yield seen(ID, store.node, note, name, extents=sizes.get(name))
     for copy, tile, root in _copied(unit):
-        if tile not in found:
-            found.add(tile)
+        if tile not in tiles:
+            tiles.add(tile)
             yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
-    planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
+    planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in tiles}
     spoken = [a for call in unit.calls for a in call.arguments] if planes else []
     for name, variable in planes.items():
         handed = any(indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal")

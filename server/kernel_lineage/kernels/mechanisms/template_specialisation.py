@@ -29,11 +29,11 @@ def _in_unit(unit: Unit) -> Iterator[Site]:
 
 def _in_entry(entry: TritonUnit) -> Iterator[Site]:
     constants = {p.name for p in entry.kernel.parameters if p.constexpr}
-    told: set[str] = set()
+    names: set[str] = set()
     for test in (*entry.nodes.get(ast.If, ()), *entry.nodes.get(ast.IfExp, ())):
         if isinstance(test, ast.If | ast.IfExp):
-            for name in sorted(entry.names_in(test.test) & constants - told):
-                told.add(name)
+            for name in sorted(entry.names_in(test.test) & constants - names):
+                names.add(name)
                 yield seen_in(ID, entry, test.test, f"branches on the constant {name}", by="constant")
 
 

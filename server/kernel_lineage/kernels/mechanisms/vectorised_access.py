@@ -92,8 +92,8 @@ def _element(written: str) -> str:
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("max_contiguous", "multiple_of"):
         if call.of_language:
-            said = f"{call.qualified} tells the compiler what it may vectorise"
-            yield seen_in(ID, unit, call.node, said, by=call.name)
+            note = f"{call.qualified} tells the compiler what it may vectorise"
+            yield seen_in(ID, unit, call.node, note, by=call.name)
 
 
 MECHANISM = Mechanism(

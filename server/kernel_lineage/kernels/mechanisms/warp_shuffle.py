@@ -56,8 +56,8 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         for call in unit.calls:
             exchanges = _exchanges(call, here)
             if exchanges is not False:
-                said = f"{call.qualified} exchanges values within a warp"
-                yield seen(ID, call.node, said, certain=exchanges is True)
+                note = f"{call.qualified} exchanges values within a warp"
+                yield seen(ID, call.node, note, certain=exchanges is True)
         for code, node in unit.assembly:
             if "shfl.sync" in code or "redux.sync" in code:
                 yield seen(ID, node, "inline PTX exchanges values within a warp")

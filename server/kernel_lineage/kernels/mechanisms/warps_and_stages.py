@@ -25,11 +25,11 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         for option in _ALL_OPTIONS:
             if option in launch.options:
                 value = launch.options[option]
-                said = f"{option} is {value}"
+                note = f"{option} is {value}"
                 yield Site(
                     ID,
                     launch.span,
-                    said,
+                    note,
                     "",
                     parameters(option=option, values=value if value.isdigit() else "set"),
                 )

@@ -146,19 +146,19 @@ def attribute(
         return Attribution(step.transition, (), str(error))
     tried = _Trials(step, edits, judge, device, trials, time.monotonic() + seconds, whole)
     chosen = _with_their_users(list(parts(edits.all, edits.with_needs, tried.works, edits.idle)), tried)
-    found = _with_launch_mechanisms(
+    pieces = _with_launch_mechanisms(
         [_part(tried, frozenset().union(*chosen[:k]), addition) for k, addition in enumerate(chosen)], step
     )
-    telling = [k for k, part in enumerate(found) if _shows(part)] or [len(found) - 1]
-    if tried.exhausted and telling[-1] != len(found) - 1:
-        telling.append(len(found) - 1)  # the rest that was not split, whatever it shows
-    found, chosen = [found[k] for k in telling], [chosen[k] for k in telling]
+    telling = [k for k, part in enumerate(pieces) if _shows(part)] or [len(pieces) - 1]
+    if tried.exhausted and telling[-1] != len(pieces) - 1:
+        telling.append(len(pieces) - 1)  # the rest that was not split, whatever it shows
+    pieces, chosen = [pieces[k] for k in telling], [chosen[k] for k in telling]
     return Attribution(
         step.transition,
-        tuple(found),
+        tuple(pieces),
         f"not split further: {len(tried.known)} states were tried" if tried.exhausted else "",
         len(tried.known),
-        tuple(_interactions(tried, found, chosen)),
+        tuple(_interactions(tried, pieces, chosen)),
     )
 
 
@@ -232,23 +232,27 @@ def _alone(tried: _Trials, addition: frozenset[int], mechanisms: bool) -> tuple[
     return state, tried.effect(frozenset(), addition, changes=mechanisms)
 
 
-def _interactions(tried: _Trials, found: Sequence[Part], chosen: Sequence[frozenset[int]]) -> list[str]:
-    said = []
-    for k, (part, addition) in enumerate(zip(found, chosen, strict=True)):
+def _interactions(tried: _Trials, pieces: Sequence[Part], chosen: Sequence[frozenset[int]]) -> list[str]:
+    sentences = []
+    for k, (part, addition) in enumerate(zip(pieces, chosen, strict=True)):
         needed = tried.edits.with_needs(addition) - addition
         which = [str(j + 1) for j in range(k) if chosen[j] & needed]
         if which:
-            said.append(f"part {k + 1} uses what part {' and '.join(which)} declares")
+            sentences.append(f"part {k + 1} uses what part {' and '.join(which)} declares")
         elif k and part.alone is not VersionState.RIGHT:
             how = "is wrong" if part.alone is VersionState.WRONG else "does not run"
-            said.append(f"part {k + 1} {how} without the parts before it")
+            sentences.append(f"part {k + 1} {how} without the parts before it")
         elif part.alone_effect is not None and part.effect.speedup is not None:
             alone, after = part.alone_effect.state, part.effect.state
             if after is SpeedState.FAST and alone in (SpeedState.SAME, SpeedState.SLOW):
-                said.append(f"part {k + 1} pays only after the parts before it: alone {part.alone_effect}")
+                sentences.append(
+                    f"part {k + 1} pays only after the parts before it: alone {part.alone_effect}"
+                )
             elif alone is SpeedState.FAST and after in (SpeedState.SAME, SpeedState.SLOW):
-                said.append(f"part {k + 1} pays only without the parts before it: alone {part.alone_effect}")
-    return said
+                sentences.append(
+                    f"part {k + 1} pays only without the parts before it: alone {part.alone_effect}"
+                )
+    return sentences
 
 
 def _built(verdict: Verdict) -> bool:
@@ -262,14 +266,14 @@ def _mechanisms(program: Program) -> set[str]:
     return {site.mechanism for kernel in source.kernels for site in mechanisms_of(kernel)}
 
 
-def _with_launch_mechanisms(found: Sequence[Part], step: Step) -> list[Part]:
+def _with_launch_mechanisms(pieces: Sequence[Part], step: Step) -> list[Part]:
     """A mechanism of the step that no text shows is the launch's, when it is one of launching."""
-    seen = {name for part in found for name in part.added_mechanisms}
-    known = mechanisms()
+    seen = {name for part in pieces for name in part.added_mechanisms}
+    by_id = mechanisms()
     hidden = [
-        m for m in step.mechanisms if m not in seen and m in known and known[m].direction is Direction.LAUNCH
+        m for m in step.mechanisms if m not in seen and m in by_id and by_id[m].direction is Direction.LAUNCH
     ]
-    return [_with(part, hidden) if part.launch and hidden else part for part in found]
+    return [_with(part, hidden) if part.launch and hidden else part for part in pieces]
 
 
 def _with(part: Part, names: Sequence[str]) -> Part:

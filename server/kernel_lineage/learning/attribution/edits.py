@@ -96,22 +96,22 @@ class Edits:
 
     def with_needs(self, chosen: Collection[int]) -> frozenset[int]:
         """The chosen edits and all that they need."""
-        found: set[int] = set()
+        closure: set[int] = set()
         waiting = list(chosen)
         while waiting:
             number = waiting.pop()
-            if number not in found:
-                found.add(number)
+            if number not in closure:
+                closure.add(number)
                 waiting += self.edits[number].needs
-        return frozenset(found)
+        return frozenset(closure)
 
     def program(self, chosen: Collection[int]) -> Program:
         """`before` with some edits made."""
         source = "".join(s.after if s.edit in chosen else s.before for s in self.segments)
         host = self.after if any(self.edits[n].launch for n in chosen) else self.before
         values = {name: getattr(host, name) for name in _HOST}
-        said = f"{self.before.name} with {len(chosen)} of {len(self.edits)} edits"
-        return replace(self.before, source=source, name=said, **values)
+        label = f"{self.before.name} with {len(chosen)} of {len(self.edits)} edits"
+        return replace(self.before, source=source, name=label, **values)
 
 
 def edits_between(before: Program, after: Program) -> Edits:

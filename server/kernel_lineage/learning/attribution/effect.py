@@ -25,7 +25,7 @@ class Effect:
         if self.speedup is not None:
             s = self.speedup
             return f"{s.median:.3f}× ({s.low:.3f} … {s.high:.3f}), {s.state.value}"
-        return "not measured" + "".join(f"; {said}" for said in self.counts)
+        return "not measured" + "".join(f"; {count}" for count in self.counts)
 
 
 def effect_of(verdict: Verdict) -> Effect:

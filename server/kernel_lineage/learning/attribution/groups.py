@@ -48,12 +48,12 @@ class Groups:
             if group in done:
                 return []
             for other in sorted(needs[group] - {group}):
-                if found := visit(other, [*path, group]):
-                    return found
+                if ring := visit(other, [*path, group]):
+                    return ring
             done.add(group)
             return []
 
         for group in sorted(needs):
-            if found := visit(group, []):
-                return found
+            if ring := visit(group, []):
+                return ring
         return []

@@ -107,11 +107,11 @@ def walk(
         if kernel is None:
             ended = f"{current.entry} is not one kernel that can be read"
             break
-        found = _by_simplification(kernel, current, failed, judged, on_step)
-        if found is None:
+        removal = _by_simplification(kernel, current, failed, judged, on_step)
+        if removal is None:
             ended = "no simplification has anything left to take off"
             break
-        simplification, simpler = found
+        simplification, simpler = removal
         steps.append(_step(simplification, simpler, current, workload, judge, skills, device))
         current = simpler
     else:

@@ -111,8 +111,8 @@ MOST_USES, ENOUGH = 8, 3
 
 
 def admissions(
-    found: Distilled,
-    known: Sequence[Skill],
+    distillation: Distilled,
+    skills: Sequence[Skill],
     steps: Mapping[str, Step],
     carry: Carry,
     others: Sequence[HeldOut] = (),
@@ -129,7 +129,7 @@ def admissions(
     def admission(proposal: Proposal) -> Admission:
         uses: list[Use] = []
         gated = accepted = 0
-        for skill, step, is_lesson in _tries(proposal, known, steps, others):
+        for skill, step, is_lesson in _tries(proposal, skills, steps, others):
             if gated == MOST_USES or accepted == ENOUGH or late():
                 break
             use = carry(skill, step)
@@ -142,11 +142,11 @@ def admissions(
         return Admission(replace(proposal, skill=taught), tuple(uses))
 
     with ThreadPoolExecutor(at_once) as threads:
-        yield from threads.map(admission, found.proposals)
+        yield from threads.map(admission, distillation.proposals)
 
 
 def _tries(
-    proposal: Proposal, known: Sequence[Skill], steps: Mapping[str, Step], others: Sequence[HeldOut]
+    proposal: Proposal, skills: Sequence[Skill], steps: Mapping[str, Step], others: Sequence[HeldOut]
 ) -> Iterator[tuple[Skill, Step, bool]]:
     """What is tried on which kernel, and whether a lesson is from there: then without what that lineage taught."""
     lineages = {lesson.lineage for lesson in proposal.lessons}
@@ -155,7 +155,7 @@ def _tries(
             yield proposal.skill, other.step, False
     for lesson in _one_a_lineage(proposal.lessons):
         if lesson.transition in steps:
-            yield _without(proposal, lesson.lineage, known), steps[lesson.transition], True
+            yield _without(proposal, lesson.lineage, skills), steps[lesson.transition], True
 
 
 def carrier(
@@ -200,22 +200,22 @@ def carrier(
             )
         except NoVerdictError as error:
             return Use(step.transition, None, str(error))
-        told = {**evidence.details, "state": step.before.name}
-        return Use(step.transition, evidence.model_copy(update={"details": told}), verdict.reason)
+        details = {**evidence.details, "state": step.before.name}
+        return Use(step.transition, evidence.model_copy(update={"details": details}), verdict.reason)
 
     return carry
 
 
-def _without(proposal: Proposal, lineage: str, known: Sequence[Skill]) -> Skill:
+def _without(proposal: Proposal, lineage: str, skills: Sequence[Skill]) -> Skill:
     """The skill as it is without what one lineage taught."""
     others = [lesson for lesson in proposal.lessons if lesson.lineage != lineage]
-    rest = distil(others, [s for s in known if s.id == proposal.skill.id], with_code=False).proposals
-    return rest[0].skill if rest else next(s for s in known if s.id == proposal.skill.id)
+    rest = distil(others, [s for s in skills if s.id == proposal.skill.id], with_code=False).proposals
+    return rest[0].skill if rest else next(s for s in skills if s.id == proposal.skill.id)
 
 
 def _one_a_lineage(lessons: Sequence[Lesson]) -> list[Lesson]:
     """The first lesson of each lineage: its later states already have what the skill adds."""
-    found: dict[str, Lesson] = {}
+    by_lineage: dict[str, Lesson] = {}
     for lesson in lessons:
-        found.setdefault(lesson.lineage, lesson)
-    return list(found.values())
+        by_lineage.setdefault(lesson.lineage, lesson)
+    return list(by_lineage.values())

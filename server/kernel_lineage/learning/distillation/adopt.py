@@ -46,12 +46,12 @@ class Adopted:
 
     def __str__(self) -> str:
         accepted, uses = self.held_out
-        said = [
+        phrases = [
             f"confirmed {', '.join(self.confirmed)}" if self.confirmed else "",
             f"added {', '.join(self.added)}" if self.added else "",
             f"{self.evidence} verdicts, {accepted} of {uses} held-out uses accepted" if self.evidence else "",
         ]
-        return "; ".join(filter(None, said)) or "nothing new"
+        return "; ".join(filter(None, phrases)) or "nothing new"
 
 
 def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
@@ -63,8 +63,8 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
     new = (c for c in learned.conditions if c not in own.conditions)
     taught = [_briefly(c) for c in new if c.origin is not Origin.AUTHOR]
     together = merged(own.conditions, taught)
-    known = {c.expr for c in own.conditions}
-    added = tuple(c.expr for c in together.conditions if c.expr not in known)
+    exprs = {c.expr for c in own.conditions}
+    added = tuple(c.expr for c in together.conditions if c.expr not in exprs)
     new_evidence = [e for e in learned.evidence if _tells(e) and e not in own.evidence]
     if not added and not new_evidence and together.conditions == own.conditions:
         return Adopted(own.id, library / own.id, (), (), 0, (0, 0), ())
@@ -147,7 +147,7 @@ def _joined(one: SkillLineage | None, other: SkillLineage | None) -> SkillLineag
     )
 
 
-def _refusing(learned: Skill, own: Skill, exprs: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+def _refusing(learned: Skill, own: Skill, exprs: Iterable[str], files: Mapping[str, str]) -> dict[str, str]:
     """For each condition without a case of its own, the learned counterexample told of the library's example."""
     example = _example(own)
     if example is None:
@@ -155,16 +155,18 @@ def _refusing(learned: Skill, own: Skill, exprs: Iterable[str], known: Mapping[s
     path, case = example
     suffix = path.rpartition(".")[2]
     mark = "#" if suffix == "py" else "//"
-    text = "".join(line for line in known[path].splitlines(keepends=True) if not _HEADER.match(line)).strip()
-    shown = {said[2] for there in known.values() for said in map(_HEADER.match, there.splitlines()) if said}
-    number = sum(name.startswith("cases/refuses/") for name in known)
+    text = "".join(line for line in files[path].splitlines(keepends=True) if not _HEADER.match(line)).strip()
+    shown = {
+        header[2] for there in files.values() for header in map(_HEADER.match, there.splitlines()) if header
+    }
+    number = sum(name.startswith("cases/refuses/") for name in files)
     made: dict[str, str] = {}
     for expr in exprs:
         facts = _counterexample(learned, expr) if expr not in shown else None
-        told = _in_names_of(facts, own, case) if facts else None
-        if told is not None:
+        statement = _in_names_of(facts, own, case) if facts else None
+        if statement is not None:
             number += 1
-            head = f"{mark} facts: {told}\n{mark} because: {expr}\n"
+            head = f"{mark} facts: {statement}\n{mark} because: {expr}\n"
             made[f"cases/refuses/{number:02}.{suffix}"] = f"{head}{text}\n"
     return made
 
@@ -189,19 +191,19 @@ def _counterexample(learned: Skill, expr: str) -> dict[str, str] | None:
         if case.because != expr:
             continue
         for anchor in (a for a in anchors_of(case.kernel) if is_at(learned, a)):
-            told = _renamed(_told(case.facts), kernel_to_skill(bindings_at(learned, anchor)))
-            if told:
-                return told
+            facts = _renamed(_told(case.facts), kernel_to_skill(bindings_at(learned, anchor)))
+            if facts:
+                return facts
     return None
 
 
 def _in_names_of(facts: Mapping[str, str], own: Skill, case: Case) -> str | None:
     """Facts in the skill's names as the example's kernel has them, at all places where the skill applies to it."""
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for anchor in (a for a in anchors_of(case.kernel) if is_at(own, a)):
         bound = {n: b.partition("[")[0].strip() for n, b in bindings_at(own, anchor).items()}
-        told |= _renamed(facts, {name: plain for name, plain in bound.items() if is_plain(plain)})
-    return ", ".join(f"{name} = {value}" for name, value in sorted(told.items())) or None
+        values |= _renamed(facts, {name: plain for name, plain in bound.items() if is_plain(plain)})
+    return ", ".join(f"{name} = {value}" for name, value in sorted(values.items())) or None
 
 
 def _renamed(facts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:

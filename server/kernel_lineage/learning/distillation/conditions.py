@@ -45,9 +45,9 @@ def merged(card: Sequence[Condition], learned: Iterable[Condition]) -> Merged:
         else:
             kept.append(_stronger(own, same))
             confirmed.append(own.expr)
-    known = {_key(own) for own in card}
+    keys = {_key(own) for own in card}
     for one in taught:
-        if _key(one) in known:
+        if _key(one) in keys:
             continue
         near = next((own for own in card if own.kind is one.kind and _comparable(one, own)), None)
         if near is None:
@@ -76,10 +76,10 @@ def _key(condition: Condition) -> tuple[ConditionKind, str]:
 
 def _once(learned: Iterable[Condition]) -> list[Condition]:
     """Each condition once, the strongest origin first of those that say the same; sorted."""
-    found: dict[tuple[ConditionKind, str], Condition] = {}
+    by_key: dict[tuple[ConditionKind, str], Condition] = {}
     for condition in sorted(learned, key=lambda c: (_key(c), _STRENGTH.index(c.origin), c.evidence or "")):
-        found.setdefault(_key(condition), condition)
-    return list(found.values())
+        by_key.setdefault(_key(condition), condition)
+    return list(by_key.values())
 
 
 def _weakest(taught: Sequence[Condition]) -> list[Condition]:

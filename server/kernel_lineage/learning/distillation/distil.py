@@ -85,12 +85,12 @@ class _Placed:
     def renamed(self, expr: str) -> tuple[str, Mapping[str, str]] | None:
         """A condition in the skill's names, with what binds them; None when no anchor binds all of its names."""
         for bindings in self.all_bindings:
-            if (said := in_skill_names(expr, bindings)) is not None:
-                return said, bindings
+            if (text := in_skill_names(expr, bindings)) is not None:
+                return text, bindings
         return None
 
 
-def distil(lessons: Iterable[Lesson], known: Sequence[Skill], *, with_code: bool = True) -> Distilled:
+def distil(lessons: Iterable[Lesson], skills: Sequence[Skill], *, with_code: bool = True) -> Distilled:
     """One skill for each card that some lesson extends.
 
     `with_code` adds the lessons' own code as cases, which is for the repository that the code is from; without it a
@@ -99,16 +99,16 @@ def distil(lessons: Iterable[Lesson], known: Sequence[Skill], *, with_code: bool
     placed: dict[str, list[_Placed]] = {}
     refused: list[Refused] = []
     for lesson in sorted(lessons, key=lambda x: (x.lineage, x.transition, x.mechanisms)):
-        found = _place(lesson, known)
-        if isinstance(found, str):
-            refused.append(Refused(lesson.transition, found))
+        placement = _place(lesson, skills)
+        if isinstance(placement, str):
+            refused.append(Refused(lesson.transition, placement))
         else:
-            placed.setdefault(found.skill.id, []).append(found)
+            placed.setdefault(placement.skill.id, []).append(placement)
     proposals = tuple(_proposal(placed[skill_id], with_code) for skill_id in sorted(placed))
     return Distilled(proposals, tuple(refused))
 
 
-def _place(lesson: Lesson, known: Sequence[Skill]) -> _Placed | str:
+def _place(lesson: Lesson, skills: Sequence[Skill]) -> _Placed | str:
     """The skill that a lesson extends and where, or why there is none.
 
     Of several, the one that provides most of what the step added, then the one whose anchor binds most of what its
@@ -118,7 +118,7 @@ def _place(lesson: Lesson, known: Sequence[Skill]) -> _Placed | str:
         return "it adds no mechanism that is known"
     if lesson.evidence.outcome == "rejected":
         return f"the gate rejected it: {lesson.evidence.reason}"
-    adding = [s for s in known if s.mechanism in lesson.mechanisms and lesson.before.language in s.languages]
+    adding = [s for s in skills if s.mechanism in lesson.mechanisms and lesson.before.language in s.languages]
     if not adding:
         return f"no skill adds {' or '.join(lesson.mechanisms)} to {lesson.before.language.value} kernels"
     anchors = anchors_of(lesson.before)
@@ -128,7 +128,7 @@ def _place(lesson: Lesson, known: Sequence[Skill]) -> _Placed | str:
     if not places:
         patterns = ", ".join(sorted({s.anchor.pattern for s in adding}))
         return f"{lesson.before.name} has no {patterns} before the step"
-    contradicted = {id(p): said for p in places if (said := _contradiction(p))}
+    contradicted = {id(p): contradiction for p in places if (contradiction := _contradiction(p))}
     if len(contradicted) == len(places):
         return next(iter(contradicted.values()))
     return min((p for p in places if id(p) not in contradicted), key=_preference)
@@ -217,11 +217,11 @@ def cases_of(skill: Skill) -> dict[str, str]:
     }
 
 
-def _own_cases(places: Sequence[_Placed], exprs: set[str], known: Mapping[str, str]) -> dict[str, str]:
+def _own_cases(places: Sequence[_Placed], exprs: set[str], files: Mapping[str, str]) -> dict[str, str]:
     """Each lesson's kernel before and after, and each situation in which a condition of the card refuses it."""
     made: dict[str, str] = {}
-    applies = sum(".before." in path for path in known)
-    refuses = sum(path.startswith("cases/refuses/") for path in known)
+    applies = sum(".before." in path for path in files)
+    refuses = sum(path.startswith("cases/refuses/") for path in files)
     for place in places:
         lesson = place.lesson
         suffix = "cu" if lesson.before.language is Language.CUDA else "py"
@@ -233,26 +233,26 @@ def _own_cases(places: Sequence[_Placed], exprs: set[str], known: Mapping[str, s
             if renamed is not None and renamed[0] in exprs:
                 refuses += 1
                 facts = ", ".join(f"{name} = {value}" for name, value in sorted(case.facts.items()))
-                said = {"because": renamed[0], "facts": facts}
-                made[f"cases/refuses/{refuses:02}.{suffix}"] = _case(lesson.before, suffix, said)
+                fields = {"because": renamed[0], "facts": facts}
+                made[f"cases/refuses/{refuses:02}.{suffix}"] = _case(lesson.before, suffix, fields)
     return made
 
 
-def _case(kernel: Kernel, suffix: str, said: Mapping[str, str]) -> str:
+def _case(kernel: Kernel, suffix: str, fields: Mapping[str, str]) -> str:
     """The kernel with what it reaches, under what is to be taken as known."""
     mark = "//" if suffix == "cu" else "#"
     text = kernel.text
     if kernel.source is not None:
         text = kernel.source.data.decode("utf-8", "replace")
-        said = {**said, "kernel": kernel.name}
-    head = "".join(f"{mark} {name}: {value}\n" for name, value in said.items())
+        fields = {**fields, "kernel": kernel.name}
+    head = "".join(f"{mark} {name}: {value}\n" for name, value in fields.items())
     return f"{head}{text.strip()}\n"
 
 
 def once(items: Iterable[_Model]) -> tuple[_Model, ...]:
     """Without repetitions, in order."""
-    found: list[_Model] = []
+    distinct: list[_Model] = []
     for item in items:
-        if item not in found:
-            found.append(item)
-    return tuple(found)
+        if item not in distinct:
+            distinct.append(item)
+    return tuple(distinct)

@@ -36,8 +36,8 @@ def publish(proposal: Proposal, library: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _in(path: str, failing: set[str]) -> bool:
-    found = _CASE.match(path)
-    return found is not None and found[0] in failing
+    match = _CASE.match(path)
+    return match is not None and match[0] in failing
 
 
 def _problems(proposal: Proposal, cases: Mapping[str, str]) -> tuple[SkillProblem, ...]:

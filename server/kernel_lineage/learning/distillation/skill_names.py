@@ -26,9 +26,9 @@ def in_skill_names(expr: str, bindings: Mapping[str, str]) -> str | None:
 
 def reason_in_skill_names(reason: str, bindings: Mapping[str, str]) -> str:
     """A condition's reason, with the facts that it ends in (`…, as with OC = 770.`) in the skill's names too."""
-    said, as_with, facts = reason.partition(", as with ")
+    sentence, as_with, facts = reason.partition(", as with ")
     names = kernel_to_skill(bindings)
-    return said + as_with + _WORD.sub(lambda word: names.get(word[0], word[0]), facts)
+    return sentence + as_with + _WORD.sub(lambda word: names.get(word[0], word[0]), facts)
 
 
 def unbound(expr: str, bindings: Mapping[str, str]) -> tuple[str, ...]:

@@ -163,7 +163,9 @@ def _tells_values(setting: Setting) -> bool:
 
 def _needing(setting: Setting, check: Stage) -> Answer | None:
     """An alignment that only the candidate needs does not fail the check where nothing is promised of it."""
-    found = check.details.get("conditions") or []
-    if not found:
+    conditions = check.details.get("conditions") or []
+    if not conditions:
         return None
-    return Answer(setting, Saw.FAILS, str(Reason.MISALIGNED), str(found[0]["evidence"]), dict(check.details))
+    return Answer(
+        setting, Saw.FAILS, str(Reason.MISALIGNED), str(conditions[0]["evidence"]), dict(check.details)
+    )

@@ -44,20 +44,20 @@ def _numbers(step: Step) -> set[int]:
     fresh = Counter(_TOKEN.findall(_code(step.after.source))) - Counter(
         _TOKEN.findall(_code(step.before.source))
     )
-    found = {int(token) for token in fresh if token.isdigit()}
+    numbers = {int(token) for token in fresh if token.isdigit()}
     for token in fresh:
         if match := _VECTOR.fullmatch(token):
-            found.add(int(match[1] or 2))
+            numbers.add(int(match[1] or 2))
         if _PACK_WORDS.search(token):
-            found |= {4, 8}
+            numbers |= {4, 8}
         if _WARP_WORDS.search(token):
-            found.add(_WARP)
+            numbers.add(_WARP)
     for program in (step.before, step.after):
         launch = launch_of(program, step.workload)
         if launch is not None:
             texts = (*launch.block, *launch.constexpr.values(), *launch.grid)
-            found |= {int(n) for text in texts for n in re.findall(r"\b\d+\b", text)}
-    return {n for n in found if 1 < n <= _LARGEST}
+            numbers |= {int(n) for text in texts for n in re.findall(r"\b\d+\b", text)}
+    return {n for n in numbers if 1 < n <= _LARGEST}
 
 
 def _code(source: str) -> str:
@@ -66,11 +66,11 @@ def _code(source: str) -> str:
 
 
 def _typical(step: Step) -> set[str]:
-    known = mechanisms()
+    by_id = mechanisms()
     dims = list(step.workload.dims)
     buffers = [a.name for a in step.workload.args if a.is_pointer]
-    found = set()
-    for mechanism in (known[m] for m in step.mechanisms if m in known):
+    exprs = set()
+    for mechanism in (by_id[m] for m in step.mechanisms if m in by_id):
         for condition in mechanism.conditions:
             try:
                 plain = sorted(
@@ -79,7 +79,7 @@ def _typical(step: Step) -> set[str]:
             except ConditionError:
                 continue
             if len(plain) == 1:
-                found |= {re.sub(rf"\b{plain[0]}\b", dim, condition.expr) for dim in dims}
+                exprs |= {re.sub(rf"\b{plain[0]}\b", dim, condition.expr) for dim in dims}
             elif not plain:
-                found |= {re.sub(r"\((x)\)", f"({buffer})", condition.expr) for buffer in buffers}
-    return found
+                exprs |= {re.sub(r"\((x)\)", f"({buffer})", condition.expr) for buffer in buffers}
+    return exprs

@@ -77,7 +77,7 @@ def confirmed(
     explained: Explained,
     asking: Asking,
     held: Sequence[Setting],
-    found: AxisFindings,
+    log: AxisFindings,
     base: Setting,
     *,
     last: bool,
@@ -100,29 +100,29 @@ def confirmed(
         if not sides.wants(side) or asking.known(setting):
             continue
         answer = asking.ask(setting)
-        found.answers.append(answer)
+        log.answers.append(answer)
         if answer.saw is Saw.SILENT:
             continue
         right = answer.saw is Saw.AGREES
         sides.add(side, right)
-        if right is not side and not (not side and _is_luck(setting, asking, found)):
+        if right is not side and not (not side and _is_luck(setting, asking, log)):
             contradicted = True
             if atom.exact and not last:
                 break
     confirmation = sides.confirmation
     broken = [
         a
-        for a in found.answers
+        for a in log.answers
         if a.saw is Saw.FAILS and atom.broken_by(a.facts) and not any(o.broken_by(a.facts) for o in others)
     ]
-    example = smallest(broken) or smallest(a for a in found.answers if a.saw is Saw.FAILS)
+    example = smallest(broken) or smallest(a for a in log.answers if a.saw is Saw.FAILS)
     if example is None:
         raise AssertionError("a hypothesis is made of failures")
     smaller = shrunk(example, atom, others, asking, base)
     return Finding(atom, smaller, confirmation, why_dropped(confirmation), contradicted)
 
 
-def _is_luck(setting: Setting, asking: Asking, found: AxisFindings) -> bool:
+def _is_luck(setting: Setting, asking: Asking, log: AxisFindings) -> bool:
     """Whether a case that breaks what was learned, and is right, fails with other data: then it tells nothing against.
 
     It is counted as it came out all the same: what fails with few data only is no condition. A case that was drawn for
@@ -130,7 +130,7 @@ def _is_luck(setting: Setting, asking: Asking, found: AxisFindings) -> bool:
     """
     for more in range(1, 1 if setting.told else _DOUBTS):
         answer = asking.ask(replace(setting, seed=setting.seed + more * OTHER_DATA))
-        found.answers.append(answer)
+        log.answers.append(answer)
         if answer.saw is not Saw.AGREES:
             return answer.saw is Saw.FAILS
     return False

@@ -94,8 +94,8 @@ class State:
         open_ = False
         for fitting in among:
             path = fitting.access.path
-            given = [*self.questions.assumptions(*path, fitting.claim, *self.fit), *path, *self.fit]
-            here = [substituted(t, numbers) for t in given]
+            premises = [*self.questions.assumptions(*path, fitting.claim, *self.fit), *path, *self.fit]
+            here = [substituted(t, numbers) for t in premises]
             if FALSE in here:
                 continue
             answer = decide(

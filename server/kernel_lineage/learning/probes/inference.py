@@ -154,7 +154,7 @@ def _either(
     never = [h for h in halves if not h[1] >> agreed]
     others = [h for h in halves if h[1] >> agreed]
     seconds = [*never[:_MOST_SECOND], *others[:_MOST_SECOND]]
-    found = []
+    disjunctions = []
     for first, first_truths in (*never[:_MOST_FIRST], *others[:_MOST_FIRST]):
         for second, second_truths in seconds:
             if second.cost < first.cost or second is first:
@@ -163,8 +163,10 @@ def _either(
             broken = ~(truths >> agreed) & everything
             if truths & all_agreed == all_agreed and broken:
                 cost = (first.cost + second.cost) * _OR_COST
-                found.append((Atom(f"{first.expr} or {second.expr}", cost, _or(first, second)), broken))
-    return sorted(found, key=lambda f: (f[0].cost, f[0].expr))
+                disjunctions.append(
+                    (Atom(f"{first.expr} or {second.expr}", cost, _or(first, second)), broken)
+                )
+    return sorted(disjunctions, key=lambda f: (f[0].cost, f[0].expr))
 
 
 def _or(first: Atom, second: Atom) -> Callable[[FactValues], bool]:
@@ -175,15 +177,15 @@ def _rivals(
     cover: Sequence[tuple[Atom, int]], valid: Sequence[tuple[Atom, int]], everything: int
 ) -> list[tuple[Atom, ...]]:
     """Covers with one atom replaced, cheapest first."""
-    found: list[tuple[Atom, ...]] = []
+    covers: list[tuple[Atom, ...]] = []
     for position, item in enumerate(cover):
         others = [c for c in cover if c is not item]
         needed = everything & ~_union(others)
         for atom, broken in valid:
             if broken & needed == needed and atom is not item[0]:
-                found.append(
+                covers.append(
                     (*(a for a, _ in cover[:position]), atom, *(a for a, _ in cover[position + 1 :]))
                 )
-    return sorted(found, key=lambda atoms: (sum(a.cost for a in atoms), [a.expr for a in atoms]))[
+    return sorted(covers, key=lambda atoms: (sum(a.cost for a in atoms), [a.expr for a in atoms]))[
         :_MOST_RIVALS
     ]

@@ -103,8 +103,8 @@ def _beside(
 def _turning(atom: Atom, setting: Setting, name: str) -> list[int]:
     """Extents of a dimension a step from its own, or from a number that the condition names."""
     extent = setting.dims[name]
-    told = {int(n) for n in re.findall(r"\b\d+\b", atom.expr)}
-    turns = {at + step for at in (extent, *told) for step in (*_STEPS, 0)} - {extent}
+    numbers = {int(n) for n in re.findall(r"\b\d+\b", atom.expr)}
+    turns = {at + step for at in (extent, *numbers) for step in (*_STEPS, 0)} - {extent}
     return sorted(turn for turn in turns if turn >= setting.at_least(name))
 
 

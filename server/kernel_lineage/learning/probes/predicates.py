@@ -86,17 +86,17 @@ def atoms(points: Sequence[FactValues], hints: Hints) -> list[Atom]:
     shared = [name for name in points[0] if all(name in p for p in points)] if points else []
     varying = [n for n in shared if len({repr(p[n]) for p in points}) > 1]
     numbers = [n for n in shared if all(type(p[n]) is int for p in points)]
-    found: dict[str, Atom] = {}
+    by_expr: dict[str, Atom] = {}
     for atom in itertools.chain(
         *(_over_number(n, points, hints) for n in varying if n in numbers),
         _over_two(numbers, varying, hints),
         _over_three(numbers, varying),
         *(_over_other(n, points) for n in varying if n not in numbers),
     ):
-        if atom.expr not in found or atom.cost < found[atom.expr].cost:
-            found[atom.expr] = atom
+        if atom.expr not in by_expr or atom.cost < by_expr[atom.expr].cost:
+            by_expr[atom.expr] = atom
     typical = dict.fromkeys(hints.typical, 0.5)
-    cheap = [replace(a, cost=a.cost * typical.get(a.expr, 1.0)) for a in found.values()]
+    cheap = [replace(a, cost=a.cost * typical.get(a.expr, 1.0)) for a in by_expr.values()]
     return sorted(cheap, key=lambda a: (a.cost, a.expr))
 
 
@@ -190,8 +190,8 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
             below = op == "<="
             bound = (low if below else high) if whole else _short_between(low, high, below=below)
             test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
-            said = Bound(name, bound, op == "<=", end)
-            yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=said)
+            limit = Bound(name, bound, op == "<=", end)
+            yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=limit)
     for end, op, is_within in ((1, "<=", _at_most_all), (0, ">=", _at_least_all)):
         tiny = LEAST_NORMAL if op == "<=" else -LEAST_NORMAL
         yield Atom(

@@ -58,11 +58,11 @@ def probe(
         "seed": seed,
     }
     try:
-        found, why = starts(step, asking, seed)
+        origins, why = starts(step, asking, seed)
     except OutOfBudget as limit:
         return ProbeReport(**about, passes=False, reason=str(limit), runs=asking.runs)
     report = ProbeReport(**about, passes=False, reason=why, runs=asking.runs)
-    for start in found:
+    for start in origins:
         if start.axis and not _narrows(step, start, asking, seed):
             asking.share(1.0)  # all that is left, to look for another one
             continue
@@ -92,53 +92,53 @@ def _from(
     ground = Ground(base, hints=hints_of(step), start=start.axis, named=start.failing)
     if only and _FIRST not in only:
         ground = replace(ground, others=tuple(_neighbours(ground, asking)))
-    found: dict[str, AxisFindings] = {}
+    by_axis: dict[str, AxisFindings] = {}
     order = tuple(_in_order(only))
     for axis, part in zip(order, shares(order, ground, asking), strict=True):
         asking.share(part)
-        found[axis.id] = learn(axis, ground, asking, seed)
-        drop_what_is_said_better(found, found[axis.id])
-        learned = [f for findings in found.values() for f in findings.findings if not f.why_dropped]
+        by_axis[axis.id] = learn(axis, ground, asking, seed)
+        drop_what_is_said_better(by_axis, by_axis[axis.id])
+        learned = [f for findings in by_axis.values() for f in findings.findings if not f.why_dropped]
         ground = replace(ground, known=tuple(f.atom for f in learned))
         if axis.id == _FIRST:
             failing = tuple(f.example.setting for f in learned)
-            ground = replace(ground, others=tuple(_others(base, found[axis.id])), failing=failing)
-    _try_the_other_side(order, found, ground, asking, seed)
+            ground = replace(ground, others=tuple(_others(base, by_axis[axis.id])), failing=failing)
+    _try_the_other_side(order, by_axis, ground, asking, seed)
     costs: tuple[Cost, ...] = ()
     if not only or STORES in only:
         with asking.whole():
             costs = repeated_stores(step, ground, asking, seed)
-    said = proved(ground, seed, step.transition) if not only or PROOFS in only else Proved()
+    proof = proved(ground, seed, step.transition) if not only or PROOFS in only else Proved()
     conditions = [
         condition
-        for axis, findings in found.items()
+        for axis, findings in by_axis.items()
         for condition in probed_conditions.conditions_of(axis, step.transition, findings)
     ]
     if not only or PROOFS in only:
         spoken = proofs_of(ground, [c.condition.expr for c in conditions])
         conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
-    conditions += said.conditions
-    dropped = [d for axis, findings in found.items() for d in probed_conditions.dropped_of(axis, findings)]
-    runs = [probed_conditions.run_of(axis, findings) for axis, findings in found.items()]
-    cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]
+    conditions += proof.conditions
+    dropped = [d for axis, findings in by_axis.items() for d in probed_conditions.dropped_of(axis, findings)]
+    runs = [probed_conditions.run_of(axis, findings) for axis, findings in by_axis.items()]
+    cut = [f"{axis}: {f.cut}" for axis, f in by_axis.items() if f.cut]
     return empty.model_copy(
         update={
             "conditions": _distinct(conditions),
-            "dropped": (*dropped, *said.dropped),
-            "axes": (*runs, said.run),
+            "dropped": (*dropped, *proof.dropped),
+            "axes": (*runs, proof.run),
             "costs": costs,
-            "not_reached": (*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
+            "not_reached": (*cut, *([f"{PROOFS}: {proof.why_not}"] if proof.why_not else [])),
         }
     )
 
 
 def _try_the_other_side(
-    order: Sequence[Axis], found: Mapping[str, AxisFindings], ground: Ground, asking: Asking, seed: int
+    order: Sequence[Axis], by_axis: Mapping[str, AxisFindings], ground: Ground, asking: Asking, seed: int
 ) -> None:
     """Adds to each condition that stands what cases close to it on its other side show, with what is left to spend."""
-    answers = [answer for findings in found.values() for answer in findings.answers]
+    answers = [answer for findings in by_axis.values() for answer in findings.answers]
     for axis in order:
-        findings = found[axis.id].findings
+        findings = by_axis[axis.id].findings
         for position, finding in enumerate(findings):
             if finding.why_dropped:
                 continue
@@ -155,9 +155,9 @@ def _in_order(only: Sequence[str]) -> Iterator[Axis]:
     yield from sorted(chosen, key=lambda axis: (axis.id != _FIRST, axis.id == _LAST, axis.id))
 
 
-def _others(base: Setting, found: AxisFindings) -> Iterator[Setting]:
+def _others(base: Setting, log: AxisFindings) -> Iterator[Setting]:
     """Other shapes on which both agree, spread over those that were probed."""
-    agreeing = [a.setting for a in found.answers if a.saw is Saw.AGREES and a.setting.size <= 4 * base.size]
+    agreeing = [a.setting for a in log.answers if a.saw is Saw.AGREES and a.setting.size <= 4 * base.size]
     step = max(1, len(agreeing) // _MOST_OTHERS)
     yield from agreeing[::step][:_MOST_OTHERS]
 

@@ -81,9 +81,9 @@ def condition_of(
     )
 
 
-def conditions_of(axis: str, transition: str, found: AxisFindings) -> Iterator[ProbedCondition]:
+def conditions_of(axis: str, transition: str, log: AxisFindings) -> Iterator[ProbedCondition]:
     """What of an axis stands."""
-    for finding in found.findings:
+    for finding in log.findings:
         if not finding.why_dropped:
             expr = finding.atom.expr
             example = _counterexample(finding.example, expr)
@@ -91,22 +91,22 @@ def conditions_of(axis: str, transition: str, found: AxisFindings) -> Iterator[P
             yield condition_of(axis, transition, Origin.PROBE, expr, example, finding.confirmation, more=more)
 
 
-def dropped_of(axis: str, found: AxisFindings) -> Iterator[Dropped]:
+def dropped_of(axis: str, log: AxisFindings) -> Iterator[Dropped]:
     """What of an axis became no condition."""
-    for finding in found.findings:
+    for finding in log.findings:
         if finding.why_dropped:
             expr = finding.atom.expr
             example = _counterexample(finding.example, expr)
             yield Dropped(axis=axis, expr=expr, why=finding.why_dropped, counterexample=example)
-    if found.unexplained is not None:
+    if log.unexplained is not None:
         why = "no predicate of the grammar parts the failing cases from the others"
-        yield Dropped(axis=axis, expr="", why=why, counterexample=_counterexample(found.unexplained, ""))
+        yield Dropped(axis=axis, expr="", why=why, counterexample=_counterexample(log.unexplained, ""))
 
 
-def run_of(axis: str, found: AxisFindings) -> AxisRun:
+def run_of(axis: str, log: AxisFindings) -> AxisRun:
     """What an axis cost and saw."""
-    counts = {saw.value: sum(a.saw is saw for a in found.answers) for saw in Saw}
-    return AxisRun(axis=axis, **counts, note=found.cut)
+    counts = {saw.value: sum(a.saw is saw for a in log.answers) for saw in Saw}
+    return AxisRun(axis=axis, **counts, note=log.cut)
 
 
 def _only_sufficient(finding: Finding) -> str:

@@ -102,8 +102,8 @@ def _worth_timing(setting: Setting, valid: Sequence[str]) -> bool:
             return False
     except ExpressionError:
         return False
-    known = {n: Fact((v,), n, FactSource.WORKLOAD) for n, v in facts_of(setting).items()}
-    return all(judge_condition(expr, Facts(known)).truth is not Truth.FAILS for expr in valid)
+    facts = {n: Fact((v,), n, FactSource.WORKLOAD) for n, v in facts_of(setting).items()}
+    return all(judge_condition(expr, Facts(facts)).truth is not Truth.FAILS for expr in valid)
 
 
 def crossings_of(sizes: Sequence[TimedSize]) -> tuple[Crossing, ...]:

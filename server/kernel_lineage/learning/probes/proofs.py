@@ -54,8 +54,8 @@ class Proved:
     @property
     def run(self) -> AxisRun:
         """Held-out sizes on both sides of what was proved; accesses that stayed open are silent."""
-        told = [c.confirmation for c in self.conditions]
-        agrees, fails = sum(c.kept for c in told), sum(c.broken for c in told)
+        confirmations = [c.confirmation for c in self.conditions]
+        agrees, fails = sum(c.kept for c in confirmations), sum(c.broken for c in confirmations)
         return AxisRun(axis=ID, agrees=agrees, fails=fails, silent=self.undecided, note=self.why_not)
 
 
@@ -68,7 +68,7 @@ def proved(ground: Ground, seed: int, transition: str) -> Proved:
     if any(launch_of(program, base.workload) is None for program in (base.before, base.after)):
         return Proved(why_not="proofs are about one launch of one kernel")
     until = time.monotonic() + _SECONDS
-    found: list[_Found] = []
+    outcomes: list[_Found] = []
     refuted: list[tuple[Fitting, Mapping[str, int]]] = []
     why_not, undecided = "", 0
     try:
@@ -83,15 +83,15 @@ def proved(ground: Ground, seed: int, transition: str) -> Proved:
         grids = _of_grids(ground, before, after, seed, transition)
         addresses = _of_addresses(ground, before, after, refuted, seed, transition)
         for one in itertools.chain(grids, addresses):
-            found.append(one)
+            outcomes.append(one)
             if time.monotonic() > until:
                 break
         why_not = f"{_SECONDS:g} s are spent" if time.monotonic() > until else ""
     except (ProgramError, UnreadableError, SolverMissingError) as error:
         why_not = str(error)
     return Proved(
-        tuple(f for f in found if isinstance(f, ProbedCondition)),
-        tuple(f for f in found if isinstance(f, Dropped)),
+        tuple(f for f in outcomes if isinstance(f, ProbedCondition)),
+        tuple(f for f in outcomes if isinstance(f, Dropped)),
         undecided,
         why_not,
     )
@@ -107,7 +107,7 @@ def _of_grids(ground: Ground, before: State, after: State, seed: int, transition
             continue
         dims = {name: asked.values.get(name, 1) for name in ground.base.dims}
         expr, code = f"launch.grid.{axis} <= {most}", "launch-impossible"
-        said = f"a grid of {evaluated(extent, dims)} blocks along {axis}, of which a device takes {most}"
+        sentence = f"a grid of {evaluated(extent, dims)} blocks along {axis}, of which a device takes {most}"
         if before.launches_at(dims) is not True:
             continue  # the earlier state fails there too
         sides = Sides()
@@ -117,7 +117,7 @@ def _of_grids(ground: Ground, before: State, after: State, seed: int, transition
             if along is not None and before.launches_at(sizes) and sides.wants(along <= most):
                 sides.add(along <= most, after.launches_at(sizes) is True)
         proof = "the grid is what the launch says, for all sizes"
-        example = _counterexample(ground.base, expr, dims, code, said)
+        example = _counterexample(ground.base, expr, dims, code, sentence)
         yield _concluded(expr, example, sides, proof, transition)
 
 
@@ -133,7 +133,7 @@ def _of_addresses(
     while open_:
         fitting, values = open_.pop(0)
         dims = {name: values.get(name, 1) for name in ground.base.dims}
-        said = _leaving(fitting, values)
+        sentence = _leaving(fitting, values)
         early = before.overflows_at(dims, before.fittings) if before.launches_at(dims) else True
         if early:
             continue
@@ -142,7 +142,7 @@ def _of_addresses(
             why = "no bound on a buffer's size was proved to be enough"
             if early is None:
                 why = "it is not known whether the earlier state overflows there too"
-            example = _counterexample(ground.base, "", dims, OVERFLOW, said)
+            example = _counterexample(ground.base, "", dims, OVERFLOW, sentence)
             yield Dropped(axis=ID, expr="", why=why, counterexample=example)
             continue
         expr, product, bound = bounds
@@ -159,7 +159,7 @@ def _of_addresses(
         proof = (
             f"with it no 32-bit integer overflows in the addresses of {len(covered)} accesses, for all sizes"
         )
-        example = _counterexample(ground.base, expr, dims, OVERFLOW, said, fitting.access.line)
+        example = _counterexample(ground.base, expr, dims, OVERFLOW, sentence, fitting.access.line)
         yield _concluded(expr, example, sides, proof, transition)
         open_ = [(f, v) for f, v in open_ if f not in covered]
 
@@ -211,10 +211,10 @@ def _concluded(expr: str, example: Counterexample, sides: Sides, proof: str, tra
 
 
 def _counterexample(
-    base: Setting, expr: str, dims: Mapping[str, int], code: str, said: str, line: int | None = None
+    base: Setting, expr: str, dims: Mapping[str, int], code: str, sentence: str, line: int | None = None
 ) -> Counterexample:
     """Sizes that break a condition, with what its names are there; the sizes where there is no condition."""
     facts = {**facts_of(base.at(**dims)), **dims}
     values = {ref.name: facts.get(ref.name) for ref in facts_in(parse(expr))} if expr else dims
     named = {name: value for name, value in values.items() if isinstance(value, int)}
-    return Counterexample(dims=dict(dims), seed=None, code=code, said=said, facts=named, line=line)
+    return Counterexample(dims=dict(dims), seed=None, code=code, said=sentence, facts=named, line=line)

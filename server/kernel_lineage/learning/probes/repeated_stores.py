@@ -59,15 +59,15 @@ def repeated_stores(step: Step, ground: Ground, asking: Asking, seed: int) -> tu
     What the budget did not let it confirm is left out.
     """
     chance = random.Random(f"{seed} {ID}")
-    found: list[Stores] = []
+    cases: list[Stores] = []
     try:
-        found += _counted(_first(ground), asking)
-        if not any(one.repeats for one in found):
+        cases += _counted(_first(ground), asking)
+        if not any(one.repeats for one in cases):
             return ()
         launches = [s for s in axes()["launch"].boundaries(ground) if ground.worth(s)][:_LAUNCHES]
-        found += _counted(launches, asking)
-        found += itertools.islice(_counted(_drawn(ground, chance), asking), _LEARNED_FROM)
-        return tuple(_learned(step, ground, found, asking, chance))
+        cases += _counted(launches, asking)
+        cases += itertools.islice(_counted(_drawn(ground, chance), asking), _LEARNED_FROM)
+        return tuple(_learned(step, ground, cases, asking, chance))
     except OutOfBudget:
         return ()
 
@@ -125,48 +125,48 @@ def _line(counts: Mapping[str, Any]) -> int | None:
 
 
 def _learned(
-    step: Step, ground: Ground, found: Sequence[Stores], asking: Asking, chance: random.Random
+    step: Step, ground: Ground, cases: Sequence[Stores], asking: Asking, chance: random.Random
 ) -> Iterator[Cost]:
-    once = [facts_of(one.setting) for one in found if not one.repeats]
-    again = [one for one in found if one.repeats]
+    once = [facts_of(one.setting) for one in cases if not one.repeats]
+    again = [one for one in cases if one.repeats]
     worst = max(again, key=lambda one: one.after)
-    said = (
+    sentence = (
         f"stored bytes are stored {worst.after:.3g} times, by the earlier state {worst.before:.3g} times"
         + (f" (line {worst.line})" if worst.line is not None else "")
     )
     if not once:
-        yield Cost(said=f"{said}; so it is in all {len(found)} cases that were counted")
+        yield Cost(said=f"{sentence}; so it is in all {len(cases)} cases that were counted")
         return
     explained = explain(once, [facts_of(one.setting) for one in again], ground.hints)
     if explained is None or len(explained.parts) > 1:
-        yield Cost(said=f"{said}; nothing parts such cases from the {len(once)} others")
+        yield Cost(said=f"{sentence}; nothing parts such cases from the {len(once)} others")
         return
     (atom,) = explained.parts
-    confirmation = _confirmed(atom, found, ground, asking, chance)
+    confirmation = _confirmed(atom, cases, ground, asking, chance)
     if why := why_dropped(confirmation):
-        yield Cost(said=f"{said}; `{atom.expr}` was not confirmed: {why}")
+        yield Cost(said=f"{sentence}; `{atom.expr}` was not confirmed: {why}")
         return
-    yield Cost(said=said, condition=_condition(step, atom, worst, said), confirmation=confirmation)
+    yield Cost(said=sentence, condition=_condition(step, atom, worst, sentence), confirmation=confirmation)
 
 
 def _confirmed(
-    atom: Atom, found: Sequence[Stores], ground: Ground, asking: Asking, chance: random.Random
+    atom: Atom, cases: Sequence[Stores], ground: Ground, asking: Asking, chance: random.Random
 ) -> Confirmation:
     """What fresh cases on both sides of it show."""
     sides = Sides(_HELD_OUT)
-    known = {repr(facts_of(one.setting)) for one in found}
+    keys = {repr(facts_of(one.setting)) for one in cases}
     for setting in itertools.chain(_drawn(ground, chance), _drawn(ground, chance)):
         facts = facts_of(setting)
         keeps = not atom.broken_by(facts)
-        if repr(facts) in known or not sides.wants(keeps):
+        if repr(facts) in keys or not sides.wants(keeps):
             continue
-        known.add(repr(facts))
+        keys.add(repr(facts))
         for one in _counted([setting], asking):
             sides.add(keeps, not one.repeats)
     return sides.confirmation
 
 
-def _condition(step: Step, atom: Atom, worst: Stores, said: str) -> Condition:
+def _condition(step: Step, atom: Atom, worst: Stores, sentence: str) -> Condition:
     facts = facts_of(worst.setting)
     named = ", ".join(f"{r} = {facts[r]}" for r in dict.fromkeys(f.name for f in facts_in(parse(atom.expr))))
     dims = ", ".join(f"{name} {extent}" for name, extent in worst.setting.dims.items())
@@ -176,5 +176,5 @@ def _condition(step: Step, atom: Atom, worst: Stores, said: str) -> Condition:
         expr=atom.expr,
         reason=f"Otherwise it stores again what it has stored already, as with {named}.",
         origin=Origin.PROBE,
-        evidence=f"{dims}, {named}: {said}; counted on the emulated device, not timed (probe of {step.transition})",
+        evidence=f"{dims}, {named}: {sentence}; counted on the emulated device, not timed (probe of {step.transition})",
     )

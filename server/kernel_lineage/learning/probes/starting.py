@@ -64,10 +64,10 @@ def _elsewhere(step: Step, failing: Sequence[Setting], asking: Asking) -> Iterat
     origin = next((s for s in failing if s.has_several), failing[0])
     ground = Ground(origin, hints=hints_of(step))
     for axis in (axes()[name] for name in _ALONG):
-        told = tuple(map(told_of_values, failing) if axis.id == "values" else failing)
+        settings = tuple(map(told_of_values, failing) if axis.id == "values" else failing)
         try:
             for base in _agreeing(axis, ground, asking):
-                yield Start(replace(base, told=()), axis.id, told)
+                yield Start(replace(base, told=()), axis.id, settings)
         except OutOfBudget:
             return
 
@@ -102,8 +102,8 @@ def _is_ordinary(setting: Setting) -> bool:
     """Whether no input is next to zero or next to constant: with such values, wrong states agree as well."""
     if setting.inputs in (Variation.ONE_HOT, Variation.CONSTANT):
         return False
-    told = (value for name, value in told_of_values(setting).told if name.startswith("range("))
-    for low, high in (bounds for bounds in told if isinstance(bounds, tuple)):
+    ranges = (value for name, value in told_of_values(setting).told if name.startswith("range("))
+    for low, high in (bounds for bounds in ranges if isinstance(bounds, tuple)):
         top = max(abs(float(low)), abs(float(high)))
         if top < _ORDINARY or float(high) - float(low) < _ORDINARY * top:
             return False

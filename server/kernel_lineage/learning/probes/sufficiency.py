@@ -37,17 +37,17 @@ def proofs_of(ground: Ground, conditions: Sequence[str]) -> dict[str, str]:
         if not sized:
             return {}
         proved = _proved(_supposing(after, sized), until)
-        found = {}
+        proofs = {}
         for condition in sized:
             without = _supposing(after, [c for c in sized if c != condition])
             gained = proved - _proved(without, until)
             if time.monotonic() > until:
                 break
             if gained:
-                found[condition] = _said(gained)
+                proofs[condition] = _said(gained)
     except (ProgramError, UnreadableError, SolverMissingError):
         return {}
-    return found
+    return proofs
 
 
 def _is_of_sizes(condition: str, state: State) -> bool:

@@ -25,13 +25,13 @@ def settled(
     ground: Ground,
     asking: Asking,
     pool: Sequence[Setting],
-    found: AxisFindings,
+    log: AxisFindings,
     chance: random.Random,
 ) -> Explained | None:
     """The hypothesis that is left when probes between it and its rivals, and at its bounds, have been run."""
     facts = [(s, facts_of(s)) for s in pool]
     for _ in range(_ROUNDS):
-        sides = sides_of(found.answers, ground)
+        sides = sides_of(log.answers, ground)
         explained = explain(*sides, ground.hints)
         if explained is None:
             return None
@@ -40,13 +40,13 @@ def settled(
             _most_telling(explained, fresh)
             or _fresh(closer(axis, ground, explained, sides, chance), asking)
             or _most_telling(explained, _at_bounds_on_values(axis, ground, explained, asking, chance))
-            or _fresh(again(explained, found.answers), asking)
-            or _fresh(_doubted(explained, sides, ground, found), asking)
+            or _fresh(again(explained, log.answers), asking)
+            or _fresh(_doubted(explained, sides, ground, log), asking)
         )
         if telling is None:
             return explained
-        found.answers.append(asking.ask(telling))
-    return explain(*sides_of(found.answers, ground), ground.hints)
+        log.answers.append(asking.ask(telling))
+    return explain(*sides_of(log.answers, ground), ground.hints)
 
 
 def _fresh(setting: Setting | None, asking: Asking) -> Setting | None:
@@ -63,10 +63,10 @@ def _at_bounds_on_values(
     return [(setting, facts_of(setting)) for setting in near]
 
 
-def _doubted(explained: Explained, sides: Sides, ground: Ground, found: AxisFindings) -> Setting | None:
+def _doubted(explained: Explained, sides: Sides, ground: Ground, log: AxisFindings) -> Setting | None:
     """A case that may be right by luck, with other data; where it has been asked often enough it is right."""
     for facts in in_doubt(*sides, ground.hints, explained):
-        asked = [a.setting for a in found.answers if a.facts == facts]
+        asked = [a.setting for a in log.answers if a.facts == facts]
         if len(asked) <= _DOUBTS and not asked[0].told:
             return replace(asked[0], seed=asked[0].seed + OTHER_DATA * len(asked))
     return None

@@ -20,8 +20,8 @@ Told = tuple[tuple[str, Scalar], ...]
 
 def told_of_values(setting: Setting) -> Setting:
     """A setting with what its values are: those of its case, and those that the gate launches it with besides."""
-    told = [dict(facts_of_values(inputs, setting.workload)) for inputs in _inputs(setting)]
-    return replace(setting, told=_of_both(*told)) if told else setting
+    facts = [dict(facts_of_values(inputs, setting.workload)) for inputs in _inputs(setting)]
+    return replace(setting, told=_of_both(*facts)) if facts else setting
 
 
 def _of_both(own: dict[str, Scalar], other: dict[str, Scalar]) -> Told:
@@ -37,15 +37,15 @@ def _joined(one: Scalar, other: Scalar) -> Scalar:
 
 def bounds_of_values(setting: Setting) -> Told:
     """`range(x)` of each float input, infinities counted as the largest values and NaN left out."""
-    found: dict[str, Scalar] = {}
+    ranges: dict[str, Scalar] = {}
     for name, array in ((n, a) for inputs in _inputs(setting) for n, a in inputs.items()):
         argument = setting.workload.argument(name)
         if argument is not None and DTYPES[argument.dtype].is_float:
             wide = np.asarray(DTYPES[argument.dtype].wide(array), np.float64)
             if (numbers := wide[~np.isnan(wide)]).size:
                 bounds = float(numbers.min()), float(numbers.max())
-                found[f"range({name})"] = _joined(found.get(f"range({name})", bounds), bounds)
-    return tuple(found.items())
+                ranges[f"range({name})"] = _joined(ranges.get(f"range({name})", bounds), bounds)
+    return tuple(ranges.items())
 
 
 def _inputs(setting: Setting) -> tuple[dict[str, Array], ...]:

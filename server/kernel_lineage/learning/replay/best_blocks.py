@@ -44,9 +44,9 @@ def at_its_best(
     if before == after and tried[before] is decided:
         return decided
     listed = ", ".join(str(n) for n in sorted(tried))
-    said = f"of {listed} threads, the earlier state is fastest with {before} and the later one with {after}"
+    note = f"of {listed} threads, the earlier state is fastest with {before} and the later one with {after}"
     step = replace(tried[after][0].step, before=tried[before][0].step.before)
-    best = judge(replace(tried[after][0], step=step, said=(*tried[after][0].said, said)))
+    best = judge(replace(tried[after][0], step=step, said=(*tried[after][0].said, note)))
     return best if best[2].effect is not None else decided
 
 

@@ -57,8 +57,8 @@ _OTHER_DEVICES = re.compile(
 
 def made_for(path: str) -> str:
     """The maker or kind of device that a file is for, where its path names one that is not NVIDIA's; else ""."""
-    found = _OTHER_DEVICES.search(path)
-    return found[1].lower() if found is not None else ""
+    match = _OTHER_DEVICES.search(path)
+    return match[1].lower() if match is not None else ""
 
 
 def claim_of(transition: Transition, path: str = "") -> Claim:

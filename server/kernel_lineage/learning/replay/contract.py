@@ -65,28 +65,30 @@ def contract(base: Draft, states: Sequence[Draft]) -> Contract:
     """
     nulls = tuple(_null(a) if a.kind == NULL else a for a in base.arguments)
     joined = replace(base, arguments=nulls, template_arguments=())
-    said = list(base.assumed)
+    assumptions = list(base.assumed)
     doubts: dict[str, str] = {}
     rewritten = []
     for state in states:
-        joined, over_dims = _over_one_set_of_dims(joined, _named_alike(joined, state, said), doubts)
+        joined, over_dims = _over_one_set_of_dims(joined, _named_alike(joined, state, assumptions), doubts)
         rewritten.append(over_dims)
     rewritten, chosen, more = with_choices_of(base, rewritten)
-    said += chosen
+    assumptions += chosen
     one_caller = len({state.way for state in states}) == 1
     orders = []
     for number, state in enumerate(rewritten):
-        joined, order = _fitted(joined, state, said, doubts, is_later=number > 0, one_caller=one_caller)
+        joined, order = _fitted(
+            joined, state, assumptions, doubts, is_later=number > 0, one_caller=one_caller
+        )
         orders.append(order)
     fits = [
         Fit(order, launch_of(state, probes(joined)[0]), state.template_arguments)
         for order, state in zip(orders, rewritten, strict=True)
     ]
     doubts = {**shared_out(base, [fit.launch for fit in fits]), **more, **_one_sided(joined, fits), **doubts}
-    return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(said)), doubts)
+    return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(assumptions)), doubts)
 
 
-def _named_alike(base: Draft, state: Draft, said: list[str]) -> Draft:
+def _named_alike(base: Draft, state: Draft, assumptions: list[str]) -> Draft:
     """The state with its buffers by the base's names where these are written otherwise: `X` is `x_ptr`."""
     here, there = ({a.name: a for a in draft.arguments if a.kind != "scalar"} for draft in (state, base))
     left = [[n for n in names if n not in others] for names, others in ((here, there), (there, here))]
@@ -95,7 +97,7 @@ def _named_alike(base: Draft, state: Draft, said: list[str]) -> Draft:
         mine, theirs = ([n for n in names if _plain(n) == _plain(name)] for names in left)
         if len(mine) == len(theirs) == 1 and here[name].kind == there[theirs[0]].kind:
             renamed[name] = theirs[0]
-            said.append(f"{name} of {state.kernel} is taken to be {theirs[0]}")
+            assumptions.append(f"{name} of {state.kernel} is taken to be {theirs[0]}")
     arguments = (replace(a, name=renamed.get(a.name, a.name)) for a in state.arguments)
     return replace(state, arguments=tuple(arguments))
 
@@ -107,13 +109,13 @@ def _plain(name: str) -> str:
 def _over_one_set_of_dims(base: Draft, state: Draft, doubts: dict[str, str]) -> tuple[Draft, Draft]:
     """The base with the dims that only this state's caller chooses, and the state over its dims."""
     try:
-        found = over_dims_of(base, state)
+        rewriting = over_dims_of(base, state)
     except DimsDifferError as error:
         raise NoContractError(str(error)) from error
-    if found.doubt:
-        doubts[""] = found.doubt
-    dims = {**base.dims, **found.draft.dims}
-    return replace(base, dims=dims, checked={**base.checked, **found.draft.checked}), found.draft
+    if rewriting.doubt:
+        doubts[""] = rewriting.doubt
+    dims = {**base.dims, **rewriting.draft.dims}
+    return replace(base, dims=dims, checked={**base.checked, **rewriting.draft.checked}), rewriting.draft
 
 
 def _one_sided(joined: Draft, fits: Sequence[Fit]) -> dict[str, str]:
@@ -125,7 +127,13 @@ def _one_sided(joined: Draft, fits: Sequence[Fit]) -> dict[str, str]:
 
 
 def _fitted(
-    base: Draft, state: Draft, said: list[str], doubts: dict[str, str], *, is_later: bool, one_caller: bool
+    base: Draft,
+    state: Draft,
+    assumptions: list[str],
+    doubts: dict[str, str],
+    *,
+    is_later: bool,
+    one_caller: bool,
 ) -> tuple[Draft, tuple[str, ...]]:
     """The base with what the state takes besides, and the arguments that the state is given."""
     numbers = probes(base)
@@ -144,11 +152,11 @@ def _fitted(
             there = _renamed(taken, list(left.values()))
             if there is not None:
                 del left[there.name]
-                said.append(f"{taken.name} of {state.kernel} is taken to be {there.name}")
+                assumptions.append(f"{taken.name} of {state.kernel} is taken to be {there.name}")
         if there is None:
             there = _added(taken, state, numbers, is_later)
             if taken.kind in _WRITTEN:
-                said.append(f"{taken.name}, which only {state.kernel} writes, is not compared")
+                assumptions.append(f"{taken.name}, which only {state.kernel} writes, is not compared")
         elif taken.kind == NULL:
             pass
         elif taken.kind == "scalar":
@@ -247,17 +255,17 @@ def _roles_differ(taken: DraftArgument, there: DraftArgument, state: Draft) -> s
 
 def _renamed(taken: DraftArgument, left: Sequence[DraftArgument]) -> DraftArgument | None:
     """The only buffer that it can be: of that role and type, and of that shape where both are known."""
-    found = [
+    candidates = [
         a
         for a in left
         if a.kind == taken.kind
         and taken.dtype in (None, a.dtype)
         and (taken.shape is None or a.shape is None or taken.shape == a.shape)
     ]
-    return found[0] if len(found) == 1 else None
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _values(text: str | float | None, numbers: Sequence[Mapping[str, Number]]) -> list[Number] | None:
     """An expression at all sizes; None where some do not tell it."""
-    found = [value_at(text, sizes) for sizes in numbers] if text is not None else [None]
-    return [value for value in found if value is not None] if None not in found else None
+    values = [value_at(text, sizes) for sizes in numbers] if text is not None else [None]
+    return [value for value in values if value is not None] if None not in values else None

@@ -117,8 +117,8 @@ def replay_document(
     messages: Sequence[str] = (),
 ) -> ReplayDocument:
     """The document of one run, in order of history."""
-    known = {r.item.transition.id: r for r in replayed}
-    ordered = [known[i.transition.id] for i in items if i.transition.id in known]
+    by_id = {r.item.transition.id: r for r in replayed}
+    ordered = [by_id[i.transition.id] for i in items if i.transition.id in by_id]
     risks = risks_of(ordered)
     return ReplayDocument(
         repository=mined.repository,
@@ -140,7 +140,7 @@ def risks_of(replayed: Sequence[Replayed]) -> dict[str, list[StepRisk]]:
 
     What a fix shows of the earlier state is a risk of the step that it answers.
     """
-    found: dict[str, list[StepRisk]] = {}
+    risks: dict[str, list[StepRisk]] = {}
     for one in replayed:
         item, seen = one.item, one.record.counterexample
         if seen is None or one.record.status not in ("reproduced", "narrower", "failed"):
@@ -150,8 +150,8 @@ def risks_of(replayed: Sequence[Replayed]) -> dict[str, list[StepRisk]]:
             risk = StepRisk(
                 kind="counterexample", message=seen.what, dims=seen.dims, transition=item.transition.id
             )
-            found.setdefault(subject, []).append(risk)
-    return found
+            risks.setdefault(subject, []).append(risk)
+    return risks
 
 
 def _skills(learned: LearnedSkills) -> Skills:
@@ -181,8 +181,10 @@ def transition_document(
     """One transition with what others showed of it (`risks_of`)."""
     item, record = replayed.item, replayed.record
     commit = mined.commits.get(item.transition.commit or "")
-    conditions = [c for given in replayed.learned for c in given.conditions]
-    told = [StepRisk(kind=r.kind, message=r.message, transition=r.transition) for r in item.transition.risk]
+    conditions = [c for output in replayed.learned for c in output.conditions]
+    own_risks = [
+        StepRisk(kind=r.kind, message=r.message, transition=r.transition) for r in item.transition.risk
+    ]
     return ReplayedTransition(
         **{name: getattr(record, name) for name in _OF_THE_RECORD},
         id=item.transition.id,
@@ -196,11 +198,11 @@ def transition_document(
             condition_document(judged) for judged in judged_conditions(replayed, conditions, on_gpu=on_gpu)
         ],
         risk=[
-            *told,
+            *own_risks,
             *risks.get(item.transition.id, ()),
-            *(r for given in replayed.learned for r in given.risk),
+            *(r for output in replayed.learned for r in output.risk),
         ],
-        parts=[part for given in replayed.learned for part in _parts(given.studied)],
+        parts=[part for output in replayed.learned for part in _parts(output.studied)],
         compound=next((g.studied.compound for g in replayed.learned if g.studied is not None), ""),
         interactions=[s for g in replayed.learned if g.studied is not None for s in g.studied.interactions],
         reused=not replayed.fresh,

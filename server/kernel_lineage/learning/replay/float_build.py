@@ -37,11 +37,11 @@ def as_float32(text: str) -> tuple[str, tuple[str, ...]]:
     lines = text.splitlines(keepends=True)
     names: dict[str, None] = {}
     for branches in _conditionals(lines):
-        found = [(n, m) for n in branches if (m := _TYPEDEF.match(lines[n])) is not None]
+        matches = [(n, m) for n in branches if (m := _TYPEDEF.match(lines[n])) is not None]
         kinds: dict[str, set[str]] = {}
-        for _, match in found:
+        for _, match in matches:
             kinds.setdefault(_name(match), set()).add(match["type"])
-        for n, match in found:
+        for n, match in matches:
             if "float" in kinds[_name(match)] and len(kinds[_name(match)]) > 1:
                 lines[n] = f"{match['head']}float{match['tail']}"
                 names[_name(match)] = None

@@ -50,15 +50,15 @@ def judge_step(
             break
         step = replace(step, workload=_as_inout(step.workload, name))
         left.append(name)
-    said = [f"{name} is not written everywhere, so what is left alone is compared too" for name in left]
+    notes = [f"{name} is not written everywhere, so what is left alone is compared too" for name in left]
     doubts = {name: f"the earlier state leaves a part of {name} alone" for name in left}
     if _differs_in(verdict, left):
         cleared = replace(step, workload=_cleared(step.workload, left))
         again = judge(GateRequest.of(*pair, cleared.workload, device=device, options=options))
         if not _differs_in(again, left):
             step, verdict, doubts = cleared, again, {}
-            said.append(f"{' and '.join(left)} is taken to be cleared before, as the later state has it")
-    return JudgedStep(step, verdict, tuple(said), {} if earlier_is_candidate(claim) else doubts)
+            notes.append(f"{' and '.join(left)} is taken to be cleared before, as the later state has it")
+    return JudgedStep(step, verdict, tuple(notes), {} if earlier_is_candidate(claim) else doubts)
 
 
 def _ordered(step: Step, claim: Claim) -> tuple[Program, Program]:

@@ -23,10 +23,10 @@ class KeptDrafts:
         """The name of a version's own state, and its draft there; None where it is not known."""
         try:
             # Only processes of this run write here.
-            found: tuple[str, Draft | NoDraft] = pickle.loads(self._file(version, measured).read_bytes())
+            entry: tuple[str, Draft | NoDraft] = pickle.loads(self._file(version, measured).read_bytes())
         except OSError:
             return None
-        return found
+        return entry
 
     def keep(self, version: Version, state: str, draft: Draft | NoDraft, *, measured: bool) -> None:
         """Keep a draft with the name of its state."""

@@ -23,17 +23,17 @@ def known_records(top: Path, say: Callable[[str], None], secret: Path | None = N
     folder = kept_in(top)
     if not (folder / CACHE).is_file():
         return {}
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     try:
         with replay_store(folder, say, secret) as store:
             for record in store.records():
-                other = found.get(record.transition)
+                other = records.get(record.transition)
                 if other is None or _RANK[record.label] >= _RANK[other.label]:
-                    found[record.transition] = record
+                    records[record.transition] = record
     except (OSError, sqlite3.Error) as error:
         say(f"The outcomes of earlier replays cannot be read ({error}); nothing is shown of them.")
         return {}
-    return found
+    return records
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Words:
 def words_of(record: Record) -> Words:
     """How much is known: `reproduced on emulated`, `reproduced on emulated, 2026-01-31: 23 cases agree`."""
     # A step that is right on less than before is no plain reproduction, whatever was measured of it.
-    told = record.label is Label.INFERRED or record.status == "narrower"
-    how = record.status if told else record.label.removesuffix(" here")
+    by_status = record.label is Label.INFERRED or record.status == "narrower"
+    how = record.status if by_status else record.label.removesuffix(" here")
     label = f"{how} on {record.device}"
     return Words(label, f"{label}, {record.made[:10]}: {record.reason}")
 

@@ -35,8 +35,8 @@ def on_larger_sizes(prepared: Prepared) -> Iterator[Prepared]:
     large = [name for name in sizes if not stays_small(name)]
     rows = {n: _up(size, timed[n], _ROW) if n in large[-1:] else size for n, size in sizes.items()}
     tiles, both = (
-        {n: _up(size, timed[n], _TILE) if n in large else size for n, size in given.items()}
-        for given in (sizes, rows)
+        {n: _up(size, timed[n], _TILE) if n in large else size for n, size in shape.items()}
+        for shape in (sizes, rows)
     )
     tried = [sizes]
     for dims in (rows, both if elements(workload, both) <= _MOST_ELEMENTS else tiles):
@@ -44,8 +44,8 @@ def on_larger_sizes(prepared: Prepared) -> Iterator[Prepared]:
             continue
         tried.append(dims)
         larger = workload.model_copy(update={"dims": {n: (size,) for n, size in dims.items()}})
-        said = f"checked with {', '.join(f'{n} {size}' for n, size in dims.items())} where smaller sizes fail"
-        yield replace(prepared, step=replace(prepared.step, workload=larger), said=(*prepared.said, said))
+        note = f"checked with {', '.join(f'{n} {size}' for n, size in dims.items())} where smaller sizes fail"
+        yield replace(prepared, step=replace(prepared.step, workload=larger), said=(*prepared.said, note))
 
 
 def _up(size: int, timed: int, width: int) -> int:

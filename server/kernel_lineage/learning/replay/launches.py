@@ -21,14 +21,14 @@ def launch_of(state: Draft, numbers: Mapping[str, Number]) -> LaunchSpec | None:
     """The launch that a state tells, if its expressions can be computed from these numbers."""
     if not state.grid or (state.language == "cuda" and not state.block) or untold(state):
         return None
-    known = dict(numbers)
+    values = dict(numbers)
     try:
         for name, text in state.constexpr.items():
-            value = constant(text, known)
+            value = constant(text, values)
             if isinstance(value, (int, float)):
-                known[name] = value
+                values[name] = value
         for text in (*state.grid, *state.block, state.shared_bytes):
-            evaluate_int(text, known)
+            evaluate_int(text, values)
     except (ExpressionError, ArithmeticError):
         return None
     return LaunchSpec(
@@ -53,8 +53,8 @@ def with_choices_of(base: Draft, states: Sequence[Draft]) -> tuple[list[Draft], 
     states, what differs is the host code's doing, and stays. All are over one set of dims.
     """
     one_caller = len({state.way for state in states}) == 1
-    given: list[Draft] = []
-    said: list[str] = []
+    drafts: list[Draft] = []
+    notes: list[str] = []
     doubts: dict[str, str] = {}
     for state in states:
         chosen = dict(state.constexpr)
@@ -66,14 +66,15 @@ def with_choices_of(base: Draft, states: Sequence[Draft]) -> tuple[list[Draft], 
         if not one_caller and state.way != base.way and not _lacks_buffers(state, base):
             for name, text in _modes(state, base):
                 chosen[name] = text
-                said.append(f"{name} of {state.kernel} is {text}, as in the other state")
-        given.append(replace(state, constexpr=chosen, missing=missing))
-    for other in given[1:] if not one_caller else ():
-        for name, text in _modes(given[0], other):
+                notes.append(f"{name} of {state.kernel} is {text}, as in the other state")
+        drafts.append(replace(state, constexpr=chosen, missing=missing))
+    for other in drafts[1:] if not one_caller else ():
+        for name, text in _modes(drafts[0], other):
             doubts.setdefault(
-                "", f"{name} is {given[0].constexpr[name]} in {given[0].kernel} and {text} in {other.kernel}"
+                "",
+                f"{name} is {drafts[0].constexpr[name]} in {drafts[0].kernel} and {text} in {other.kernel}",
             )
-    return given, said, doubts
+    return drafts, notes, doubts
 
 
 def _modes(state: Draft, other: Draft) -> Iterator[tuple[str, str]]:

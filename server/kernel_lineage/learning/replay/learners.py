@@ -82,14 +82,14 @@ class Learner:
 def from_guards(conditions: Callable[[], Iterable[LearnedCondition]]) -> Learner:
     """What later guards say of the steps that they answer; worked out when the first step is asked about."""
     by_step: dict[str, list[Condition]] = {}
-    lock, known = threading.Lock(), threading.Event()
+    lock, ready = threading.Lock(), threading.Event()
 
     def learn(replayed: Replayed, _judge: Judge) -> Learned:
         with lock:
-            if not known.is_set():
-                for found in conditions():
-                    by_step.setdefault(found.transition, []).append(found.condition)
-                known.set()
+            if not ready.is_set():
+                for guard in conditions():
+                    by_step.setdefault(guard.transition, []).append(guard.condition)
+                ready.set()
         return Learned(conditions=tuple(by_step.get(replayed.item.transition.id, ())))
 
     return Learner("guards", learn, kept=False)

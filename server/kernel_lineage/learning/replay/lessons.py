@@ -47,19 +47,19 @@ class Lessons:
         gives: list[Learned] = []
         unasked: list[str] = []
         for learner in bench.learners:
-            known = bench.store.learned(question, learner.name) if learner.kept else None
-            if known is None:
+            output = bench.store.learned(question, learner.name) if learner.kept else None
+            if output is None:
                 if learner.place(replayed) != NO_WORK and self._late():
                     unasked.append(learner.name)
                     continue
                 try:
-                    known = learner.learn(replayed, bench.probe)
+                    output = learner.learn(replayed, bench.probe)
                 except LostWorkError as lost:  # not kept: the next run studies it again
                     gives.append(Learned(studied=Studied(compound=f"its study gave no result: {lost}")))
                     continue
                 if learner.kept:
-                    bench.store.keep_learned(known, question, learner.name)
-            gives.append(known)
+                    bench.store.keep_learned(output, question, learner.name)
+            gives.append(output)
         conditions = [c for one in gives for c in one.conditions]
         record = narrowed_record(replayed.record, conditions)
         return replace(replayed, record=record, learned=tuple(gives), unasked=tuple(unasked))

@@ -33,24 +33,24 @@ class LineageDrafts:
             with self._lock:
                 if version.id not in self._known:
                     self._known[version.id] = self._draft(version)
-                known = self._known[version.id]
-            if known is not None:
-                yield known
+                entry = self._known[version.id]
+            if entry is not None:
+                yield entry
 
     def _draft(self, version: Version) -> tuple[str, Draft] | None:
-        known = self.kept.of(version, measured=False)
-        if known is None:
+        entry = self.kept.of(version, measured=False)
+        if entry is None:
             with state_of(self._repository, version, self.kept) as state:
-                known = state.name, state.draft()
-        name, draft = known[0], with_told_sizes(known[1])
+                entry = state.name, state.draft()
+        name, draft = entry[0], with_told_sizes(entry[1])
         return (name, draft) if isinstance(draft, Draft) else None
 
 
 def _nearest(item: Claimed) -> list[Version]:
     versions = item.lineage.versions
     here = versions.index(item.after)
-    found: dict[tuple[str, str], Version] = {}
+    nearest: dict[tuple[str, str], Version] = {}
     for version in sorted(versions, key=lambda v: abs(versions.index(v) - here)):
         if version.id not in (item.before.id, item.after.id):
-            found.setdefault((version.path, version.symbol), version)
-    return list(found.values())[:_MOST]
+            nearest.setdefault((version.path, version.symbol), version)
+    return list(nearest.values())[:_MOST]

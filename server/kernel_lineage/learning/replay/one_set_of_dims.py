@@ -43,15 +43,15 @@ def over_dims_of(base: Draft, state: Draft) -> Rewritten:
     A state of which no dims are known is as it was.
     """
     pairs = [(a, b) for a in state.arguments for b in base.arguments if a.name == b.name]
-    told, split = _solved(base, state, pairs)
+    solution, split = _solved(base, state, pairs)
     taken = {*base.dims, *(a.name for a in base.arguments)}
     own: dict[str, str] = {}
     # Of a state whose shapes are not all known, a size that nothing tells may be that of a buffer.
     whole = all(a.shape is not None or a.kind in ("scalar", NULL) for a in state.arguments)
     for name in state.dims:
-        if name not in told and name not in base.dims and (whole or counts_multiprocessors(name)):
+        if name not in solution and name not in base.dims and (whole or counts_multiprocessors(name)):
             own[name] = f"{name}_" if name in taken or name in state.constexpr else name
-    draft = _renamed(state, {**told, **own})
+    draft = _renamed(state, {**solution, **own})
     draft = replace(
         draft,
         dims={new: state.dims[old] for old, new in own.items()},
@@ -118,19 +118,19 @@ def _solved(base: Draft, state: Draft, pairs: _Pairs, last: bool = True) -> tupl
     Of dims of which only the product is told, the last (or the first) has all of it.
     """
     equations = list(_equations(pairs))
-    told: dict[str, str] = {}
+    solution: dict[str, str] = {}
     doubt = ""
     while True:
-        found = next((f for e in equations if (f := _alone(e, state, told))), None)
-        found = found or next((f for e in equations if (f := _as_named(e, base, state, told))), None)
-        found = found or next((f for e in equations if (f := _inverted(e, state, told))), None)
-        if found is not None:
-            told.update(found)
+        step = next((f for e in equations if (f := _alone(e, state, solution))), None)
+        step = step or next((f for e in equations if (f := _as_named(e, base, state, solution))), None)
+        step = step or next((f for e in equations if (f := _inverted(e, state, solution))), None)
+        if step is not None:
+            solution.update(step)
             continue
-        split = next((s for e in equations if (s := _split(e, state, told, last))), None)
+        split = next((s for e in equations if (s := _split(e, state, solution, last))), None)
         if split is None:
-            return told, doubt
-        told.update(split[0])
+            return solution, doubt
+        solution.update(split[0])
         doubt = split[1]
 
 
@@ -160,32 +160,32 @@ def _product(extents: Sequence[str]) -> str:
     return " * ".join(e if _NAME.fullmatch(e) else f"({e})" for e in extents)
 
 
-def _open(text: str, state: Draft, told: Mapping[str, str]) -> list[str]:
+def _open(text: str, state: Draft, solution: Mapping[str, str]) -> list[str]:
     """The state's dims in an expression of which nothing is known yet."""
-    return [n for n in dict.fromkeys(_NAME.findall(text)) if n in state.dims and n not in told]
+    return [n for n in dict.fromkeys(_NAME.findall(text)) if n in state.dims and n not in solution]
 
 
-def _alone(equation: _Equation, state: Draft, told: Mapping[str, str]) -> dict[str, str] | None:
+def _alone(equation: _Equation, state: Draft, solution: Mapping[str, str]) -> dict[str, str] | None:
     """`T` = `seq_len`."""
     name = equation.mine.strip("() ")
-    return {name: equation.other} if [name] == _open(name, state, told) else None
+    return {name: equation.other} if [name] == _open(name, state, solution) else None
 
 
 def _as_named(
-    equation: _Equation, base: Draft, state: Draft, told: Mapping[str, str]
+    equation: _Equation, base: Draft, state: Draft, solution: Mapping[str, str]
 ) -> dict[str, str] | None:
     """`B * T` = `B * T`: dims of the same names, where these make it true."""
-    names = _open(equation.mine, state, told)
+    names = _open(equation.mine, state, solution)
     if not names or not all(n in base.dims for n in names):
         return None
     same = {name: name for name in names}
-    text = _substituted(equation.mine, {**told, **same})
+    text = _substituted(equation.mine, {**solution, **same})
     return same if _equal(text, equation.other, base) else None
 
 
-def _inverted(equation: _Equation, state: Draft, told: Mapping[str, str]) -> dict[str, str] | None:
+def _inverted(equation: _Equation, state: Draft, solution: Mapping[str, str]) -> dict[str, str] | None:
     """`T + 1` = `n`, `D // H` = `n`: solved for the only dim that is not known."""
-    names = _open(equation.mine, state, told)
+    names = _open(equation.mine, state, solution)
     if len(names) != 1 or not equation.by_parts:
         return None
     try:
@@ -197,12 +197,12 @@ def _inverted(equation: _Equation, state: Draft, told: Mapping[str, str]) -> dic
         if not isinstance(tree, ast.BinOp):
             return None
         left, right = (names[0] in _names(side) for side in (tree.left, tree.right))
-        known = f"({_substituted(ast.unparse(tree.right if left else tree.left), told)})"
+        operand = f"({_substituted(ast.unparse(tree.right if left else tree.left), solution)})"
         inverse = _INVERSES.get((type(tree.op), left))
         if left == right or inverse is None:
             return None
-        if not (known == "(1)" and isinstance(tree.op, (ast.Mult, ast.FloorDiv))):
-            other = f"({inverse.format(other=other, known=known)})"
+        if not (operand == "(1)" and isinstance(tree.op, (ast.Mult, ast.FloorDiv))):
+            other = f"({inverse.format(other=other, known=operand)})"
         tree = tree.left if left else tree.right
     return {names[0]: other}
 
@@ -219,10 +219,10 @@ _INVERSES: Mapping[tuple[type[ast.operator], bool], str] = {
 
 
 def _split(
-    equation: _Equation, state: Draft, told: Mapping[str, str], last: bool
+    equation: _Equation, state: Draft, solution: Mapping[str, str], last: bool
 ) -> tuple[dict[str, str], str] | None:
     """`B * T` = `n_rows`, where nothing else tells B or T: all rows are of one batch."""
-    names = _open(equation.mine, state, told)
+    names = _open(equation.mine, state, solution)
     factors = [factor.strip("() ") for factor in equation.mine.split("*")]
     if len(names) < 2 or not equation.by_parts or not set(names) <= set(factors):
         return None

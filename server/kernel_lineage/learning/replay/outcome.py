@@ -85,10 +85,10 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
             if doubt and stage.code in _OF_VALUES:
                 return _undecided(Code.CONTRACT_DIFFERS, f"the states differ, but {doubt}: {stage.reason}")
             if _is_contradicted(stage):
-                said = (
+                sentence = (
                     "both states give the same, and the emulated device saw no fault where synccheck sees one"
                 )
-                return _undecided(stage.code, f"{said}: {stage.reason}")
+                return _undecided(stage.code, f"{sentence}: {stage.reason}")
             return _wrong(stage, swapped)
         if stage.code is Reason.BASELINE_FAILS_CHECK:
             return _baseline_fails(stage, swapped)
@@ -157,8 +157,8 @@ def _not_built(stage: Stage, swapped: bool) -> Outcome:
         return _undecided(stage.code, stage.reason)
     who: FaultIn = "later" if (stage.details.get("program") == "baseline") == swapped else "earlier"
     code = Reason.CANDIDATE_DOES_NOT_COMPILE if stage.code is Reason.BASELINE_DOES_NOT_COMPILE else stage.code
-    said = _BASELINE_SAYS.sub("", stage.reason)
-    reason = f"the {who} state does not build with today's toolchain: {said}"
+    message = _BASELINE_SAYS.sub("", stage.reason)
+    reason = f"the {who} state does not build with today's toolchain: {message}"
     return Outcome("unbuildable", str(code), reason, fault_in=who)
 
 
@@ -183,25 +183,25 @@ def _is_contradicted(stage: Stage) -> bool:
     Both look at barriers, and the tool looks at barrier objects by rules of its own: a library's arrivals for copies
     that are under way are among what it asks a wait for.
     """
-    found = [f for f in stage.details.get("findings", ()) if f.get("program") == "candidate"]
+    findings = [f for f in stage.details.get("findings", ()) if f.get("program") == "candidate"]
     second = next((o for o in stage.details.get("opinions", ()) if o["source"] == "emulated device"), None)
     complete = second is not None and not second.get("unavailable") and not second["found"]
-    return complete and bool(found) and all(f.get("source") == "synccheck" for f in found)
+    return complete and bool(findings) and all(f.get("source") == "synccheck" for f in findings)
 
 
 def _baseline_fails(stage: Stage, swapped: bool) -> Outcome:
-    seen, said = counterexample_of(stage), _BASELINE_SAYS.sub("", stage.reason)
+    seen, message = counterexample_of(stage), _BASELINE_SAYS.sub("", stage.reason)
     if swapped:
-        reason = f"the later state fails by itself: {said}"
+        reason = f"the later state fails by itself: {message}"
         return Outcome("failed", Code.LATER_STATE_FAILS, reason, counterexample=seen, fault_in="later")
-    reason = f"the earlier state fails by itself: {said}"
+    reason = f"the earlier state fails by itself: {message}"
     return Outcome("undecided", Code.EARLIER_STATE_FAILS, reason, counterexample=seen, fault_in="earlier")
 
 
 def _right(claim: Claim, verdict: Verdict, swapped: bool, doubt: str) -> Outcome:
     """Both states give the same; what the times say, where there are any."""
     agreed = verdict.stage("check")
-    said = agreed.reason if agreed is not None else ""
+    sentence = agreed.reason if agreed is not None else ""
     profiled = verdict.stage("profile")
     if profiled is not None and profiled.code is Reason.WRONG_AFTER_TIMING and doubt:
         return _undecided(Code.CONTRACT_DIFFERS, f"the states differ, but {doubt}: {profiled.reason}")
@@ -210,36 +210,36 @@ def _right(claim: Claim, verdict: Verdict, swapped: bool, doubt: str) -> Outcome
     if profiled is not None and profiled.code is Reason.BASELINE_FAILS_CHECK:
         return _baseline_fails(profiled, swapped)
     if claim is Claim.FIXED:
-        return _undecided(Code.FAILURE_NOT_SEEN, f"both states give the same: {said}")
+        return _undecided(Code.FAILURE_NOT_SEEN, f"both states give the same: {sentence}")
     if verdict.speedup is None:
         if claim is Claim.UNDONE:
-            return _undecided(Code.NEEDS_TIMES, f"both states give the same ({said}); nothing was timed")
+            return _undecided(Code.NEEDS_TIMES, f"both states give the same ({sentence}); nothing was timed")
         why = profiled.reason if profiled is not None else ""
-        return Outcome("reproduced", Code.AGREES, f"{said}; {why}" if why else said, Label.REPRODUCED)
+        return Outcome("reproduced", Code.AGREES, f"{sentence}; {why}" if why else sentence, Label.REPRODUCED)
     effect = effect_of(verdict, swapped)
     figures = f"{effect.median:.3f}× ({effect.low:.3f} … {effect.high:.3f})"
     code = str(verdict.code)
     if effect.state is SpeedState.AMBIGUOUS:
-        return Outcome("undecided", code, f"{said}; {verdict.reason}", Label.REPRODUCED, effect)
+        return Outcome("undecided", code, f"{sentence}; {verdict.reason}", Label.REPRODUCED, effect)
     slower = effect.state is not SpeedState.FAST
     of_speed = claim in (Claim.FASTER, Claim.UNDONE)
     if of_speed and slower and _too_short(effect):
         why = f"both launches take less than {_LAUNCH_US:g} µs, which says little of the kernel: {figures}"
-        return Outcome("undecided", Code.TOO_SHORT, f"{said}; {why}", Label.MEASURED, effect)
+        return Outcome("undecided", Code.TOO_SHORT, f"{sentence}; {why}", Label.MEASURED, effect)
     if of_speed and effect.state is SpeedState.SAME:
         why = f"no effect is to be seen here: {figures}"
-        return Outcome("undecided", Code.NO_EFFECT, f"{said}; {why}", Label.MEASURED, effect)
+        return Outcome("undecided", Code.NO_EFFECT, f"{sentence}; {why}", Label.MEASURED, effect)
     if claim is Claim.FASTER and slower:
-        return Outcome("failed", code, f"{said}, but not faster here: {figures}", Label.MEASURED, effect)
+        return Outcome("failed", code, f"{sentence}, but not faster here: {figures}", Label.MEASURED, effect)
     if claim is Claim.UNDONE and slower:
         return Outcome(
             "failed",
             code,
-            f"{said}, and what was undone was not slower here: {figures}",
+            f"{sentence}, and what was undone was not slower here: {figures}",
             Label.MEASURED,
             effect,
         )
-    return Outcome("reproduced", code, f"{said}; {figures}", Label.MEASURED, effect)
+    return Outcome("reproduced", code, f"{sentence}; {figures}", Label.MEASURED, effect)
 
 
 def _too_short(effect: Effect) -> bool:
@@ -257,9 +257,9 @@ def effect_of(verdict: Verdict, swapped: bool) -> Effect:
     speedup = verdict.speedup
     if speedup is None:
         raise ValueError("nothing was timed")
-    told = _mirrored(speedup) if swapped else speedup
+    gain = _mirrored(speedup) if swapped else speedup
     device = (verdict.environment.get("device") or {}).get("name", "a GPU")
-    return Effect(**told.model_dump(), device=str(device))
+    return Effect(**gain.model_dump(), device=str(device))
 
 
 def _mirrored(speedup: Speedup) -> Speedup:
@@ -289,7 +289,7 @@ def counterexample_of(stage: Stage) -> Counterexample:
     about: dict[str, Any] = dict(stage.details)
     finding: dict[str, Any] = next(iter(about.get("findings", ())), {}) if stage.name == "sanitize" else {}
     case = str(about.get("case") or finding.get("case") or "")
-    seed = about.get("seed") or (int(found[1]) if (found := _SEED.search(case)) else None)
+    seed = about.get("seed") or (int(match[1]) if (match := _SEED.search(case)) else None)
     dims = about.get("dims") or {n: int(v) for n, v in _DIM.findall(case) if n != "seed"}
     cause = about.get("cause") if stage.code is Reason.BASELINE_FAILS_CHECK else stage.code
     return Counterexample(

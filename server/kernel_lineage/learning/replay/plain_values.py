@@ -19,5 +19,5 @@ def on_plain_values(prepared: Prepared) -> Prepared | None:
         return None
     args = tuple(a.model_copy(update={"values": _PLAIN}) if a.name in names else a for a in workload.args)
     plain = workload.model_copy(update={"args": args})
-    said = f"{', '.join(names)} hold{'s' if len(names) == 1 else ''} numbers from -2 to 2"
-    return replace(prepared, step=replace(prepared.step, workload=plain), said=(*prepared.said, said))
+    note = f"{', '.join(names)} hold{'s' if len(names) == 1 else ''} numbers from -2 to 2"
+    return replace(prepared, step=replace(prepared.step, workload=plain), said=(*prepared.said, note))

@@ -87,9 +87,9 @@ def prepare(
     """
     try:
         before.kernel(), after.kernel()
-        found = workload_of(item, workloads)
-        if found is not None:
-            prepared = _under_workload(item, before, after, found)
+        workload_file = workload_of(item, workloads)
+        if workload_file is not None:
+            prepared = _under_workload(item, before, after, workload_file)
         else:
             prepared = _under_draft(item, before, after, others, later_first)
             if isinstance(prepared, NotPrepared) and prepared.types_differ:
@@ -119,19 +119,21 @@ def workload_of(item: Claimed, workloads: Workloads) -> FoundWorkload | None:
 
 
 def _under_workload(
-    item: Claimed, before: StateOf, after: StateOf, found: FoundWorkload
+    item: Claimed, before: StateOf, after: StateOf, workload_file: FoundWorkload
 ) -> Prepared | NotPrepared:
-    workload = found.workload
+    workload = workload_file.workload
     try:
         programs = [_program(state, workload, None) for state in (before, after)]
     except ProgramError as error:
-        return NotPrepared(Code.CONTRACT_DIFFERS, f"{found.path.name} does not run both states: {error}")
-    said = tuple(
+        return NotPrepared(
+            Code.CONTRACT_DIFFERS, f"{workload_file.path.name} does not run both states: {error}"
+        )
+    notes = tuple(
         f"how {p.entry} is launched is not told over the workload's sizes; the workload's own launch is taken"
         for p in programs
         if p.launch is None and not workload.launches
     )
-    return Prepared(_step(item, programs, workload), found.path.name, drafted=False, said=said)
+    return Prepared(_step(item, programs, workload), workload_file.path.name, drafted=False, said=notes)
 
 
 def _under_draft(
@@ -177,8 +179,8 @@ def _as_float32(
         if isinstance(prepared, NotPrepared):
             # What still differs then has nothing to do with types.
             return prepared if prepared.code is Code.CONTRACT_DIFFERS else why_not
-        said = f"both states are run in float32: {why_not.reason}"
-        return replace(prepared, said=(said, *prepared.said), instead_of=why_not)
+        note = f"both states are run in float32: {why_not.reason}"
+        return replace(prepared, said=(note, *prepared.said), instead_of=why_not)
     before, changed = with_float32(states[0])
     if states[1].root == states[0].root:
         after = replace(before, version=states[1].version)
@@ -190,14 +192,14 @@ def _as_float32(
     prepared = _under_draft(item, before, after, others, later_first=False)
     if isinstance(prepared, NotPrepared):
         return why_not
-    said = f"{' and '.join(changed)} is float, as an option of the build has it"
-    return replace(prepared, said=(said, *prepared.said), instead_of=why_not)
+    note = f"{' and '.join(changed)} is float, as an option of the build has it"
+    return replace(prepared, said=(note, *prepared.said), instead_of=why_not)
 
 
 def _bases(
     states: Sequence[StateOf],
     drafts: Sequence[Draft | NoDraft],
-    known: tuple[Draft, Draft],
+    sketches: tuple[Draft, Draft],
     others: Drafts,
     refused: list[NoContractError | WorkloadError],
     missing: dict[str, str],
@@ -207,11 +209,12 @@ def _bases(
 
     No state is run where its shapes would make no contract: why is added to `refused`.
     """
-    told = [(s.name, d) for s, d in zip(states, drafts, strict=True) if isinstance(d, Draft)]
-    yield from sorted(told, key=lambda pair: not pair[1].tested)
+    candidates = [(s.name, d) for s, d in zip(states, drafts, strict=True) if isinstance(d, Draft)]
+    yield from sorted(candidates, key=lambda pair: not pair[1].tested)
     yield from others()
     tries = [
-        (state, draft, *pair) for state, draft, pair in zip(states, drafts, (known, known[::-1]), strict=True)
+        (state, draft, *pair)
+        for state, draft, pair in zip(states, drafts, (sketches, sketches[::-1]), strict=True)
     ]
     for state, draft, own, other in reversed(tries) if later_first else tries:
         if not isinstance(draft, NoDraft):
@@ -261,18 +264,18 @@ def timed_within(workload: Workload, most: int = _MOST_TIMED) -> tuple[Workload,
     The dims that come first are made smaller first: they count rows, and the length of a row decides what pays. The
     device is not made smaller.
     """
-    shapes, said = [], []
+    shapes, notes = [], []
     for named in workload.profile_dims:
         dims = dict(named)
         rows = [name for name in dims if not counts_multiprocessors(name)]
         while elements(workload, dims) > most and any(dims[name] > 1 for name in rows):
             dims[next(n for n in rows if dims[n] > 1)] //= 2
         if dims != named:
-            said.append(
+            notes.append(
                 f"timed at {', '.join(f'{n} {e}' for n, e in dims.items())}: more takes minutes to draw"
             )
         shapes.append(dims)
-    return workload.model_copy(update={"profile_dims": tuple(shapes)}), tuple(said)
+    return workload.model_copy(update={"profile_dims": tuple(shapes)}), tuple(notes)
 
 
 def _step(item: Claimed, programs: list[Program], workload: Workload) -> Step:
@@ -311,8 +314,8 @@ def on_whole_tiles(prepared: Prepared) -> Prepared | None:
     larger = workload.model_copy(update={"dims": dims})
     if dims == workload.dims or any(elements(larger, shape) > _MOST_ELEMENTS for shape in larger.shapes()):
         return None
-    said = f"sizes that nothing tells are multiples of {_TILE}"
-    return replace(prepared, step=replace(prepared.step, workload=larger), said=(*prepared.said, said))
+    note = f"sizes that nothing tells are multiples of {_TILE}"
+    return replace(prepared, step=replace(prepared.step, workload=larger), said=(*prepared.said, note))
 
 
 def same_program(step: Step) -> bool:

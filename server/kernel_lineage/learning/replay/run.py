@@ -48,15 +48,15 @@ def plan(items: Sequence[Claimed], bench: Bench, *, limit: int | None = None) ->
     work_tree = _work_tree_digest(bench.repository, items)
     here = surroundings()
     questions = {item.transition.id: _question(item, bench, work_tree, here) for item in items}
-    known: list[Replayed] = []
+    previous: list[Replayed] = []
     waiting: list[Claimed] = []
     for item in items:
         record = bench.store.record(item.transition.id, bench.device_name, questions[item.transition.id])
         if record is None:
             waiting.append(item)
         else:
-            known.append(Replayed(item, record, fresh=False))
-    return Plan(tuple(known), tuple(_in_turn(waiting)[:limit]), questions)
+            previous.append(Replayed(item, record, fresh=False))
+    return Plan(tuple(previous), tuple(_in_turn(waiting)[:limit]), questions)
 
 
 def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iterator[Replayed]:
@@ -93,8 +93,8 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
     ):
         try:
             to_learn: set[Future[Replayed]] = set()
-            for known in planned.known:
-                lessons.add(known)
+            for previous in planned.known:
+                lessons.add(previous)
                 to_learn.add(studying.submit(lessons.next))
             to_judge = {judging.submit(one, item) for item in planned.todo}
             while to_judge or to_learn:
@@ -115,12 +115,12 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
 
 
 def _question(item: Claimed, bench: Bench, work_tree: str, here: Mapping[str, Any]) -> str:
-    found = workload_of(item, bench.workloads)
+    workload_file = workload_of(item, bench.workloads)
     return question_of(
         item,
         device=bench.identity,
         options=bench.options,
-        workload=found.workload if found is not None else None,
+        workload=workload_file.workload if workload_file is not None else None,
         work_tree=work_tree,
         here=here,
     )

@@ -51,14 +51,14 @@ class StateOf:
 
         Without, a draft whose sizes would have to be chosen is none.
         """
-        known = self.kept.of(self.version, measured=measure) if self.kept is not None else None
-        if known is None:
+        entry = self.kept.of(self.version, measured=measure) if self.kept is not None else None
+        if entry is None:
             draft = draft_for(self.state, self.version.path, self.version.symbol, measure=measure)
             # One that names the private folder is of no use where there is another.
             if self.kept is not None and f"{self.root}/" not in repr(draft):
                 self.kept.keep(self.version, self.name, draft, measured=measure)
         else:
-            _, draft = known
+            _, draft = entry
         return draft if measure else with_told_sizes(draft)
 
 

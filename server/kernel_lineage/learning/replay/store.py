@@ -50,8 +50,8 @@ class ReplayStore:
     def record(self, transition: str, device: str, question: str) -> Record | None:
         """The record of a transition, if it answers the same question."""
         with self._lock:
-            found = self._records.get(_Stored, transition, device)
-        return found.record if found is not None and found.question == question else None
+            row = self._records.get(_Stored, transition, device)
+        return row.record if row is not None and row.question == question else None
 
     def keep(self, record: Record, device: str, question: str) -> None:
         """Keep a record in the place of an older one on the same device."""
@@ -71,8 +71,8 @@ class ReplayStore:
     def records(self) -> Iterator[Record]:
         """All that is known, the newest record of a transition last."""
         with self._lock:
-            found = [stored.record for _, _, stored in self._records.everything(_Stored)]
-        yield from found
+            records = [stored.record for _, _, stored in self._records.everything(_Stored)]
+        yield from records
 
 
 @contextmanager

@@ -30,8 +30,8 @@ def draft_by_tests_of(state: StateOf, other: StateOf) -> Draft | None:
         draft = draft_for(State(folder), state.version.path, state.version.symbol, measure=False)
     if isinstance(draft, NoDraft) or not draft.tested:
         return None
-    said = f"{state.name} is read with the tests of {other.name}"
-    return replace(draft, assumed=(said, *draft.assumed))
+    note = f"{state.name} is read with the tests of {other.name}"
+    return replace(draft, assumed=(note, *draft.assumed))
 
 
 @contextmanager

@@ -62,8 +62,8 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
             outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
             return record_of(item, ground.device_name, outcome, started, prepared), True
         if device := made_for(item.after.path):
-            said = f"the file is for {device}, so no gain is claimed of another device"
-            prepared = replace(prepared, said=(said, *prepared.said))
+            note = f"the file is for {device}, so no gain is claimed of another device"
+            prepared = replace(prepared, said=(note, *prepared.said))
         prepared, judged, outcome = _decided(item, prepared, ground, ground.options)
         if prepared.instead_of is not None and outcome.status == "unbuildable":
             other = f"{prepared.instead_of.reason}; with {prepared.said[0]}, {outcome.reason}"
@@ -146,9 +146,9 @@ def _less(
         yield _decided(item, again, ground, as_named)
 
 
-def _farther(tried: Prepared, told: Prepared) -> bool:
+def _farther(tried: Prepared, reference: Prepared) -> bool:
     """Whether sizes are smaller than those that are told of: a fault there says less of what callers see."""
-    now, before = (prepared.step.workload.dims for prepared in (tried, told))
+    now, before = (prepared.step.workload.dims for prepared in (tried, reference))
     return any(max(now[name]) < max(before[name]) for name in now.keys() & before.keys())
 
 

@@ -65,9 +65,9 @@ def replay_apart(item: Claimed, ground: Ground, processes: Processes) -> tuple[R
     return result.record, result.kept
 
 
-def work(given: str, ask: Ask) -> str:
+def work(message: str, ask: Ask) -> str:
     """In the process: a transition → its record."""
-    task = _Task.model_validate_json(given)
+    task = _Task.model_validate_json(message)
 
     def judge(request: GateRequest) -> Verdict:
         return ask("judge", request)

@@ -21,14 +21,14 @@ def version_checks(lineage: Lineage, records: Mapping[str, Record]) -> dict[str,
     for transition in lineage.transitions:
         record = records.get(transition.id)
         for check in _ends(transition, record, checks) if record is not None else ():
-            known = checks.get(check.version)
-            if known is None or _RANK[check.state] > _RANK[known.state]:
+            previous = checks.get(check.version)
+            if previous is None or _RANK[check.state] > _RANK[previous.state]:
                 checks[check.version] = check
     return checks
 
 
 def _ends(
-    transition: Transition, record: Record, known: Mapping[str, VersionCheck]
+    transition: Transition, record: Record, checks: Mapping[str, VersionCheck]
 ) -> Iterator[VersionCheck]:
     """What one transition says of its two versions."""
     before, after = transition.before, transition.after
@@ -45,7 +45,7 @@ def _ends(
     if agreed is None and record.code != Code.SAME_PROGRAM:
         yield from (VersionCheck(v, VersionState.UNKNOWN, record.reason) for v in (before, after))
         return
-    earlier = known.get(before)
+    earlier = checks.get(before)
     if agreed is None:
         if earlier is not None:
             yield VersionCheck(after, earlier.state, earlier.reason)

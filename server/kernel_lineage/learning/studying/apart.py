@@ -51,9 +51,9 @@ def study_apart(
     return Studied.model_validate_json(processes.do(__name__, task.model_dump_json(), {"probe": judge}))
 
 
-def work(given: str, ask: Ask) -> str:
+def work(message: str, ask: Ask) -> str:
     """In the process: a `Task` → what the step teaches."""
-    task = Task.model_validate_json(given)
+    task = Task.model_validate_json(message)
     studied = study(
         task.step.step(task.transition),
         lambda request: ask("probe", request),

@@ -44,7 +44,7 @@ def lessons_of(
     if replayed is None:
         return
     # What studying found is the parts' own already.
-    guards = [c for given in one.learned if given.studied is None for c in given.conditions]
+    guards = [c for output in one.learned if output.studied is None for c in output.conditions]
     adding = [n for n, part in enumerate(studied.parts) if part.added]
     for n in adding:
         part = studied.parts[n]
@@ -141,6 +141,6 @@ def _authors(transition: Transition, commits: Mapping[str, Commit]) -> tuple[str
 
 def _short(mined: Mined, transition: str | None) -> str:
     """The commit of a transition, as people write it."""
-    found = (t for lineage in mined.lineages for t in lineage.transitions if t.id == transition)
-    commit = mined.commits.get(next((t.commit or "" for t in found), ""))
+    steps = (t for lineage in mined.lineages for t in lineage.transitions if t.id == transition)
+    commit = mined.commits.get(next((t.commit or "" for t in steps), ""))
     return f"{commit.sha[:7]} “{commit.subject}”" if commit is not None else ""

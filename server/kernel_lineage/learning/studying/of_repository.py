@@ -47,9 +47,9 @@ def skills_of(
     taught = [
         lesson
         for one in replayed
-        for given in one.learned
-        if given.studied is not None
-        for lesson in lessons_of(one, given.studied, mined, origin, risks.get(one.item.transition.id, ()))
+        for output in one.learned
+        if output.studied is not None
+        for lesson in lessons_of(one, output.studied, mined, origin, risks.get(one.item.transition.id, ()))
     ]
     carry = carrier(
         judge,
@@ -66,7 +66,7 @@ def skills_of(
 
 def _held_out(replayed: Sequence[Replayed]) -> list[HeldOut]:
     """The earlier states that were seen to be right, each once, what was run in the shortest time first."""
-    found: dict[str, HeldOut] = {}
+    by_source: dict[str, HeldOut] = {}
     for one in sorted(replayed, key=lambda r: (r.record.seconds, r.item.transition.id)):
         step = one.step
         if (
@@ -75,9 +75,12 @@ def _held_out(replayed: Sequence[Replayed]) -> list[HeldOut]:
             or one.record.fault_in is not None
         ):
             continue
-        if step.before.source not in found and (held := HeldOut.of(one.item.lineage.id, step)) is not None:
-            found[step.before.source] = held
-    return list(found.values())
+        if (
+            step.before.source not in by_source
+            and (held := HeldOut.of(one.item.lineage.id, step)) is not None
+        ):
+            by_source[step.before.source] = held
+    return list(by_source.values())
 
 
 def origin_of(repository: Repository) -> Origin:

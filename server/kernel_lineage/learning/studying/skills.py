@@ -28,7 +28,7 @@ class LearnedSkills:
 
 def learn_skills(
     taught: Sequence[Taught],
-    known: Sequence[Skill],
+    skills: Sequence[Skill],
     library: Path,
     carry: Carry,
     others: Sequence[HeldOut] = (),
@@ -38,16 +38,16 @@ def learn_skills(
 ) -> LearnedSkills:
     """Distil lessons, have each proposal used on held-out kernels, and write it under `library`.
 
-    `known` are the cards to extend; `others` are kernels to try skills on besides those of the lessons.
+    `skills` are the cards to extend; `others` are kernels to try skills on besides those of the lessons.
     A folder that somebody wrote by hand (one without `lineage.json`) is left alone.
     Raises `DeviceError`.
     """
-    found = distil([t.lesson for t in taught], known)
+    distillation = distil([t.lesson for t in taught], skills)
     steps = {t.lesson.transition: t.step for t in taught}
     admitted: list[str] = []
-    refused = [f"{lesson.transition}: {lesson.reason}" for lesson in found.refused]
+    refused = [f"{lesson.transition}: {lesson.reason}" for lesson in distillation.refused]
     written: list[Path] = []
-    for admission in admissions(found, known, steps, carry, others, at_once=at_once, late=late):
+    for admission in admissions(distillation, skills, steps, carry, others, at_once=at_once, late=late):
         name = admission.proposal.skill.id
         try:
             written.append(_written(admission, library))
@@ -58,7 +58,7 @@ def learn_skills(
             admitted.append(name)
         else:
             refused.append(f"{name}: {admission.reason}")
-    proposed = tuple(p.skill.id for p in found.proposals)
+    proposed = tuple(p.skill.id for p in distillation.proposals)
     return LearnedSkills(proposed, tuple(admitted), tuple(refused), tuple(written))
 
 

@@ -130,9 +130,9 @@ def _with_profit(part: StudiedPart, step: Step, judge: Judge, device: Device, un
         return part
     if time.monotonic() > until:
         return part.model_copy(update={"pays": ("not measured: the time for this step is spent",)})
-    found = sweeps(step, judge, device=device, valid=[c.expr for c in part.conditions])
-    pays = tuple(f"{sweep.dim}: {sweep.said}" for sweep in found)
-    profit = (condition for sweep in found for condition in conditions_of(sweep, step))
+    ranges = sweeps(step, judge, device=device, valid=[c.expr for c in part.conditions])
+    pays = tuple(f"{sweep.dim}: {sweep.said}" for sweep in ranges)
+    profit = (condition for sweep in ranges for condition in conditions_of(sweep, step))
     return part.model_copy(update={"pays": pays, "conditions": (*part.conditions, *profit)})
 
 
@@ -150,13 +150,13 @@ def _with_report(part: StudiedPart, report: ProbeReport) -> StudiedPart:
     return part.model_copy(
         update={
             "conditions": (
-                *(found.condition for found in report.conditions),
+                *(probed_condition.condition for probed_condition in report.conditions),
                 *(cost.condition for cost in report.costs if cost.condition is not None),
             ),
-            "risk": tuple(found.risk for found in report.conditions),
+            "risk": tuple(probed_condition.risk for probed_condition in report.conditions),
             "refusing": tuple(
-                Refusing(expr=found.condition.expr, facts=found.counterexample.facts)
-                for found in report.conditions
+                Refusing(expr=probed_condition.condition.expr, facts=probed_condition.counterexample.facts)
+                for probed_condition in report.conditions
             ),
             "counts": (*part.counts, *(cost.said for cost in report.costs)),
             "not_reached": report.not_reached if report.passes else (report.reason,),

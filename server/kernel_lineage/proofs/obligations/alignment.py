@@ -45,14 +45,14 @@ def _of_access(questions: Questions, access: Access, offset: Term) -> Obligation
     answer = questions.ask(access.path, claim)
     if answer.status is Status.UNDECIDED:
         return ended(answer.status, answer.reason)
-    known = f"{access.root} is aligned to {align} bytes"
+    sentence = f"{access.root} is aligned to {align} bytes"
     if answer.status is Status.PROVED:
-        return ended(answer.status, known)
+        return ended(answer.status, sentence)
     if align % access.nbytes:
-        said = "the array's type" if access.space == "shared" else "the workload"
+        source = "the array's type" if access.space == "shared" else "the workload"
         return ended(
             Status.UNDECIDED,
-            f"{said} promises {align} bytes for {access.root}, the access needs {access.nbytes}",
+            f"{source} promises {align} bytes for {access.root}, the access needs {access.nbytes}",
         )
     element = floor_div(access.offset or offset, Num(itemsize_of(questions, access)))
     example = questions.counterexample(answer.values, access.root, element)

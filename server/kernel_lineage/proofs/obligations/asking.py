@@ -33,9 +33,9 @@ class Questions:
 
     def assumptions(self, *terms: Term) -> list[Term]:
         """What may be taken for granted wherever these terms are spoken of."""
-        given = (*self.setting.assumptions, *terms)
+        premises = (*self.setting.assumptions, *terms)
         sizes = [at_most(Num(1), Var(dim)) for dim in self.setting.dims]
-        return [*sizes, *self.setting.assumptions, *self.model.facts(given)]
+        return [*sizes, *self.setting.assumptions, *self.model.facts(premises)]
 
     def ask(
         self, path: Sequence[Term], claim: Term, *, more: Sequence[Term] = (), places: bool = True
@@ -46,9 +46,9 @@ class Questions:
         """
         if claim == Num(1):
             return Asked(Status.PROVED)
-        given = [*self.assumptions(*path, claim, *more), *path, *more]
+        premises = [*self.assumptions(*path, claim, *more), *path, *more]
         question = Question(
-            given,
+            premises,
             claim,
             self.setting.dims,
             sorted(self.model.places) if places else (),
@@ -57,7 +57,7 @@ class Questions:
         answer = answered(question, self.limit_ms)
         if answer.decision is not Decision.REFUTED:
             return Asked(Status(answer.decision.value), answer.reason)
-        if doubts := list(dict.fromkeys(self.model.doubts(*path, claim, *given))):
+        if doubts := list(dict.fromkeys(self.model.doubts(*path, claim, *premises))):
             return Asked(Status.UNDECIDED, f"not known: {doubts[0]}")
         return Asked(Status.REFUTED, "", answer.values)
 

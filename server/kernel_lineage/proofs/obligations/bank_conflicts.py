@@ -60,7 +60,7 @@ def _of_access(questions: Questions, access: Access, offset: Term) -> Obligation
 
 def _lanes(access: Access, offset: Term, block: Sequence[int], warp: int) -> list[int] | Term:
     """Bytes of the active lanes, from the first one's; the first distance that is no number, if there is one."""
-    found: list[int] = []
+    distances: list[int] = []
     first: Term | None = None
     for lane in range(_LANES):
         linear = warp * _LANES + lane
@@ -75,8 +75,8 @@ def _lanes(access: Access, offset: Term, block: Sequence[int], warp: int) -> lis
         distance = term_of(polynomial(sub(here, first)))
         if not isinstance(distance, Num):
             return distance
-        found.append(distance.value)
-    return found
+        distances.append(distance.value)
+    return distances
 
 
 def _ways(places: Sequence[int], nbytes: int) -> int:

@@ -124,8 +124,8 @@ def _split(access: Access, instance: set[str]) -> tuple[dict[Var, tuple[Var, Var
             case Op("//" | "%", (Var(name) as v, Num(factor))) if name in instance and factor > 1:
                 if v not in split:
                     split[v] = (Var(f"{name} high"), Var(f"{name} low"), factor)
-                high, low, known = split[v]
-                if known == factor:
+                high, low, divisor = split[v]
+                if divisor == factor:
                     parts[here] = high if here.name == "//" else low
     for v, (high, low, factor) in split.items():
         parts[v] = add(mul(high, Num(factor)), low)

@@ -141,14 +141,14 @@ def _rows(offset: Term, free: set[str]) -> dict[Monomial, _Rows]:
         scale = tuple(f for f in monomial if not any(name in free for name in variables(f)))
         if scale:
             counted.setdefault(scale, {})[tuple(f for f in monomial if f not in scale)] = coefficient
-    found = {}
+    by_scale = {}
     for scale, rows in counted.items():
         if not any(rows):
             continue
         unit = content(rows)
         row = term_of({m: c // unit for m, c in rows.items()})
-        found[scale] = _Rows(row, unit, sub(offset, mul(mul(Num(unit), row), term_of({scale: 1}))))
-    return found
+        by_scale[scale] = _Rows(row, unit, sub(offset, mul(mul(Num(unit), row), term_of({scale: 1}))))
+    return by_scale
 
 
 def _overlap(a: Term, a_bytes: int, b: Term, b_bytes: int) -> Term:

@@ -53,8 +53,8 @@ class Expressions:
         match value:
             case Tile():
                 return replace(value, value=Int(truth_of(value.term), BOOL, value.value.arithmetic))
-            case Constant(value=known):
-                return truth(bool(known))
+            case Constant(value=constant):
+                return truth(bool(constant))
             case Pointers():
                 return truth(True)
         return data_truth(self.scope, node, value)
@@ -62,12 +62,12 @@ class Expressions:
     def value(self, node: ast.expr) -> Value:
         """The value of an expression."""
         match node:
-            case ast.Constant(value=bool() as known):
-                return truth(known)
-            case ast.Constant(value=int() as known):
-                return number(known)
-            case ast.Constant(value=known):
-                return Constant(known)
+            case ast.Constant(value=bool() as constant):
+                return truth(constant)
+            case ast.Constant(value=int() as constant):
+                return number(constant)
+            case ast.Constant(value=constant):
+                return Constant(constant)
             case ast.Name(id=name):
                 return self._name(node, name)
             case ast.Attribute():
@@ -137,18 +137,18 @@ class Expressions:
     def _connective(self, conjunction: bool, parts: list[ast.expr]) -> Value:
         """`and` and `or`; each part is read under those before it."""
         join = terms.conjunction if conjunction else terms.disjunction
-        known: Term = TRUE if conjunction else FALSE
+        term: Term = TRUE if conjunction else FALSE
         weak = True
         arithmetic: frozenset[int] = frozenset()
         for part in parts:
-            with self.scope.under(known if conjunction else terms.negation(known)):
+            with self.scope.under(term if conjunction else terms.negation(term)):
                 tile = self.condition(part)
             weak = weak and tile.weak
             arithmetic |= tile.value.arithmetic
-            known = join(known, tile.term)
-            if known == (FALSE if conjunction else TRUE):
+            term = join(term, tile.term)
+            if term == (FALSE if conjunction else TRUE):
                 break
-        return Tile(Int(known, BOOL, arithmetic), weak=weak)
+        return Tile(Int(term, BOOL, arithmetic), weak=weak)
 
     def _comparison(self, node: ast.Compare) -> Value:
         sides = [self.value(side) for side in (node.left, *node.comparators)]
@@ -220,14 +220,14 @@ def merged(scope: Scope, node: ast.AST, condition: Term, yes: Value | None, no: 
             wide = yes.value.type if yes.value.type.bits >= no.value.type.bits else no.value.type
             through = yes.value.arithmetic | no.value.arithmetic
             return Tile(Int(terms.choice(condition, yes.term, no.term), wide, through), yes.shape)
-        case (Tile() as known, Other(reason=reason, shape=tuple())) | (
+        case (Tile() as tile, Other(reason=reason, shape=tuple())) | (
             Other(reason=reason, shape=tuple()),
-            Tile() as known,
+            Tile() as tile,
         ):
             # Where the condition says so, the value is still the known one.
-            said = reason or f"{scope.site(node).named} is data in one case"
-            data = scope.block("value", known.value.type, said, known.shape)
-            sides = (known, data) if known is yes else (data, known)
+            note = reason or f"{scope.site(node).named} is data in one case"
+            data = scope.block("value", tile.value.type, note, tile.shape)
+            sides = (tile, data) if tile is yes else (data, tile)
             return merged(scope, node, condition, *sides)
         case Pointers(pointer=a), Pointers(pointer=b) if (a.root, a.element) == (b.root, b.element):
             offset = terms.choice(condition, a.offset, b.offset)

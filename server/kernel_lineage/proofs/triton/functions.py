@@ -39,10 +39,10 @@ def function(called: Called) -> Value:
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](called)
     if name in ATOMICS:
-        given = called.given(
+        arguments = called.given(
             ("pointer", "cmp", "val", "mask") if name == "atomic_cas" else ("pointer", "val", "mask")
         )
-        return atomic(called.at, called.node, given.get("pointer", Other()), given)
+        return atomic(called.at, called.node, arguments.get("pointer", Other()), arguments)
     if name in _REDUCTIONS:
         return reduction(called)
     if name in _WITHOUT_EFFECT:
@@ -57,8 +57,8 @@ def _elementwise(called: Called) -> Value:
     """
     values = [*called.listed, *called.named.values()]
     if any(isinstance(value, Pointers | BlockPointer) for value in values):
-        said = f"`{shown(called.node)}`: `{called.name}` is given an address and is not modelled"
-        called.scope.problem(called.node, said)
+        message = f"`{shown(called.node)}`: `{called.name}` is given an address and is not modelled"
+        called.scope.problem(called.node, message)
     shape = surely_joined(*(shape_of(v) for v in values if isinstance(v, Tile | Other)))
     reason = next((why(v) for v in values if why(v)), f"the result of {called.scope.site(called.node).named}")
     foreign = isinstance(called.node.func, ast.Name) or called.name in _OF_OTHER_SHAPE

@@ -68,17 +68,17 @@ def _constant(axis: _Axis, step: int) -> Ways:
     return ((axis.within(step, equal(axis.here, axis.after)),),)
 
 
-def _hinted(ways: Callable[[_Axis, int], Ways], said: str) -> Callable[[Called], Value]:
+def _hinted(ways: Callable[[_Axis, int], Ways], template: str) -> Callable[[Called], Value]:
     def hint(called: Called) -> Value:
-        given = called.given(("input", "values"))
-        value, steps = given.get("input", Other()), _numbers(given.get("values"))
+        arguments = called.given(("input", "values"))
+        value, steps = arguments.get("input", Other()), _numbers(arguments.get("values"))
         if not isinstance(value, Tile | Pointers) or steps is None:
             called.scope.claim(called.node, (), why(value) or "its values are data", ())
             return value
         for number, step in enumerate(steps if value.shape else steps[:1]):
             if step > 1:
-                found = ways(_axis(called, value, number, step), step)
-                called.scope.claim(called.node, found, said.format(step), value.shape)
+                claims = ways(_axis(called, value, number, step), step)
+                called.scope.claim(called.node, claims, template.format(step), value.shape)
         return value
 
     return hint
@@ -103,8 +103,8 @@ def _axis(called: Called, value: Tile | Pointers, number: int, step: int) -> _Ax
 
 def _numbers(value: Value | None) -> list[int] | None:
     items = value.items if isinstance(value, Tuple) else (value,)
-    found = [i.term.value for i in items if isinstance(i, Tile) and isinstance(i.term, Num)]
-    return found if len(found) == len(items) else None
+    numbers = [i.term.value for i in items if isinstance(i, Tile) and isinstance(i.term, Num)]
+    return numbers if len(numbers) == len(items) else None
 
 
 def _assume(called: Called) -> Value:

@@ -31,37 +31,37 @@ from kernel_lineage.proofs.triton.values import (
 ATOMICS = frozenset({f"atomic_{n}" for n in ("add", "max", "min", "and", "or", "xor", "xchg", "cas")})
 
 
-def load(at: Expressions, node: ast.Call, place: Value, given: Mapping[str, Value]) -> Value:
+def load(at: Expressions, node: ast.Call, place: Value, arguments: Mapping[str, Value]) -> Value:
     """`tl.load(pointers, mask, other)`."""
     scope = at.scope
-    window = _window(at, node, place, given)
+    window = _window(at, node, place, arguments)
     if window is None:
         return _lost(scope, node, place)
     pointer, shape, conditions = window
     scope.access(node, pointer, shape, conditions, reads=True)
-    found = _loaded(scope, node, pointer, shape)
+    content = _loaded(scope, node, pointer, shape)
     condition = terms.conjunction(*conditions)
-    if not isinstance(found, Tile) or condition == TRUE:
-        return found
-    other = given.get("other")
+    if not isinstance(content, Tile) or condition == TRUE:
+        return content
+    other = arguments.get("other")
     if isinstance(other, Tile):
-        return merged(scope, node, condition, found, other)
+        return merged(scope, node, condition, content, other)
     reason = f"what {scope.site(node).named} gives where its mask is off"
-    return merged(scope, node, condition, found, scope.block("masked", found.value.type, reason, shape))
+    return merged(scope, node, condition, content, scope.block("masked", content.value.type, reason, shape))
 
 
-def store(at: Expressions, node: ast.Call, place: Value, given: Mapping[str, Value]) -> Value:
+def store(at: Expressions, node: ast.Call, place: Value, arguments: Mapping[str, Value]) -> Value:
     """`tl.store(pointers, value, mask)`."""
-    window = _window(at, node, place, given)
+    window = _window(at, node, place, arguments)
     if window is None:
         return _lost(at.scope, node, place)
     at.scope.access(node, *window, writes=True)
     return Other()
 
 
-def atomic(at: Expressions, node: ast.Call, place: Value, given: Mapping[str, Value]) -> Value:
+def atomic(at: Expressions, node: ast.Call, place: Value, arguments: Mapping[str, Value]) -> Value:
     """`tl.atomic_add(pointers, value, mask)` and its kin."""
-    window = _window(at, node, place, given)
+    window = _window(at, node, place, arguments)
     if window is None:
         return _lost(at.scope, node, place)
     pointer, shape, conditions = window
@@ -77,19 +77,19 @@ def _lost(scope: Scope, node: ast.Call, place: Value) -> Value:
 
 
 def _window(
-    at: Expressions, node: ast.Call, place: Value, given: Mapping[str, Value]
+    at: Expressions, node: ast.Call, place: Value, arguments: Mapping[str, Value]
 ) -> tuple[Pointer, Shape, tuple[Term, ...]] | None:
     """The address, shape and conditions of an access; None where the address is not known."""
     scope = at.scope
     match place:
         case BlockPointer():
-            return _within(place, _checked(place, given))
+            return _within(place, _checked(place, arguments))
         case Pointers():
-            mask = given.get("mask", Constant(None))
+            mask = arguments.get("mask", Constant(None))
             if mask == Constant(None):
                 return place.pointer, place.shape, ()
             condition = at.condition(node, mask)
-            shape = joined(place.shape, condition.shape, shape_of(given.get("value", Other())))
+            shape = joined(place.shape, condition.shape, shape_of(arguments.get("value", Other())))
             assert shape is not None
             pointers, tile = broadcast(scope, place, shape), broadcast(scope, condition, shape)
             assert isinstance(pointers, Pointers)
@@ -102,11 +102,11 @@ def _window(
     return None
 
 
-def _checked(place: BlockPointer, given: Mapping[str, Value]) -> tuple[int, ...]:
+def _checked(place: BlockPointer, arguments: Mapping[str, Value]) -> tuple[int, ...]:
     """The axes along which an access is cut at the tensor's bounds."""
     if place.descriptor:
         return tuple(range(len(place.block)))
-    axes = given.get("boundary_check", Tuple(()))
+    axes = arguments.get("boundary_check", Tuple(()))
     items = axes.items if isinstance(axes, Tuple) else (axes,)
     return tuple(i.term.value for i in items if isinstance(i, Tile) and isinstance(i.term, terms.Num))
 

@@ -62,16 +62,16 @@ def _one_of(called: Called, a: Value, b: Value, largest: bool) -> Value:
 
 
 def _where(called: Called) -> Value:
-    given = called.given(("condition", "x", "y"))
-    if not {"condition", "x", "y"} <= set(given):
+    arguments = called.given(("condition", "x", "y"))
+    if not {"condition", "x", "y"} <= set(arguments):
         return Other()
     scope = called.scope
-    condition = called.at.condition(called.node, given["condition"])
-    shape = joined(condition.shape, shape_of(given["x"]), shape_of(given["y"]))
+    condition = called.at.condition(called.node, arguments["condition"])
+    shape = joined(condition.shape, shape_of(arguments["x"]), shape_of(arguments["y"]))
     assert shape is not None
     tile = broadcast(scope, condition, shape)
     assert isinstance(tile, Tile)
-    yes, no = (broadcast(scope, given[side], shape) for side in ("x", "y"))
+    yes, no = (broadcast(scope, arguments[side], shape) for side in ("x", "y"))
     if isinstance(yes, Tile) and isinstance(no, Tile):
         yes = replace(yes, value=replace(yes.value, arithmetic=yes.value.arithmetic | tile.value.arithmetic))
     return merged(scope, called.node, truth_of(tile.term), yes, no)
@@ -90,8 +90,8 @@ def _cast(called: Called) -> Value:
             return Tile(replace(value.value, type=type_))
         case Tile():
             return replace(value, value=_as_type(called, value, type_), weak=False)
-        case Constant(value=bool() | int() | float() as known):
-            return Tile(Int(Num(int(known)), type_))
+        case Constant(value=bool() | int() | float() as constant):
+            return Tile(Int(Num(int(constant)), type_))
     return called.scope.block("cast", type_, why(value) or f"{site.named} is data", shape_of(value) or ())
 
 

@@ -60,12 +60,12 @@ def combined(scope: Scope, node: ast.AST, sign: str, a: Value, b: Value) -> Valu
                 if shape is None
                 else moved(scope, base, scope.block("index", INT64, reason, shape))
             )
-        case (Tile() as known, Other() as other) | (Other() as other, Tile() as known) if (
-            sign in ("&", "|") and known.value.type == BOOL
+        case (Tile() as tile, Other() as other) | (Other() as other, Tile() as tile) if (
+            sign in ("&", "|") and tile.value.type == BOOL
         ):
             # What is not known of one side does not make the other one unknown.
             condition = data_truth(scope, node, other)
-            return combined(scope, node, sign, known, condition)
+            return combined(scope, node, sign, tile, condition)
         case (Constant(value=x), Constant(value=y)) if sign in ("==", "!="):
             return python_truth((x == y) is (sign == "=="))
         case (Pointers(), Constant(value=None)) | (Constant(value=None), Pointers()) if sign in ("==", "!="):
@@ -162,8 +162,8 @@ def _wide(*numbers: Term) -> IntType:
 def unary(scope: Scope, node: ast.UnaryOp, value: Value) -> Value:
     """`-a`, `~a`, `not a`, `+a`."""
     match node.op, value:
-        case ast.Not(), Constant(value=known):
-            return python_truth(not known)
+        case ast.Not(), Constant(value=constant):
+            return python_truth(not constant)
         case ast.Not(), Tile():
             return replace(
                 value, value=Int(terms.negation(truth_of(value.term)), BOOL, value.value.arithmetic)
@@ -178,8 +178,8 @@ def unary(scope: Scope, node: ast.UnaryOp, value: Value) -> Value:
             return _minus(value)
         case ast.USub(), Tile():
             return replace(value, value=negative(scope.site(node), value.value))
-        case ast.USub(), Constant(value=float() as known):
-            return Constant(-known)
+        case ast.USub(), Constant(value=float() as constant):
+            return Constant(-constant)
         case ast.UAdd(), _:
             return value
     return Other(why(value), shape_of(value))

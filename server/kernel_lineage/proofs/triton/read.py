@@ -46,22 +46,22 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
 
 def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """The names that a module assigns once at its top level, with what it assigns."""
-    found = [
+    assignments = [
         (target.id, s.value)
         for s in module.body
         if isinstance(s, ast.Assign | ast.AnnAssign) and s.value is not None
         for target in (s.targets if isinstance(s, ast.Assign) else [s.target])
         if isinstance(target, ast.Name)
     ]
-    names = [name for name, _ in found]
-    yield from ((name, value) for name, value in found if names.count(name) == 1)
+    names = [name for name, _ in assignments]
+    yield from ((name, value) for name, value in assignments if names.count(name) == 1)
 
 
 def _defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:
     parameters = [*function.args.posonlyargs, *function.args.args]
-    given = function.args.defaults
-    behind = parameters[len(parameters) - len(given) :]
-    return {p.arg: value for p, value in zip(behind, given, strict=True)}
+    defaults = function.args.defaults
+    behind = parameters[len(parameters) - len(defaults) :]
+    return {p.arg: value for p, value in zip(behind, defaults, strict=True)}
 
 
 def _argument(

@@ -56,8 +56,8 @@ def reduction(called: Called) -> Value:
 
 def _dot(called: Called) -> Value:
     a, b = shape_of(called.listed[0]), shape_of(called.listed[1])
-    known = a is not None and b is not None and len(a) == len(b) >= 2
-    return Other(shape=(*a[:-1], b[-1]) if known and a is not None and b is not None else None)
+    fits = a is not None and b is not None and len(a) == len(b) >= 2
+    return Other(shape=(*a[:-1], b[-1]) if fits and a is not None and b is not None else None)
 
 
 def _reshape(called: Called) -> Value:

@@ -80,32 +80,32 @@ class Scope:
         for axis in range(len(shape)):
             self._declare(lane(axis))
         inside = (less(lane(axis), extent) for axis, extent in enumerate(shape) if extent != ONE)
-        known = pointer.element.nbytes > 0
+        has_size = pointer.element.nbytes > 0
         self.model.accesses.append(
             Access(
                 getattr(node, "lineno", 0),
                 _place(node),
                 pointer.root,
                 pointer.space,
-                pointer.offset if known else None,
+                pointer.offset if has_size else None,
                 pointer.element.nbytes,
                 reads,
                 writes,
                 (*self.path, *inside, *(c for c in conditions if c != TRUE)),
                 atomic,
                 pointer.arithmetic,
-                "" if known else "the size of its type is not known",
+                "" if has_size else "the size of its type is not known",
             )
         )
 
-    def claim(self, node: ast.AST, ways: Ways, said: str, shape: Shape) -> None:
+    def claim(self, node: ast.AST, ways: Ways, sentence: str, shape: Shape) -> None:
         """Note what the code tells the compiler of each lane of a block."""
         self.rank = max(self.rank, len(shape))
         for axis in range(len(shape)):
             self._declare(lane(axis))
         inside = (less(lane(axis), extent) for axis, extent in enumerate(shape) if extent != ONE)
         line = getattr(node, "lineno", 0)
-        self.model.claims.append(Claim(line, shown(node), (*self.path, *inside), ways, said))
+        self.model.claims.append(Claim(line, shown(node), (*self.path, *inside), ways, sentence))
 
     def _declare(self, variable: Var) -> None:
         self.model.instance.add(variable.name)
@@ -133,10 +133,10 @@ class Scope:
         """A term with its lanes replaced; data of other lanes are other data."""
         places = dict(lanes)
         for name in set(variables(term)):
-            if (known := self._tied.get(name)) is not None:
-                moved = tuple(substituted(place, lanes) for place in known.lanes)
-                if moved != known.lanes:
-                    places[name] = self._data(known.data, moved)
+            if (tie := self._tied.get(name)) is not None:
+                moved = tuple(substituted(place, lanes) for place in tie.lanes)
+                if moved != tie.lanes:
+                    places[name] = self._data(tie.data, moved)
         return substituted(term, places) if places else term
 
     def value_at(self, value: Int, lanes: Mapping[str, Term]) -> Int:

@@ -25,11 +25,11 @@ def placed(scope: Scope, value: Value, lanes: Mapping[int, Term], shape: Shape) 
 
 def joined(*shapes: Shape | None) -> Shape | None:
     """The shape that blocks are broadcast to; None where no shape is known."""
-    known = [s for s in shapes if s is not None]
-    if not known:
+    operands = [s for s in shapes if s is not None]
+    if not operands:
         return None
-    rank = max(map(len, known))
-    padded = [(ONE,) * (rank - len(s)) + s for s in known]
+    rank = max(map(len, operands))
+    padded = [(ONE,) * (rank - len(s)) + s for s in operands]
     return tuple(next((e for e in axis if e != ONE), ONE) for axis in zip(*padded, strict=True))
 
 

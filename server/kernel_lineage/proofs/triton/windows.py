@@ -22,10 +22,10 @@ def _make_window(called: Called) -> Value:
         if descriptor
         else ("base", "shape", "strides", "offsets", "block_shape", "order")
     )
-    given = called.given(names)
-    base = given.get("base")
-    parts = [_integers(called, given.get(name)) for name in ("shape", "strides", "block_shape")]
-    offsets = _integers(called, given.get("offsets")) if not descriptor else None
+    arguments = called.given(names)
+    base = arguments.get("base")
+    parts = [_integers(called, arguments.get(name)) for name in ("shape", "strides", "block_shape")]
+    offsets = _integers(called, arguments.get("offsets")) if not descriptor else None
     if not isinstance(base, Pointers) or base.shape or any(part is None for part in parts):
         return Other(
             f"{called.scope.site(called.node).named}: {why(base) if base is not None else 'no base'}"
@@ -71,16 +71,16 @@ def _load(called: Called) -> Value:
     place = called.argument(0, "pointer")
     if isinstance(place, BlockPointer) and place.descriptor:
         return _described(called)
-    given = called.given(("pointer", "mask", "other", "boundary_check"))
-    return load(called.at, called.node, place if place is not None else Other(), given)
+    arguments = called.given(("pointer", "mask", "other", "boundary_check"))
+    return load(called.at, called.node, place if place is not None else Other(), arguments)
 
 
 def _store(called: Called) -> Value:
     place = called.argument(0, "pointer")
     if isinstance(place, BlockPointer) and place.descriptor:
         return _described(called)
-    given = called.given(("pointer", "value", "mask", "boundary_check"))
-    return store(called.at, called.node, place if place is not None else Other(), given)
+    arguments = called.given(("pointer", "value", "mask", "boundary_check"))
+    return store(called.at, called.node, place if place is not None else Other(), arguments)
 
 
 FUNCTIONS: dict[str, Callable[[Called], Value]] = {

@@ -51,11 +51,11 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         new = f"{head}{match['star']}{gap}{qualifier}{match['name']}"
         if new != text:
             edits.append(Edit(parameter.span, new))
-    told = f" {', '.join(read_only)} is only read." if read_only else ""
+    note = f" {', '.join(read_only)} is only read." if read_only else ""
     return ASSIST.candidate(
         kernel,
         edits,
-        explanation=f"The compiler may assume that the buffers do not overlap.{told}",
+        explanation=f"The compiler may assume that the buffers do not overlap.{note}",
     )
 
 

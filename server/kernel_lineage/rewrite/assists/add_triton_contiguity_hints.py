@@ -58,8 +58,8 @@ def _starts_at_a_block(left: ast.expr, flow: dict[str, list[ast.expr]]) -> bool:
 
 
 def _value(node: ast.expr, flow: dict[str, list[ast.expr]]) -> ast.expr:
-    given = flow.get(node.id, []) if isinstance(node, ast.Name) else []
-    return given[0] if len(given) == 1 else node
+    values = flow.get(node.id, []) if isinstance(node, ast.Name) else []
+    return values[0] if len(values) == 1 else node
 
 
 ASSIST = Assist(

@@ -56,8 +56,8 @@ def _kept(
     kernel: Kernel, function: ast.FunctionDef, load: ast.Call, flow: dict[str, list[ast.expr]]
 ) -> str | None:
     """Why a load should stay in the cache; None when it is read once."""
-    given = {k.arg for k in load.keywords}
-    if "eviction_policy" in given or "cache_modifier" in given:
+    keywords = {k.arg for k in load.keywords}
+    if "eviction_policy" in keywords or "cache_modifier" in keywords:
         return "the load has a cache hint already"
     tensor = _tensor(kernel, load.args[0], flow)
     if tensor is None:

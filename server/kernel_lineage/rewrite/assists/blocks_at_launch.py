@@ -18,9 +18,9 @@ from kernel_lineage.workloads.constants import constants_of
 
 def block_extents(kernel: Kernel, launch: Launch) -> tuple[int | None, int | None, int | None]:
     """Threads of a launch's blocks along x, y and z; None for what the file does not tell as a number."""
-    known = {**constants_of(kernel), **launch.definitions}
+    constants = {**constants_of(kernel), **launch.definitions}
     x, y, z = (*launch.block, "1", "1")[:3] if launch.block else ("", "", "")
-    return constant(x, known), constant(y, known), constant(z, known)
+    return constant(x, constants), constant(y, constants), constant(z, constants)
 
 
 def launches_of(kernel: Kernel) -> tuple[Launch, ...]:
@@ -97,10 +97,10 @@ def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
     text = data_of(kernel)[place.start : place.end].decode("latin-1")
     declared = re.findall(rf"\bdim3\s+{name}\s*\(", text)
     used = re.findall(rf"\b{name}\b", text)
-    found = re.search(rf"\bdim3\s+{name}\s*\(", text)
-    if found is None or len(declared) != 1 or len(used) != 2:
+    match = re.search(rf"\bdim3\s+{name}\s*\(", text)
+    if match is None or len(declared) != 1 or len(used) != 2:
         return None
-    return place.start + found.end() - 1
+    return place.start + match.end() - 1
 
 
 def _is_dim3(kernel: Kernel, launch: Launch, grid: str) -> bool:

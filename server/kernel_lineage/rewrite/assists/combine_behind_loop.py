@@ -39,10 +39,10 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         walk.block(function.body[:position])
         before = dict(walk.values)
         walk.block([loop])
-        found = [_total(walk, before, function.body[:position], loop, name) for name in _carried(loop)]
+        candidates = [_total(walk, before, function.body[:position], loop, name) for name in _carried(loop)]
     except Unfollowed as what:
         raise Refusal(str(what)) from what
-    totals = [total for total in found if total is not None]
+    totals = [total for total in candidates if total is not None]
     if not totals:
         raise Refusal(
             f"the loop in line {loop.lineno} combines no tile in each round that it could combine once"

@@ -100,10 +100,10 @@ def check_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> N
 def check_alone(kernel: Kernel, syntax: CudaSyntax) -> None:
     """Refuse a kernel whose threads work together."""
     text = text_of(syntax.entry.node)
-    found = _TOGETHER.search(text)
-    if found is not None:
+    match = _TOGETHER.search(text)
+    if match is not None:
         raise Refusal(
-            f"threads of {kernel.name} work together (`{found[0]}`), so that none can be given other work alone"
+            f"threads of {kernel.name} work together (`{match[0]}`), so that none can be given other work alone"
         )
     if any(n.type in ("goto_statement", "lambda_expression") for n in descendants(syntax.entry.node)):
         raise Refusal(f"{kernel.name} has a goto or a lambda, whose way out of the loop is not followed")
@@ -140,7 +140,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
         )
     rest = statements[statements.index(index.node) + 1 :]
-    checked = [(n, found) for n, s in enumerate(rest) if (found := _bound_in(s, index.name)) is not None]
+    checked = [(n, limit) for n, s in enumerate(rest) if (limit := _bound_in(s, index.name)) is not None]
     if not checked:
         raise Refusal(f"no statement of its own compares `{index.name}` to a bound")
     position, (bound, leaves) = checked[0]

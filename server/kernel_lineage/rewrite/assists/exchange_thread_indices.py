@@ -73,7 +73,7 @@ def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node]:
             f"`{shared}` in shared memory is handed from thread to thread; it would be transposed as well"
         )
     check_hidden_reads(kernel, syntax, _THREADS, "threadIdx or its lane")
-    found: list[Node] = []
+    nodes: list[Node] = []
     for node in descendants(syntax.entry.node):
         if node.type != "identifier" or text_of(node) != "threadIdx":
             continue
@@ -81,13 +81,13 @@ def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node]:
         if member is None or member.type != "field_expression":
             raise Refusal("threadIdx is used as a whole")
         if text_of(member).replace(" ", "") in ("threadIdx.x", "threadIdx.y"):
-            found.append(member)
-    axes = {text_of(node)[-1] for node in found}
+            nodes.append(member)
+    axes = {text_of(node)[-1] for node in nodes}
     if axes != {"x", "y"}:
         raise Refusal(
             f"{kernel.name} does not use both threadIdx.x and threadIdx.y: there is nothing to exchange"
         )
-    return found
+    return nodes
 
 
 def _gain(syntax: CudaSyntax) -> str:
@@ -139,12 +139,12 @@ def _block(kernel: Kernel) -> str:
     square = bool(kernel.launches)
     for launch in kernel.launches:
         x, y = ([*launch.block, "1"])[:2] if launch.block else ("", "")
-        known = [constant(extent, {**constants, **launch.definitions}) for extent in (x, y)]
-        if y and known[1] == 1:
+        extents = [constant(extent, {**constants, **launch.definitions}) for extent in (x, y)]
+        if y and extents[1] == 1:
             raise Refusal(
                 f"the block `{', '.join(launch.block)}` has one dimension: there is nothing to exchange"
             )
-        if None in known or known[0] != known[1]:
+        if None in extents or extents[0] != extents[1]:
             square = square and bool(x) and x.strip() == y.strip()
     return "square" if square else "any"
 

@@ -94,7 +94,9 @@ def _fused(kernel: Kernel, syntax: CudaSyntax, second: Exponentials) -> list[Edi
 def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum:
     """The loop that finds the maximum of the same elements, in the same block of statements."""
     line = second.loop.node.start_point.row + 1
-    found: Maximum | Refusal = Refusal(f"no loop before line {line} finds the maximum of `{second.element}`")
+    maximum: Maximum | Refusal = Refusal(
+        f"no loop before line {line} finds the maximum of `{second.element}`"
+    )
     for loop in syntax.entry.loops:
         if loop.node.parent != second.loop.node.parent or loop.node.end_byte > second.loop.node.start_byte:
             continue
@@ -102,14 +104,14 @@ def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum:
         if first is None or first.element != second.element:
             continue
         if header_of(loop) != header_of(second.loop) and not _begins_with_first(syntax, first, second):
-            found = Refusal(
+            maximum = Refusal(
                 f"the loops in lines {loop.node.start_point.row + 1} and {line} do not run over the same elements"
             )
             continue
-        found = first
-    if isinstance(found, Refusal):
-        raise found
-    return found
+        maximum = first
+    if isinstance(maximum, Refusal):
+        raise maximum
+    return maximum
 
 
 def _begins_with_first(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> bool:
@@ -153,26 +155,26 @@ def _type(kernel: Kernel, syntax: CudaSyntax, name: str) -> str | None:
 
 def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled:
     """The loop that reads the kept exponentials back, when nothing else does."""
-    found: Scaled | None = None
+    third: Scaled | None = None
     for loop in syntax.entry.loops:
         after = (
             loop.node.parent == second.loop.node.parent and loop.node.start_byte >= second.loop.node.end_byte
         )
-        if after and found is None and header_of(loop) == header_of(second.loop):
-            found = scaled_of(loop, second.kept)
-    if found is None:
+        if after and third is None and header_of(loop) == header_of(second.loop):
+            third = scaled_of(loop, second.kept)
+    if third is None:
         raise Refusal(f"no loop over the same elements only scales what was kept in `{second.kept}`")
-    start, end = first.loop.node.start_byte, found.loop.node.end_byte
+    start, end = first.loop.node.start_byte, third.loop.node.end_byte
     accesses = [a for a in indexing(syntax.entry).accesses if start <= a.node.start_byte < end]
     outputs = {a.root for a in accesses if a.writes and dense(a.node) == second.kept}
     rows = {a.root for a in accesses if dense(a.node) == second.element}
     for access in accesses:
-        within = any(contains(loop.node, access.node) for loop in (first.loop, second.loop, found.loop))
+        within = any(contains(loop.node, access.node) for loop in (first.loop, second.loop, third.loop))
         own = within and dense(access.node) in (second.kept, second.element)
-        again = contains(found.loop.node, access.node) and dense(access.node) != second.kept
+        again = contains(third.loop.node, access.node) and dense(access.node) != second.kept
         if (access.root in outputs and not own) or (access.root in rows and again):
             raise Refusal(f"`{text_of(access.node)}` is used besides the three passes")
-    return found
+    return third
 
 
 def _check_still(syntax: CudaSyntax, first: Maximum, second: Exponentials, end: Node) -> None:

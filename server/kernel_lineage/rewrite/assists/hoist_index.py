@@ -75,7 +75,7 @@ class _Hoisted:
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    found: list[_Hoisted] = []
+    hoists: list[_Hoisted] = []
     first: Refusal | None = None
     here: _Hoisted | None = None
     for access in indexing(syntax.entry).accesses:
@@ -86,11 +86,11 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         if isinstance(one, Refusal):
             first = first or (one if named else None)
         elif one is not None:
-            found.append(one)
+            hoists.append(one)
             here = here or (one if named else None)
     if here is None:
         raise first or Refusal(f"{kernel.name} has no index here with a product that a loop does not change")
-    edits = _edits(kernel, syntax, here.loop, [h for h in found if h.loop.node == here.loop.node])
+    edits = _edits(kernel, syntax, here.loop, [h for h in hoists if h.loop.node == here.loop.node])
     return ASSIST.candidate(
         kernel,
         edits,

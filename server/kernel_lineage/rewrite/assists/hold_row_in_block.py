@@ -73,9 +73,9 @@ def _unfit(function: ast.FunctionDef, loops: list[ast.For], block: str) -> str:
         for n in ast.walk(call)
     ]
     stepping = [n for loop in loops for n in ast.walk(loop.iter)]
-    known = {id(n) for n in (*shaping, *stepping)}
+    ids = {id(n) for n in (*shaping, *stepping)}
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == block and id(node) not in known:
+        if isinstance(node, ast.Name) and node.id == block and id(node) not in ids:
             return f"{block} says more than how far a pass moves on"
     return ""
 
@@ -85,15 +85,15 @@ def _site(kernel: Kernel, launch: Launch, length: str, block: str) -> tuple[Edit
     if launch.span == kernel.name_span:
         return ()
     position = [p.name for p in kernel.parameters].index(length)
-    given = launch.arguments[position] if position < len(launch.arguments) else ""
+    argument = launch.arguments[position] if position < len(launch.arguments) else ""
     written = source_of(kernel).text(launch.span)
-    if not given or re.search(rf"\b{block}\s*=", written) is None:
+    if not argument or re.search(rf"\b{block}\s*=", written) is None:
         raise Refusal(f"the launch in line {launch.span.first_line} does not name {block}")
     if re.search(rb"^import triton$", data_of(kernel), re.MULTILINE) is None:
         raise Refusal(
             "the file does not import triton by its name, of which the launch would ask next_power_of_2"
         )
-    return launch_edits(kernel, launch, {block: f"triton.next_power_of_2({given})"})
+    return launch_edits(kernel, launch, {block: f"triton.next_power_of_2({argument})"})
 
 
 ASSIST = Assist(

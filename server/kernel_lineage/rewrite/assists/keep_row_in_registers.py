@@ -143,8 +143,8 @@ def _handed_on(read: Node) -> bool:
 def _head_names(loop: Loop) -> set[str]:
     header = loop.node.child_by_field_name("initializer")
     parts = [header, loop.condition, loop.update]
-    found = {name for part in parts if part is not None for name in identifiers_in(part)}
-    return found - {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+    names = {name for part in parts if part is not None for name in identifiers_in(part)}
+    return names - {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 
 
 def _check_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> None:

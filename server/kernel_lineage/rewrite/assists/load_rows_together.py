@@ -145,7 +145,7 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
         walk.block(function.body[: function.body.index(loop)])
     except Unfollowed as what:
         raise Refusal(str(what)) from what
-    found = []
+    totals = []
     for statement in loop.body:
         _check_of_rows(statement)
     for name in sorted(changed):
@@ -153,40 +153,42 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
         axes = walk.values[name].axes if name in walk.values else ()
         if step is not None and not axes and (kind := _type_of(function, loop, name, step[1])):
             shape, along = f"({_ROWS},)", ", axis=0"
-            found.append(Total(name, step[1], step[0], step[2], step[2], shape, kind, along, is_alone=True))
+            totals.append(Total(name, step[1], step[0], step[2], step[2], shape, kind, along, is_alone=True))
         elif step is not None and len(axes) == 1:
             statement, how, added = step
             if how != "sum" and walk.values[name].beyond != IDENTITY[how]:
                 raise Refusal(f"`{name}` does not begin with an infinity")
             shape = f"({_ROWS}, {axes[0].size or 1})"
-            found.append(Total(name, how, statement, added, added, shape, f"{name}.dtype", ", axis=0"))
+            totals.append(Total(name, how, statement, added, added, shape, f"{name}.dtype", ", axis=0"))
         elif is_carried(loop.body, name):
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
             )
         elif name in _names_outside(function, loop):
             raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
-    alone = any(t.is_alone for t in found)
-    for name in {n for s in loop.body for n in _names(s)} - {t.name for t in found if t.is_alone}:
+    alone = any(t.is_alone for t in totals)
+    for name in {n for s in loop.body for n in _names(s)} - {t.name for t in totals if t.is_alone}:
         if name in walk.values and len(walk.values[name].axes) > (0 if alone else 1):
             raise Refusal(f"`{name}` has {'an axis' if alone else 'two axes'} already")
-    if not found:
+    if not totals:
         raise Refusal(f"the loop in line {loop.lineno} combines nothing over rows")
     if loop.target.id in _names_outside(function, loop):  # type: ignore[attr-defined]
         raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
-    return found
+    return totals
 
 
 def _type_of(function: ast.FunctionDef, loop: ast.For, name: str, how: str) -> str:
     """The type of a number that a loop begins with, as Triton takes it; "" where it does not begin as a number."""
     before = function.body[: function.body.index(loop)]
-    given = [s.value for s in before if isinstance(s, ast.Assign) and stored_names(s) == [name]]
+    values = [s.value for s in before if isinstance(s, ast.Assign) and stored_names(s) == [name]]
     begins = (
-        number_of(given[-1]) if given and len(given) == sum(name in stored_names(s) for s in before) else None
+        number_of(values[-1])
+        if values and len(values) == sum(name in stored_names(s) for s in before)
+        else None
     )
     if begins is None:
         return ""
-    whole = isinstance(given[-1], ast.Constant) and isinstance(given[-1].value, int)
+    whole = isinstance(values[-1], ast.Constant) and isinstance(values[-1].value, int)
     return "" if whole and how != "sum" else "tl.int32" if whole else "tl.float32"
 
 
@@ -201,8 +203,8 @@ def _check_of_rows(statement: ast.stmt) -> None:
         method = (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"
         )
-        known = isinstance(node, ast.Call) and (called(node) in ("load", "where", *OF_LANES) or method)
-        if isinstance(node, ast.Call) and not known and ast.unparse(node.func) != "float":
+        is_plain = isinstance(node, ast.Call) and (called(node) in ("load", "where", *OF_LANES) or method)
+        if isinstance(node, ast.Call) and not is_plain and ast.unparse(node.func) != "float":
             raise Refusal(
                 f"`{ast.unparse(node)}` in line {node.lineno} is not known to be one for each element"
             )
@@ -214,7 +216,7 @@ def _check_of_rows(statement: ast.stmt) -> None:
 
 def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
     """The names that are only read from, and that each round then moves on by the same; with what it moves them by."""
-    found: dict[str, ast.expr] = {}
+    steps: dict[str, ast.expr] = {}
     read = {
         id(n)
         for call in ast.walk(loop)
@@ -229,8 +231,8 @@ def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
                 later = {n for s in loop.body[position + 1 :] for n in _names(s)}
                 same = not _names(step) & changed and not any(isinstance(n, ast.Call) for n in ast.walk(step))
                 if uses and same and name not in later and all(id(n) in read for n in uses):
-                    found[name] = step
-    return found
+                    steps[name] = step
+    return steps
 
 
 def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr) -> list[Edit]:
@@ -247,12 +249,12 @@ def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr) -> list[E
 
 def _depending(loop: ast.For, rows: set[str]) -> set[str]:
     """The names that a row's number is in, directly or not."""
-    found = set(rows)
+    names = set(rows)
     for statement in loop.body:
         value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
-        if value is not None and _names(value) & found:
-            found |= set(stored_names(statement))
-    return found
+        if value is not None and _names(value) & names:
+            names |= set(stored_names(statement))
+    return names
 
 
 def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
@@ -276,8 +278,8 @@ def _names(node: ast.AST) -> set[str]:
 def _names_outside(function: ast.FunctionDef, loop: ast.For) -> set[str]:
     """The names that are read outside of a loop."""
     own = {id(n) for n in ast.walk(loop)}
-    found = (n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-    return {n.id for n in found if id(n) not in own}
+    loads = (n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return {n.id for n in loads if id(n) not in own}
 
 
 ASSIST = Assist(

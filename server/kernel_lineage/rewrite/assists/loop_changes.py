@@ -61,7 +61,7 @@ def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]
 
     Atomic functions write what they are pointed to; a function of the file's own may write whatever it is handed.
     """
-    reach, found = indexing(syntax.entry), dict[str, str]()
+    reach, calls = indexing(syntax.entry), dict[str, str]()
     for call in syntax.entry.calls:
         atomic = call.name.startswith("atomic")
         if not start <= call.node.start_byte < end or (not atomic and is_of_the_language(call.qualified)):
@@ -69,8 +69,8 @@ def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]
         for argument in call.arguments[:1] if atomic else call.arguments:
             place = reach.place(argument)
             if place.root and argument.type != "subscript_expression":
-                found.setdefault(place.root, text_of(call.node))
-    return found
+                calls.setdefault(place.root, text_of(call.node))
+    return calls
 
 
 def _written(target: Node | None) -> set[str]:

@@ -43,12 +43,12 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     check_repeatable(kernel, syntax, work)
     bounded = [_bounded(kernel, launch) for launch in kernel.launches]
     edits = [*grid_loop(kernel, syntax, work), *(edit for edit in bounded if edit is not None)]
-    told = (
+    sentence = (
         f"At most {MOST_BLOCKS} blocks take element after element"
         if bounded and None not in bounded
         else "The kernel is right for any grid; a launch that does not tell its blocks as one number was left alone"
     )
-    return ASSIST.candidate(kernel, edits, explanation=f"{told}. Each element is computed as before.")
+    return ASSIST.candidate(kernel, edits, explanation=f"{sentence}. Each element is computed as before.")
 
 
 def grid_loop(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edit]:

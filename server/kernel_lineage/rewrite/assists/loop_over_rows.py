@@ -37,10 +37,10 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal(f"{kernel.name} is not launched in this file")
     if reason := _not_alone(kernel, function):
         raise Refusal(reason)
-    told = [program_counts(kernel, launch) for launch in kernel.launches]
-    if not all(len(counts) == 1 for counts in told):
+    extents = [program_counts(kernel, launch) for launch in kernel.launches]
+    if not all(len(counts) == 1 for counts in extents):
         raise Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
-    grids = [counts[0] for counts in told]
+    grids = [counts[0] for counts in extents]
     bound = parameter_of_count(kernel, grids)
     edits: list[Edit] = []
     if not bound:

@@ -142,9 +142,9 @@ def _places(
         within = loop is not None and contains(loop, node)
         if within or any(a <= node.start_byte and node.end_byte <= b for a, b in edits):
             continue
-        told = _smallest(node, body, model, extents)
-        if told is not None:
-            whole, term = told
+        smallest = _smallest(node, body, model, extents)
+        if smallest is not None:
+            whole, term = smallest
             text = c_text(term, spelling)
             edits[whole.start_byte, whole.end_byte] = replace_node(
                 whole, text if text.isidentifier() else f"({text})"
@@ -179,10 +179,10 @@ def _smallest(node: Node, body: Node, model: Model, extents: Mapping[str, Term])
     ):
         term = model.values.get((above.start_byte, above.end_byte))
         if term is not None:
-            told = placed(term, extents)
-            moving = {n for n in variables(told) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
-            if not moving - {"blockIdx.z"} and not set(variables(told)) & set(model.unknowns):
-                return above, told
+            place = placed(term, extents)
+            moving = {n for n in variables(place) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
+            if not moving - {"blockIdx.z"} and not set(variables(place)) & set(model.unknowns):
+                return above, place
         above = above.parent
     return None
 

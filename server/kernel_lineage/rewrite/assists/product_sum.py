@@ -127,7 +127,7 @@ def _read(
         raise Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
     stored = _dtype_of(variable)
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
-    found: list[Factor] = []
+    factors: list[Factor] = []
     scale = ""
     for node in _factors(expression, own):
         inside = [o for o in (product.first, product.second) if _holds(node, o, own)]
@@ -137,13 +137,13 @@ def _read(
         if not inside:
             scale += f" * {text}"
             continue
-        found.append(Factor(inside[0], text, _memory_dtype(kernel, inside[0]), plain))
-    by_root = {id(f.operand): f for f in found}
+        factors.append(Factor(inside[0], text, _memory_dtype(kernel, inside[0]), plain))
+    by_root = {id(f.operand): f for f in factors}
     first, second = (by_root.get(id(o)) for o in (product.first, product.second))
-    if first is None or second is None or len(found) != 2:
+    if first is None or second is None or len(factors) != 2:
         raise Refusal(f"`{text_of(expression)}` is not the product of the two values that are read")
     whole = stored.startswith(("int", "uint"))
-    if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in found):
+    if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in factors):
         raise Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
     if scale:
         first = replace(first, text=f"{_as_float(first)}{scale}", plain=False)
@@ -233,8 +233,8 @@ def _holds(node: Node, operand: Operand, own: dict[str, Node]) -> bool:
     for part in descendants(node):
         if (part.start_byte, part.end_byte) == at:
             return True
-        given = own.get(text_of(part)) if part.type == "identifier" else None
-        if given is not None and part != given and _holds(given, operand, own):
+        value = own.get(text_of(part)) if part.type == "identifier" else None
+        if value is not None and part != value and _holds(value, operand, own):
             return True
     return False
 

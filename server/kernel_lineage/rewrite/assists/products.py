@@ -132,10 +132,10 @@ def _gathered(term: Term, extents: Mapping[str, Term]) -> Term:
     whole = rebuilt(term.name, tuple(_gathered(a, extents) for a in term.args))
     if not isinstance(whole, Op) or whole.name not in ("+", "*"):
         return whole
-    found = polynomial(whole)
+    form = polynomial(whole)
     for axis, place in PLACES.items():
-        found = _with_place(found, axis, place, extents[axis])
-    return term_of(found)
+        form = _with_place(form, axis, place, extents[axis])
+    return term_of(form)
 
 
 def _with_place(of: Polynomial, axis: str, place: Var, extent: Term) -> Polynomial:
@@ -158,18 +158,18 @@ def _loads(model: Model, round_: str) -> list[Access]:
 
 def block_extents_of(kernel: Kernel) -> Mapping[str, Term]:
     """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
-    found = []
+    blocks = []
     for launch in launches_of(kernel):
         *block, depth = block_extents(kernel, launch)
         if depth != 1:
             raise Refusal(
                 f"blocks of the launch in line {launch.span.first_line} may be deep as well as wide"
             )
-        found.append(block)
-    agree = all(block == found[0] for block in found)
+        blocks.append(block)
+    agree = all(block == blocks[0] for block in blocks)
     return {
         axis: Num(size) if agree and size is not None else Var(f"blockDim.{axis}")
-        for axis, size in zip("xy", found[0], strict=True)
+        for axis, size in zip("xy", blocks[0], strict=True)
     }
 
 
@@ -259,18 +259,18 @@ def conjuncts(term: Term) -> Iterator[Term]:
 
 def _strange(kernel: Kernel, term: Term) -> str:
     """What in a term is neither an argument of the kernel, nor the block's own, nor a place."""
-    known = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
-    known |= {p.name for p in PLACES.values()} | {DEPTH.name, "blockIdx.z"}
-    return next((f"`{n}`" for n in variables(term) if n not in known), "")
+    names = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
+    names |= {p.name for p in PLACES.values()} | {DEPTH.name, "blockIdx.z"}
+    return next((f"`{n}`" for n in variables(term) if n not in names), "")
 
 
 def _across(model: Model, extents: Mapping[str, Term]) -> str:
     """The axis along which neighbouring places store neighbouring outputs; `x` where that is not seen."""
     for access in model.accesses:
         if access.writes and access.offset is not None:
-            found = polynomial(placed(access.offset, extents))
+            form = polynomial(placed(access.offset, extents))
             for axis, place in PLACES.items():
-                moved = coefficient_of(found, place)
+                moved = coefficient_of(form, place)
                 if moved is not None and moved[0] == {(): access.nbytes}:
                     return axis
     return "x"

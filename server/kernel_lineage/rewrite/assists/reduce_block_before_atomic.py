@@ -118,8 +118,8 @@ def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> 
             )
             if value is None or inside or [v.name for v in syntax.entry.variables].count(name) > 1:
                 return name
-            if found := _differs(kernel, syntax, value, seen):
-                return found
+            if culprit := _differs(kernel, syntax, value, seen):
+                return culprit
         elif name in parameters:
             if name in changed:
                 return name
@@ -141,12 +141,12 @@ def _outermost(syntax: CudaSyntax, node: Node) -> Node:
 
 
 def _parents(node: Node, last: Node) -> list[Node]:
-    found: list[Node] = []
+    parents: list[Node] = []
     current = node.parent
     while current is not None and current != last.parent:
-        found.append(current)
+        parents.append(current)
         current = current.parent
-    return found
+    return parents
 
 
 def _edits(kernel: Kernel, syntax: CudaSyntax, call: Call, outer: Node, kind: str) -> tuple[Edit, ...]:

@@ -109,9 +109,9 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     combined = sorted(changed - own - remembered)
     running = running_sum(syntax, loop, combined[0], _SHUFFLED) if len(combined) == 1 else None
     names = [] if running is not None else combined
-    found = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
+    reductions = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed)
-    return RowLoop(loop, tuple(found), writes, running)
+    return RowLoop(loop, tuple(reductions), writes, running)
 
 
 def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -120,23 +120,23 @@ def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tup
     Nothing else in the loop uses these names, and one of them is given the loop's counter, which grows from round to
     round, so that it tells which of two rounds was first.
     """
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    companions: dict[str, tuple[tuple[str, str], ...]] = {}
     for statement in descendants(loop.body) if loop.body is not None else ():
-        given = {}
+        values = {}
         for inner in statements_of(statement.child_by_field_name("consequence")):
             assignment = inner.named_children[0] if inner.named_children else None
             if assignment is not None and assignment.type == "assignment_expression":
-                given[text_of(assignment.child_by_field_name("left"))] = field_of(assignment, "right")
-        name = next((n for n in given if n in changed and _compared(statement, n) is not None), "")
-        others = [n for n in given if n != name]
+                values[text_of(assignment.child_by_field_name("left"))] = field_of(assignment, "right")
+        name = next((n for n in values if n in changed and _compared(statement, n) is not None), "")
+        others = [n for n in values if n != name]
         used = [text_of(n) for n in descendants(loop.node) if n.type == "identifier"]
         types = {v.name: v.type for v in syntax.entry.variables if not v.sizes and not v.pointer}
         if not name or not others or any(used.count(n) != 1 or types.get(n) not in _SHUFFLED for n in others):
             continue
-        ordered = sorted(others, key=lambda n: not _is_counter(given[n], loop.counter))
-        if types[ordered[0]] in _COUNTERS and _is_counter(given[ordered[0]], loop.counter):
-            found[name] = tuple((n, types[n]) for n in ordered)
-    return found
+        ordered = sorted(others, key=lambda n: not _is_counter(values[n], loop.counter))
+        if types[ordered[0]] in _COUNTERS and _is_counter(values[ordered[0]], loop.counter):
+            companions[name] = tuple((n, types[n]) for n in ordered)
+    return companions
 
 
 def _is_counter(value: Node | None, counter: str) -> bool:
@@ -218,9 +218,9 @@ def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | No
         return (chosen[0], 3) if chosen is not None and ways == [chosen[1], name] else None
     if right.type == "call_expression":
         function = text_of(right.child_by_field_name("function"))
-        given = arguments_of(right)
-        others = [a for a in given if text_of(bare(a)) != name]
-        fits = function in _CHOOSING and len(given) == 2 and len(others) == 1
+        arguments = arguments_of(right)
+        others = [a for a in arguments if text_of(bare(a)) != name]
+        fits = function in _CHOOSING and len(arguments) == 2 and len(others) == 1
         return (function, 2) if fits and name not in identifiers_in(others[0]) else None
     return None
 

@@ -30,19 +30,19 @@ class RowWork:
 
 def row_work(syntax: CudaSyntax, statements: list[Node]) -> RowWork:
     """The parts of the statements that do a row's work; a refusal when one of them cannot be done by a warp."""
-    found = RowWork()
-    _walk(syntax, statements, found)
-    return found
+    work = RowWork()
+    _walk(syntax, statements, work)
+    return work
 
 
-def _walk(syntax: CudaSyntax, statements: list[Node], found: RowWork) -> None:
+def _walk(syntax: CudaSyntax, statements: list[Node], work: RowWork) -> None:
     """Sort a block's statements, which all lanes of a warp come to together."""
     for statement in statements:
-        _sorted(syntax, statement, found)
+        _sorted(syntax, statement, work)
 
 
-def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
-    said = " ".join(text_of(statement).splitlines()[0].split())
+def _sorted(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
+    text = " ".join(text_of(statement).splitlines()[0].split())
     line = statement.start_point.row + 1
     head = statement.child_by_field_name("condition") if statement.type == "if_statement" else statement
     if (
@@ -50,7 +50,7 @@ def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
         and head is not None
         and _writes_memory(syntax, head)
     ):
-        raise Refusal(f"line {line} writes memory on the way (`{said}`); write it in a statement of its own")
+        raise Refusal(f"line {line} writes memory on the way (`{text}`); write it in a statement of its own")
     match statement.type:
         case (
             "declaration"
@@ -62,35 +62,35 @@ def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
         ):
             pass
         case "compound_statement":
-            _walk(syntax, statements_of(statement), found)
+            _walk(syntax, statements_of(statement), work)
         case "for_statement":
-            _loop(syntax, statement, found)
+            _loop(syntax, statement, work)
         case "if_statement":
-            _branches(syntax, statement, found)
+            _branches(syntax, statement, work)
         case "expression_statement":
             if _writes_memory(syntax, statement):
-                found.once.append(statement)
+                work.once.append(statement)
         case _:
-            raise Refusal(f"what line {line} does (`{said}`) is not known to be the same for all lanes")
+            raise Refusal(f"what line {line} does (`{text}`) is not known to be the same for all lanes")
 
 
-def _loop(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
+def _loop(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
     loop = next(one for one in syntax.entry.loops if one.node == statement)
     if any(contains(statement, other.node) and other.node != statement for other in syntax.entry.loops):
         assert loop.body is not None
-        _walk(syntax, statements_of(loop.body), found)
+        _walk(syntax, statements_of(loop.body), work)
         return
     if statement.parent is None or statement.parent.type != "compound_statement":
         raise Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
-    found.loops.append(row_loop(syntax, loop))
+    work.loops.append(row_loop(syntax, loop))
 
 
-def _branches(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
+def _branches(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
     then, other = statement.child_by_field_name("consequence"), statement.child_by_field_name("alternative")
     parts = [then] if then is not None else []
     parts += [c for c in other.named_children if c.type != "comment"] if other is not None else []
     for part in parts:
-        _walk(syntax, statements_of(part), found)
+        _walk(syntax, statements_of(part), work)
 
 
 def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:

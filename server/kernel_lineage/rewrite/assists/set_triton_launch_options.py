@@ -50,7 +50,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     products = any(next(calls_of(loop, "dot"), None) is not None for loop in loops)
     present = [present_options(launch) for launch in kernel.launches]
     blocks = attempt(lambda: block_choices(kernel))
-    said = all("num_warps" in launch.options for launch in kernel.launches)
+    has_warps = all("num_warps" in launch.options for launch in kernel.launches)
     tried: list[tuple[Candidate, bool]] = []
     """And whether it is what is launched already."""
     if products and not isinstance(apart := attempt(lambda: told_apart(kernel)), Refusal):
@@ -58,14 +58,14 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         blocks = blocks if isinstance(blocks, Refusal) else blocks[:1]
     if not isinstance(blocks, Refusal):
         tried += [(_resized(kernel, choice), choice.is_present) for choice in blocks]
-    if not (products and tried) or said:
+    if not (products and tried) or has_warps:
         warps = attempt(lambda: _warp_choices(kernel, function, products))
         if not isinstance(warps, Refusal):
             tried += [(_launched(kernel, options), _is_present(options, present)) for options in warps]
         elif not tried:
             raise warps
     chosen = [candidate for candidate, is_present in tried if not is_present]
-    if not chosen or (said and tried[0][1]):
+    if not chosen or (has_warps and tried[0][1]):
         raise Refusal(f"{kernel.name} is launched with what would be tried first")
     return with_alternatives(chosen, lambda candidate: candidate)
 
@@ -112,26 +112,26 @@ def _launched(kernel: Kernel, options: list[dict[str, str]]) -> Candidate:
     for launch, own in zip(kernel.launches, options, strict=True):
         edits += launch_edits(kernel, launch, own)
     alike: Mapping[str, str] = options[0] if all(own == options[0] for own in options) else {}
-    said = " and ".join(f"{name} = {value}" for name, value in options[0].items())
+    settings = " and ".join(f"{name} = {value}" for name, value in options[0].items())
     return ASSIST.candidate(
         kernel,
         edits,
-        explanation=f"Launched with {said}: loads in flight, without spilling registers.",
+        explanation=f"Launched with {settings}: loads in flight, without spilling registers.",
         launch=alike if all(value.isdecimal() for value in alike.values()) else {},
     )
 
 
 def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str:
     position = [p.name for p in kernel.parameters].index(block)
-    given = launch.options.get(block) or (
+    extent = launch.options.get(block) or (
         launch.arguments[position] if position < len(launch.arguments) else None
     )
-    if not given:
+    if not extent:
         raise Refusal(f"the launch in line {launch.span.first_line} does not tell {block}")
     elements = int(_ELEMENTS_A_WARP / share)
-    size = constant(given, launch.definitions)
+    size = constant(extent, launch.definitions)
     if size is None:
-        return f"max({TRITON_DEFAULTS['num_warps']}, min({_MOST_WARPS}, {given} // {elements}))"
+        return f"max({TRITON_DEFAULTS['num_warps']}, min({_MOST_WARPS}, {extent} // {elements}))"
     return str(max(1, min(_MOST_WARPS, size // elements)))
 
 

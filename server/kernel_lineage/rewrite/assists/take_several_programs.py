@@ -63,7 +63,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal(f"{larger}, the programs' own block, can be of another size itself")
     axes = sorted({axis_of(call) for call in calls_of(function, "program_id")})
     counts = [program_counts(kernel, launch) for launch in kernel.launches]
-    if not axes or any(len(told) != len(axes) or axes[-1] >= len(told) for told in counts):
+    if not axes or any(len(extents) != len(axes) or axes[-1] >= len(extents) for extents in counts):
         raise Refusal(
             f"a launch of {kernel.name} does not tell how many programs it starts for each axis asked for"
         )
@@ -105,30 +105,36 @@ def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list
 
 def _lanes(kernel: Kernel, extent: str) -> int:
     """The elements of a block, as far as the launches tell; some number otherwise."""
-    told = [constant(launch.options.get(extent, extent), launch.definitions) for launch in kernel.launches]
-    return max((n for n in told if n), default=512)
+    numbers = [constant(launch.options.get(extent, extent), launch.definitions) for launch in kernel.launches]
+    return max((n for n in numbers if n), default=512)
 
 
 def _together(
     kernel: Kernel, function: ast.FunctionDef, choice: _Choice, counts: list[tuple[str, ...]]
 ) -> Candidate:
-    known = {axis: parameter_of_count(kernel, [told[axis] for told in counts]) for axis in choice.spans}
-    if changed := set(known.values()) & set(stored_names(function)):
+    parameters = {axis: parameter_of_count(kernel, [row[axis] for row in counts]) for axis in choice.spans}
+    if changed := set(parameters.values()) & set(stored_names(function)):
         raise Refusal(f"`{min(changed)}`, the number of programs, is changed by the kernel")
-    names = names_of(function, sorted(choice.spans), {axis: name for axis, name in known.items() if name})
+    names = names_of(
+        function, sorted(choice.spans), {axis: name for axis, name in parameters.items() if name}
+    )
     edits, _ = taken_together(kernel, function, names)
     added = [
-        n for axis, name in names.items() for n in ((name.size,) if known[axis] else (name.size, name.count))
+        n
+        for axis, name in names.items()
+        for n in ((name.size,) if parameters[axis] else (name.size, name.count))
     ]
     edits += [parameter_added(kernel, function, name) for name in reversed(added)]
-    for launch, told in zip(kernel.launches, counts, strict=True):
+    for launch, row in zip(kernel.launches, counts, strict=True):
         extents = [
             _counted(kernel, extent, choice.spans[axis]) if axis in choice.spans else extent
-            for axis, extent in enumerate(told)
+            for axis, extent in enumerate(row)
         ]
         fields = {"grid": f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"}
         for axis, name in names.items():
-            fields |= {name.size: str(choice.spans[axis])} | ({} if known[axis] else {name.count: told[axis]})
+            fields |= {name.size: str(choice.spans[axis])} | (
+                {} if parameters[axis] else {name.count: row[axis]}
+            )
         edits += launch_edits(kernel, launch, fields | {"num_warps": str(choice.warps)})
     grid = [
         f'"ceil_div(grid.{axis}, {choice.spans[n]})"' if n in choice.spans else f'"grid.{axis}"'
@@ -137,12 +143,12 @@ def _together(
     launch_fields = {"grid": f"[{', '.join(grid)}]", "num_warps": str(choice.warps)}
     for axis, name in names.items():
         launch_fields[name.size] = str(choice.spans[axis])
-        launch_fields |= {} if known[axis] else {name.count: f"grid.{'xyz'[axis]}"}
-    said = " by ".join(str(choice.spans[axis]) for axis in sorted(choice.spans))
+        launch_fields |= {} if parameters[axis] else {name.count: f"grid.{'xyz'[axis]}"}
+    size = " by ".join(str(choice.spans[axis]) for axis in sorted(choice.spans))
     return ASSIST.candidate(
         kernel,
         edits,
-        explanation=f"One program does the work of {said}, launched with {choice.warps} warps; what a program combines "
+        explanation=f"One program does the work of {size}, launched with {choice.warps} warps; what a program combines "
         "over its own lanes is rounded in another order.",
         launch=launch_fields,
     )

@@ -114,12 +114,12 @@ def _shares_rows(model: Model, extents: Mapping[str, Term]) -> bool:
     for access in model.accesses:
         if not access.reads or access.offset is None:
             continue
-        found = coefficient_of(polynomial(placed(access.offset, extents)), down)
-        if found is None or not found[0]:
+        split = coefficient_of(polynomial(placed(access.offset, extents)), down)
+        if split is None or not split[0]:
             continue
-        if any(_steps(found[1], Var(round_)) == found[0] for round_ in access.loops):
+        if any(_steps(split[1], Var(round_)) == split[0] for round_ in access.loops):
             return True
-        read.setdefault(access.root, []).append(found)
+        read.setdefault(access.root, []).append(split)
     for places in read.values():
         for step, rest in places:
             near = [times(step, {(): k}) for k in range(1, _NEAR)]
@@ -130,8 +130,8 @@ def _shares_rows(model: Model, extents: Mapping[str, Term]) -> bool:
 
 
 def _steps(of: Polynomial, round_: Var) -> Polynomial | None:
-    found = coefficient_of(of, round_)
-    return found[0] if found is not None else None
+    split = coefficient_of(of, round_)
+    return split[0] if split is not None else None
 
 
 ASSIST = Assist(

@@ -129,15 +129,15 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
     guard = next((s for s in behind if s.type == "if_statement"), None)
     test, inner, first, end = "true", behind, behind[0], behind[-1].end_byte
     if guard is not None:
-        said = test_of(guard)
+        condition = test_of(guard)
         then = guard.child_by_field_name("consequence")
         before, rest = behind[: behind.index(guard)], behind[behind.index(guard) + 1 :]
-        if said is None or then is None or guard.child_by_field_name("alternative") is not None:
+        if condition is None or then is None or guard.child_by_field_name("alternative") is not None:
             raise Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
         returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
         if bool(rest) != returns:
             raise Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
-        test = f"!({text_of(said)})" if returns else text_of(said)
+        test = f"!({text_of(condition)})" if returns else text_of(condition)
         inner, end = rest if returns else statements_of(then), max(guard.end_byte, behind[-1].end_byte)
         names = {v.name for v in index.values()}
         for statement in before:

@@ -85,14 +85,16 @@ def block_choices(kernel: Kernel) -> list[BlockChoice]:
     if not tiles.sizes:
         raise Refusal(next(iter(tiles.fixed.values())))
     present = [_present(launch, tiles) for launch in kernel.launches]
-    said = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
-    found = []
+    settings = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
+    choices = []
     for options in _tried(kernel, tiles):
         grids = tuple(_grid(kernel, launch, tiles, options) for launch in kernel.launches)
         alike = all(sizes == present[0] for sizes in present)
         scaled = _scaled(kernel.launches[0], tiles, options, present[0]) if alike else ""
-        found.append(BlockChoice(options, any(options.items() <= own.items() for own in said), grids, scaled))
-    return found
+        choices.append(
+            BlockChoice(options, any(options.items() <= own.items() for own in settings), grids, scaled)
+        )
+    return choices
 
 
 def resized(kernel: Kernel, choice: BlockChoice) -> list[Edit]:
@@ -108,25 +110,25 @@ def resized(kernel: Kernel, choice: BlockChoice) -> list[Edit]:
 
 def present_options(launch: Launch) -> dict[str, int]:
     """The warps and stages of a launch. Refused where it does not say them as numbers."""
-    found: dict[str, int] = {}
+    options: dict[str, int] = {}
     for name, default in TRITON_DEFAULTS.items():
         number = constant(launch.options[name], launch.definitions) if name in launch.options else default
         if number is None:
             line = launch.span.first_line
             raise Refusal(f"the launch in line {line} says {name} as `{launch.options[name]}`")
-        found[name] = number
-    return found
+        options[name] = number
+    return options
 
 
 def _present(launch: Launch, tiles: Tiles) -> dict[str, int]:
     """The sizes of a launch, by their parameters."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for size in tiles.sizes:
         number = constant(launch.options.get(size, ""), launch.definitions)
         if number is None:
             raise Refusal(f"the launch in line {launch.span.first_line} does not tell {size} as a number")
-        found[size] = number
-    return found
+        sizes[size] = number
+    return sizes
 
 
 def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
@@ -200,7 +202,7 @@ def _counts(
     kernel: Kernel, launch: Launch, tiles: Tiles, places: list[Place], extent: str
 ) -> list[tuple[Place, str]]:
     """The factors of a grid's extent, each with the place whose tiles it counts. Refused where it is anything else."""
-    waiting, found = list(places), list[tuple[Place, str]]()
+    waiting, counts = list(places), list[tuple[Place, str]]()
     factors = _factors(extent)
     for factor in factors:
         tried = [(p, attempt(partial(_tiles_up_to, kernel, launch, tiles, p, factor))) for p in waiting]
@@ -209,12 +211,12 @@ def _counts(
             raise tried[0][1]
         if fits:
             waiting.remove(fits[0][0])
-            found.append(fits[0])
-    if waiting or len(found) < len(factors):
+            counts.append(fits[0])
+    if waiting or len(counts) < len(factors):
         raise Refusal(
             f"the grid in line {launch.span.first_line} does not count the tiles of {places[0].size} alone"
         )
-    return found
+    return counts
 
 
 def _factors(extent: str) -> list[str]:
@@ -223,14 +225,14 @@ def _factors(extent: str) -> list[str]:
         tree = ast.parse(extent, mode="eval").body
     except SyntaxError:
         return [extent]
-    waiting, found = [tree], list[str]()
+    waiting, factors = [tree], list[str]()
     while waiting:
         match waiting.pop(0):
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 waiting[:0] = [left, right]
             case factor:
-                found.append(ast.unparse(factor))
-    return found
+                factors.append(ast.unparse(factor))
+    return factors
 
 
 def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, extent: str) -> str:
@@ -242,7 +244,7 @@ def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, ext
     names = [p.name for p in kernel.parameters]
     if not isinstance(bound, Var) or bound.name not in names:
         raise refusal
-    given = launch.arguments[names.index(bound.name)]
+    argument = launch.arguments[names.index(bound.name)]
     definitions = {**launch.definitions, place.size: launch.options[place.size]}
     size = constant(launch.options[place.size], launch.definitions)
     try:
@@ -251,29 +253,29 @@ def _tiles_up_to(kernel: Kernel, launch: Launch, tiles: Tiles, place: Place, ext
         raise refusal from None
     match tree:
         case ast.Call(func=function, args=[number, by]) if ast.unparse(function).rpartition(".")[2] == "cdiv":
-            same = _is_same(ast.unparse(number), given, launch)
+            same = _is_same(ast.unparse(number), argument, launch)
             written = f"{ast.unparse(function)}({ast.unparse(number)}, {{size}})"
         case ast.BinOp(left=above, op=ast.FloorDiv(), right=by):
             # `(n + SIZE - 1) // SIZE`: what stands above is SIZE - 1 for 0, and SIZE for 1.
-            ends = [constant(_with_number(above, n, given, launch), definitions) for n in (0, 1)]
+            ends = [constant(_with_number(above, n, argument, launch), definitions) for n in (0, 1)]
             same = size is not None and ends == [size - 1, size]
-            written = f"({given} + {{less}}) // {{size}}"
+            written = f"({argument} + {{less}}) // {{size}}"
         case _:
             raise refusal
-    told = (place.size, launch.options[place.size])
+    spellings = (place.size, launch.options[place.size])
     if not same or not (
-        ast.unparse(by) in told or None is not constant(ast.unparse(by), definitions) == size
+        ast.unparse(by) in spellings or None is not constant(ast.unparse(by), definitions) == size
     ):
         raise refusal
     return written
 
 
-def _with_number(tree: ast.expr, number: int, given: str, launch: Launch) -> str:
+def _with_number(tree: ast.expr, number: int, argument: str, launch: Launch) -> str:
     """An expression with a number in the place of what the launch gives."""
 
     class Replaced(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
-            here = isinstance(node, ast.expr) and _is_same(ast.unparse(node), given, launch)
+            here = isinstance(node, ast.expr) and _is_same(ast.unparse(node), argument, launch)
             return ast.Constant(number) if here else self.generic_visit(node)
 
     return ast.unparse(Replaced().visit(copy.deepcopy(tree)))
@@ -283,8 +285,8 @@ def _is_same(one: str, other: str, launch: Launch) -> bool:
     """Whether two expressions of the launcher are one, as far as its definitions tell."""
     if one == other:
         return one not in launch.unsettled
-    told = [launch.definitions.get(text, text) for text in (one, other)]
-    return told[0] == told[1] and not {one, other} & set(launch.unsettled)
+    texts = [launch.definitions.get(text, text) for text in (one, other)]
+    return texts[0] == texts[1] and not {one, other} & set(launch.unsettled)
 
 
 def _scaled(launch: Launch, tiles: Tiles, options: Mapping[str, int], present: Mapping[str, int]) -> str:

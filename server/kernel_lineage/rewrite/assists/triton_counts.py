@@ -19,8 +19,8 @@ def program_counts(kernel: Kernel, launch: Launch) -> tuple[str, ...]:
     named = re.search(r"\[\s*(\w+)\s*\]\s*\(", source_of(kernel).text(launch.span))
     if named and re.search(rf"\bdef {named[1]}\(", data_of(kernel).decode("utf-8", "replace")):
         return ()  # what a function computes in between are names of its own
-    found = [_extent(kernel, launch, extent) for extent in launch.grid]
-    return tuple(found) if all(found) else ()
+    extents = [_extent(kernel, launch, extent) for extent in launch.grid]
+    return tuple(extents) if all(extents) else ()
 
 
 def _extent(kernel: Kernel, launch: Launch, extent: str) -> str:
@@ -33,17 +33,17 @@ def _extent(kernel: Kernel, launch: Launch, extent: str) -> str:
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & constants
     if not used or launch.span == kernel.name_span:
         return extent
-    given = {name: launch.options.get(name, "") for name in used}
-    if not all(given.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
+    options = {name: launch.options.get(name, "") for name in used}
+    if not all(options.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
         return ""
-    return resolved(extent, given)
+    return resolved(extent, options)
 
 
 def parameter_of_count(kernel: Kernel, extents: Sequence[str]) -> str:
     """The parameter to which every launch gives just its number of programs along an axis; "" where there is none."""
     beside = any(launch.span == kernel.name_span for launch in kernel.launches)
     for position, parameter in enumerate(kernel.parameters):
-        given = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
-        if given == list(extents) and not beside and not parameter.pointer:
+        arguments = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
+        if arguments == list(extents) and not beside and not parameter.pointer:
             return parameter.name
     return ""

@@ -143,8 +143,8 @@ class Walk:
         bounds = [self.of(argument) for argument in loop.iter.args]
         steps = frozenset(s for bound in bounds for s in bound.sizes)
         changed = set(stored_names(loop)) - {loop.target.id}
-        known = {n: self.values[n] for n in changed if n in self.values and is_carried(loop.body, n)}
-        data = {n for n, v in known.items() if v.is_data or v.beyond is not None}
+        state = {n: self.values[n] for n in changed if n in self.values and is_carried(loop.body, n)}
+        data = {n for n, v in state.items() if v.is_data or v.beyond is not None}
         if steps:
             for name in sorted(data):
                 step = combined_in(loop.body, name)
@@ -247,7 +247,7 @@ class Walk:
         return replace(value, axes=value.axes[::-1])
 
     def _call(self, call: ast.Call, name: str) -> Value:
-        given = {k.arg: k.value for k in call.keywords if k.arg}
+        keywords = {k.arg: k.value for k in call.keywords if k.arg}
         match name:
             case "program_id":
                 cut = {p.size for p in self.tiles.bounds if p.of_grid}
@@ -257,24 +257,26 @@ class Walk:
                 sizes = frozenset({extent} & set(self.tiles.sizes))
                 return Value((Axis(extent),), sizes=sizes, counts=True)
             case "zeros" | "full":
-                shape = elements(given.get("shape", call.args[0] if call.args else None))
+                shape = elements(keywords.get("shape", call.args[0] if call.args else None))
                 filled = number_of(call.args[1]) if name == "full" and len(call.args) > 1 else None
                 filled = 0.0 if name == "zeros" else filled
                 return Value(tuple(Axis(extent_of(e)) for e in shape), True, filled)
             case "load":
-                parts = [self.of(call.args[0]), *(self.of(given[k]) for k in ("mask",) if k in given)]
+                parts = [self.of(call.args[0]), *(self.of(keywords[k]) for k in ("mask",) if k in keywords)]
                 self.take_back(
                     {s for p in parts for s in p.open}, call, "reads by what one tile leaves behind"
                 )
-                other = given.get("other", call.args[2] if len(call.args) > 2 else None)
+                other = keywords.get("other", call.args[2] if len(call.args) > 2 else None)
                 return Value(self._joined(call, parts), True, number_of(other))
             case "sum" | "max" | "min" if called(call):
-                axis = given.get("axis", call.args[1] if len(call.args) > 1 else None)
-                return self._reduced(call, self.of(call.args[0]), name, axis, set(given) - {"axis"})
+                axis = keywords.get("axis", call.args[1] if len(call.args) > 1 else None)
+                return self._reduced(call, self.of(call.args[0]), name, axis, set(keywords) - {"axis"})
             case "dot":
-                added = [self.of(a) for a in (*call.args[2:3], *(given[k] for k in ("acc",) if k in given))]
+                added = [
+                    self.of(a) for a in (*call.args[2:3], *(keywords[k] for k in ("acc",) if k in keywords))
+                ]
                 return self._product(call, [self.of(a) for a in call.args[:2]], added)
-            case "trans" if len(call.args) == 1 and not given:
+            case "trans" if len(call.args) == 1 and not keywords:
                 return self._transposed(call, self.of(call.args[0]))
             case "where" if len(call.args) == 3:
                 test, *sides = (self.of(a) for a in call.args)
@@ -375,14 +377,14 @@ class Walk:
     def _joined(self, node: ast.AST, parts: list[Value]) -> tuple[Axis, ...]:
         """The axes of what is made of several blocks."""
         rank = max((len(p.axes) for p in parts), default=0)
-        found: list[Axis] = []
+        axes: list[Axis] = []
         for position in range(-rank, 0):
             here = [p.axes[position] for p in parts if len(p.axes) >= -position]
             sizes, counts = {a.size for a in here} - {""}, {a.by for a in here} - {""}
             if len(sizes) > 1 or len(counts) > 1:
                 raise Unfollowed(node)
-            found.append(Axis(min(sizes, default=""), min(counts, default="")))
-        return tuple(found)
+            axes.append(Axis(min(sizes, default=""), min(counts, default="")))
+        return tuple(axes)
 
     def _spread(self, node: ast.AST, value: Value, index: ast.expr) -> Value:
         """`rows[:, None]`."""

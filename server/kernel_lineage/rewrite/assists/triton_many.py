@@ -47,8 +47,8 @@ class AxisNames:
 
 def axis_of(call: ast.Call) -> int:
     """The axis that `tl.program_id` is asked for. Refused where it is no number."""
-    given = [*call.args, *(k.value for k in call.keywords)]
-    axis = constant_of(given[0]) if len(given) == 1 else None
+    arguments = [*call.args, *(k.value for k in call.keywords)]
+    axis = constant_of(arguments[0]) if len(arguments) == 1 else None
     if isinstance(axis, int) and axis in (0, 1, 2):
         return axis
     raise Refusal(f"`{ast.unparse(call)}` does not say its axis as a number")
@@ -142,28 +142,28 @@ class Expressions:
         raise self.unfollowed(call)
 
     def _load(self, call: ast.Call) -> Many:
-        given = arguments_of(call, ("pointer", "mask", "other"))
-        if not given.keys() & {"pointer"} or any(k.arg == "boundary_check" for k in call.keywords):
+        operands = arguments_of(call, ("pointer", "mask", "other"))
+        if not operands.keys() & {"pointer"} or any(k.arg == "boundary_check" for k in call.keywords):
             raise self.unfollowed(call)
-        pointer = self.of(given["pointer"])
-        buffers = self.buffers(given["pointer"])
+        pointer = self.of(operands["pointer"])
+        buffers = self.buffers(operands["pointer"])
         if again := buffers & self.stored:
             raise Refusal(f"line {call.lineno} loads `{min(again)}`, which was stored to before")
-        mask = self.of(given["mask"]) if "mask" in given else Many()
-        other = self.of(given["other"]) if "other" in given else Many()
+        mask = self.of(operands["mask"]) if "mask" in operands else Many()
+        other = self.of(operands["other"]) if "other" in operands else Many()
         if other.axes - pointer.axes or (other.lanes and not other.axes and pointer.axes):
             raise self.unfollowed(call)
         if not pointer.axes:
             if mask.axes:
                 raise Refusal(f"line {call.lineno} masks by a program that its address does not depend on")
             return pointer
-        self.mask(call, pointer, given.get("mask"))
+        self.mask(call, pointer, operands.get("mask"))
         return pointer
 
     def _over_lanes(self, call: ast.Call, name: str) -> Many:
         """A reduction of a block, or a running one; a sum of products of two axes' blocks is a product of matrices."""
-        given = arguments_of(call, ("input", "axis"))
-        axis = given.get("axis")
+        operands = arguments_of(call, ("input", "axis"))
+        axis = operands.get("axis")
         plain = not {k.arg for k in call.keywords} - {"axis"} and len(call.args) <= 2
         if not plain or (axis is not None and constant_of(axis) not in (0, None)):
             raise self.unfollowed(call)

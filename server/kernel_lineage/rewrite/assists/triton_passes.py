@@ -53,28 +53,28 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
     data = data_of(kernel)
     shifts: list[tuple[Span, str]] = []
     replaced: list[tuple[Span, str]] = []
-    known = _Known()
+    memory = _Known()
     for statement in function.body:
         if statement not in loops:
-            known.forget(statement)
+            memory.forget(statement)
             continue
         assert isinstance(statement, ast.For) and isinstance(statement.target, ast.Name)
         if reason := _unmovable(kernel, function, statement):
             raise Refusal(reason)
         shifts += _without_loop(data, kernel, statement)
-        known.values = {statement.target.id: "0"}
+        memory.values = {statement.target.id: "0"}
         for inner in statement.body:
-            if line := _open_access(inner, known.values, length):
+            if line := _open_access(inner, memory.values, length):
                 raise Refusal(f"the mask in line {line} does not say where the row ends")
-            found = _again(inner, known)
-            if found is None:
-                _note(inner, known)
+            repeat = _again(inner, memory)
+            if repeat is None:
+                _note(inner, memory)
                 continue
-            name, holder = found
+            name, holder = repeat
             replaced.append((span_of(kernel, inner), f"{name} = {holder}" if name != holder else _GONE))
             if name != holder:
-                known.forget(inner)
-        known.values = {}
+                memory.forget(inner)
+        memory.values = {}
     if not replaced:
         raise Refusal(f"{kernel.name} loads nothing again that it could hold")
     start = start_of_line(data, span_of(kernel, loops[0]).start)
@@ -130,31 +130,31 @@ def _open_access(statement: ast.stmt, values: dict[str, str], length: str) -> in
     return 0
 
 
-def _again(statement: ast.stmt, known: _Known) -> tuple[str, str] | None:
+def _again(statement: ast.stmt, memory: _Known) -> tuple[str, str] | None:
     """The name that a statement loads a block into, and the one that holds the same; None where none does."""
     load = _loaded(statement)
     if load is None:
         return None
-    key, other = _key(load, known.values)
-    held = known.held.get(key)
+    key, other = _key(load, memory.values)
+    held = memory.held.get(key)
     # Without a word on what stands beyond the mask, anything may.
     return (load[0], held.name) if held is not None and other in (None, held.other) else None
 
 
-def _note(statement: ast.stmt, known: _Known) -> None:
+def _note(statement: ast.stmt, memory: _Known) -> None:
     """Take in what a statement makes known."""
     load = _loaded(statement)
-    key, other = _key(load, known.values) if load is not None else ("", None)
+    key, other = _key(load, memory.values) if load is not None else ("", None)
     value = None
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        value = resolved(ast.unparse(statement.value), known.values)
-    known.forget(statement)
+        value = resolved(ast.unparse(statement.value), memory.values)
+    memory.forget(statement)
     if load is not None:
-        known.held[key] = _Held(load[0], other, frozenset(_names(key)))
+        memory.held[key] = _Held(load[0], other, frozenset(_names(key)))
     elif (
         value is not None and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     ):
-        known.values[statement.targets[0].id] = value
+        memory.values[statement.targets[0].id] = value
 
 
 def _loaded(statement: ast.stmt) -> tuple[str, ast.Call, ast.Call] | None:

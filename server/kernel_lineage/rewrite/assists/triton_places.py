@@ -111,19 +111,19 @@ def called(call: ast.Call) -> str:
 
 def assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
     """Name → every expression that goes into it: `=`, `+=`, and the range of a loop."""
-    found: dict[str, list[ast.expr]] = {}
+    flow: dict[str, list[ast.expr]] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in ast.walk(target):
                     if isinstance(name, ast.Name):
-                        found.setdefault(name.id, []).append(node.value)
+                        flow.setdefault(name.id, []).append(node.value)
         elif isinstance(node, ast.AugAssign | ast.AnnAssign) and isinstance(node.target, ast.Name):
             if node.value is not None:
-                found.setdefault(node.target.id, []).append(node.value)
+                flow.setdefault(node.target.id, []).append(node.value)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            found.setdefault(node.target.id, []).append(node.iter)
-    return found
+            flow.setdefault(node.target.id, []).append(node.iter)
+    return flow
 
 
 def sources(expression: ast.expr, flow: dict[str, list[ast.expr]]) -> tuple[set[str], list[ast.expr]]:

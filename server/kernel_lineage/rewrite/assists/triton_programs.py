@@ -40,8 +40,8 @@ def check_enumerated(places: Iterable[Taken]) -> None:
 def _each_once(number: str, taken: list[Taken]) -> bool:
     sizes = dict(zip(dict.fromkeys(size for size, _, _ in taken), _SIZES, strict=False))
     bounds = {name for _, _, bound in taken for name in variables(bound)}
-    known = {number, *sizes, *bounds}
-    others = {name for _, tile, _ in taken for name in variables(tile)} - known
+    names = {number, *sizes, *bounds}
+    others = {name for _, tile, _ in taken for name in variables(tile)} - names
     if len(sizes) < len({size for size, _, _ in taken}):
         return False
     for counts in itertools.product(_COUNTS, repeat=len(taken)):

@@ -69,8 +69,8 @@ def _uses(function: ast.FunctionDef, size: str) -> Iterator[tuple[ast.Name, str 
                 shapes = {
                     id(n) for t in ast.walk(value) if isinstance(t, ast.Tuple | ast.List) for n in ast.walk(t)
                 }
-                found = [c for e in sources(value, flow)[1] for c in calls_of(e, "program_id")]
-                axes = {ast.unparse(a) for c in found for a in (*c.args, *(k.value for k in c.keywords))}
+                calls = [c for e in sources(value, flow)[1] for c in calls_of(e, "program_id")]
+                axes = {ast.unparse(a) for c in calls for a in (*c.args, *(k.value for k in c.keywords))}
                 for node in ast.walk(value):
                     if isinstance(node, ast.Name) and node.id == size:
                         yield node, None if id(node) in shapes else ",".join(sorted(axes))

@@ -219,15 +219,15 @@ def _place(model: Model, offset: Term, lane: Var, size: str, others: Iterable[Va
     if own is None or not own[0]:
         return None
     step = times(own[0], polynomial(Var(size)))
-    found = []
+    places = []
     for name in dict.fromkeys(variables(offset)):
         other = coefficient_of(whole, Var(name)) if name in model.instance and not is_lane(name) else None
         if other is not None and other[0] == step:
-            found.append(Place(size, Var(name)))
+            places.append(Place(size, Var(name)))
     strides = [other[0] for name in others if (other := coefficient_of(whole, name)) is not None]
-    if not found and (programs := _programs(model, whole, own[0], size, strides)) is not None:
-        found.append(Place(size, programs))
-    return found[0] if len(found) == 1 else None
+    if not places and (programs := _programs(model, whole, own[0], size, strides)) is not None:
+        places.append(Place(size, programs))
+    return places[0] if len(places) == 1 else None
 
 
 def _programs(

@@ -151,13 +151,13 @@ class _Walk(Expressions):
         self.values[loop.target.id] = Many()
         changed = sorted(set(stored_names(loop)) & self.values.keys() - {loop.target.id})
         before = {name: self.values[name] for name in changed}
-        given = dict(self.given)
+        values = dict(self.given)
         self.block(loop.body)
         for name in changed:
             missing = self.values[name].axes - before[name].axes
             if not missing:
                 continue
-            statement = given.get(name)
+            statement = values.get(name)
             value = getattr(statement, "value", None)
             if statement is None or not _can_begin(value):
                 raise Refusal(
@@ -194,16 +194,16 @@ class _Walk(Expressions):
         if name != "store" and not name.startswith("atomic_"):
             raise self.unfollowed(call)
         names = ("pointer", "val") if name.startswith("atomic_") else ("pointer", "value")
-        given = arguments_of(call, (*names, "mask"))
-        if not {*names} <= given.keys():
+        operands = arguments_of(call, (*names, "mask"))
+        if not {*names} <= operands.keys():
             raise self.unfollowed(call)
-        pointer, value = (self.of(given[n]) for n in names)
+        pointer, value = (self.of(operands[n]) for n in names)
         if pointer.axes < self.names.keys():
             raise Refusal(f"line {call.lineno} stores to places that are the same for several programs")
         if value.lanes and not value.axes:
             raise Refusal(f"line {call.lineno} stores a block that is the same for all programs")
-        self.mask(call, pointer, given.get("mask"))
-        self.stored |= self.buffers(given[names[0]])
+        self.mask(call, pointer, operands.get("mask"))
+        self.stored |= self.buffers(operands[names[0]])
 
     # Edits
 

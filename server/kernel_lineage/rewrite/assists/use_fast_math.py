@@ -57,11 +57,11 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
             here = here or made
     if not any(anchor.span.contains(e.span) for e in edits):
         raise here or Refusal(f"{kernel.name} calls nothing here that has a fast path")
-    told = ", ".join(f"{fast} at {n} {'place' if n == 1 else 'places'}" for fast, n in changed.items())
+    changes = ", ".join(f"{fast} at {n} {'place' if n == 1 else 'places'}" for fast, n in changed.items())
     return ASSIST.candidate(
         kernel,
         edits,
-        explanation=f"{told}; the last bits of the results change, how many says the check on a GPU.",
+        explanation=f"{changes}; the last bits of the results change, how many says the check on a GPU.",
     )
 
 

@@ -191,7 +191,7 @@ def check_statements(statements: list[Node], index: str) -> list[Node]:
 
 def changed_names(nodes: list[Node]) -> set[str]:
     """Names of variables that are assigned, incremented or whose address is taken."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes:
         target: Node | None = None
         if node.type == "assignment_expression":
@@ -203,8 +203,8 @@ def changed_names(nodes: list[Node]) -> set[str]:
         while target is not None and target.type == "field_expression":
             target = target.child_by_field_name("argument")
         if target is not None and target.type == "identifier":
-            found.add(text_of(target))
-    return found
+            names.add(text_of(target))
+    return names
 
 
 def _accesses(
@@ -216,7 +216,7 @@ def _accesses(
     moving: set[str],
 ) -> tuple[list[Access], bool]:
     """The accesses that can be wide, and whether others follow the index."""
-    found: dict[tuple[str, str], Access] = {}
+    by_place: dict[tuple[str, str], Access] = {}
     scalar: set[str] = set()
     apart = False
     same = _same_as(syntax, statements, index)
@@ -247,17 +247,17 @@ def _accesses(
             scalar.add(pointer)
             apart = apart or follows
             if written:
-                found.setdefault((pointer, "#"), Access(pointer, "#", "", 0, "", [], stored=True))
+                by_place.setdefault((pointer, "#"), Access(pointer, "#", "", 0, "", [], stored=True))
             continue
-        access = found.get((pointer, offset))
+        access = by_place.get((pointer, offset))
         if access is None:
-            access = found[pointer, offset] = Access(pointer, offset, *type_, "", [])
+            access = by_place[pointer, offset] = Access(pointer, offset, *type_, "", [])
         if not written or _reads_too(node):
             access.loaded = True
         access.stored = access.stored or written
         access.nodes.append(node)
-    stored = {a.pointer for a in found.values() if a.stored}
-    accesses = [a for a in found.values() if a.nodes]
+    stored = {a.pointer for a in by_place.values() if a.stored}
+    accesses = [a for a in by_place.values() if a.nodes]
     for a in accesses:
         several = sum(1 for other in accesses if other.pointer == a.pointer) > 1
         if a.pointer in stored and (several or a.pointer in scalar):

@@ -231,8 +231,8 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
         raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
     statements = [s for s in statements_of(body_node) if s.start_byte >= index.node.end_byte]
     _check_place_is_index(kernel, syntax, index, statements)
-    found = _guarded(statements, index.name)
-    guard, bound, inner, others = found
+    parts = _guarded(statements, index.name)
+    guard, bound, inner, others = parts
     before = [s for s in statements if s.end_byte <= guard.start_byte]
     if any(index.name in identifiers_in(s) for s in before):
         raise Refusal(f"`{index.name}` is used before its bound is checked")
@@ -272,7 +272,7 @@ def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[
         for launch in kernel.launches
     ]
     written = [e for e in grids if e is not None]
-    told = (
+    note = (
         ""
         if written and len(written) == len(grids)
         else f" Fewer blocks along x are enough, 1 of {lanes}; a launch that does not write them here was left alone."
@@ -281,7 +281,7 @@ def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[
         kernel,
         [*edits, *dict.fromkeys(written)],
         f"Each thread takes {_NUMBERS[lanes]} elements; addresses that are not aligned and the last elements take the "
-        f"old code.{told}",
+        f"old code.{note}",
     )
 
 

@@ -57,8 +57,8 @@ class _Stream(httpcore.NetworkStream):
     def close(self) -> None:
         self._stream.close()
 
-    def start_tls(self, *given: Any, **named: Any) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(*given, **named), self._bounds)
+    def start_tls(self, *args: Any, **named: Any) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(*args, **named), self._bounds)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -68,8 +68,8 @@ class _Backend(httpcore.NetworkBackend):
     def __init__(self, backend: httpcore.NetworkBackend, bounds: Bounds) -> None:
         self._backend, self._bounds = backend, bounds
 
-    def connect_tcp(self, *given: Any, **named: Any) -> httpcore.NetworkStream:
-        return _Stream(self._backend.connect_tcp(*given, **named), self._bounds)
+    def connect_tcp(self, *args: Any, **named: Any) -> httpcore.NetworkStream:
+        return _Stream(self._backend.connect_tcp(*args, **named), self._bounds)
 
     def sleep(self, seconds: float) -> None:
         self._backend.sleep(seconds)

@@ -162,12 +162,12 @@ class _Dialect:
         """The dialect to try next, if the error is about one of these fields."""
         if error.status_code not in (400, 422):
             return None
-        said = str(error.message)
-        if "max_completion_tokens" in said and self.limit == "max_tokens":
+        message = str(error.message)
+        if "max_completion_tokens" in message and self.limit == "max_tokens":
             return _Dialect(self.structured, "max_completion_tokens", self.usage)
-        if "stream_options" in said and self.usage:
+        if "stream_options" in message and self.usage:
             return _Dialect(self.structured, self.limit, usage=False)
-        if ("response_format" in said or "json_schema" in said) and self.structured != "none":
+        if ("response_format" in message or "json_schema" in message) and self.structured != "none":
             return _Dialect(
                 "json_object" if self.structured == "json_schema" else "none", self.limit, self.usage
             )
@@ -283,8 +283,8 @@ def _wait_before_retry(error: APIStatusError, attempt: int) -> float | None:
     # OpenAI says `insufficient_quota` with 429; waiting does not help.
     if "insufficient_quota" in str(error.message):
         return None
-    told = error.response.headers.get("retry-after", "")
-    wait = float(told) if told.replace(".", "", 1).isdecimal() else _backoff(attempt)
+    header = error.response.headers.get("retry-after", "")
+    wait = float(header) if header.replace(".", "", 1).isdecimal() else _backoff(attempt)
     return wait if wait <= LONGEST_WAIT else None
 
 
@@ -302,27 +302,27 @@ def _cause(error: Exception) -> str:
 
 
 def _status_problem(error: APIStatusError, host: str, settings: ModelSettings) -> ModelError:
-    status, said = error.status_code, _said(error)
+    status, message = error.status_code, _said(error)
     if status in (401, 403):
         key = (
             "the key was refused" if settings.api_key else "it wants a key and none is set (KLINEAGE_API_KEY)"
         )
-        return ModelError("key", f"{host} answered {status}: {key}. {said}".rstrip())
+        return ModelError("key", f"{host} answered {status}: {key}. {message}".rstrip())
     if status == 404:
         return ModelError(
-            "request", f"{host} knows no model {settings.model!r} at this URL (404). {said}".rstrip()
+            "request", f"{host} knows no model {settings.model!r} at this URL (404). {message}".rstrip()
         )
     if status == 429:
         return ModelError(
-            "limit", f"{host} limits the rate or the quota (429), also after waiting. {said}".rstrip()
+            "limit", f"{host} limits the rate or the quota (429), also after waiting. {message}".rstrip()
         )
     if status >= 500:
-        return ModelError("unavailable", f"{host} fails ({status}), also after waiting. {said}".rstrip())
+        return ModelError("unavailable", f"{host} fails ({status}), also after waiting. {message}".rstrip())
     if 300 <= status < 400:
         return ModelError(
             "request", f"{host} redirects ({status}), which is not followed; name the endpoint itself."
         )
-    return ModelError("request", f"{host} refused the request ({status}). {said}".rstrip())
+    return ModelError("request", f"{host} refused the request ({status}). {message}".rstrip())
 
 
 def _said(error: APIStatusError) -> str:

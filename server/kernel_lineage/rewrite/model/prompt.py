@@ -102,24 +102,24 @@ def _conditions(conditions: Sequence[tuple[Condition, Judgement]]) -> str:
         return "It has no conditions."
     lines = ["Conditions, and what is known of each here:"]
     for condition, judgement in conditions:
-        known = "; ".join(fact.evidence for fact in judgement.evidence)
+        evidence = "; ".join(fact.evidence for fact in judgement.evidence)
         if judgement.missing:
-            known = f"nothing tells {', '.join(judgement.missing)}"
+            evidence = f"nothing tells {', '.join(judgement.missing)}"
         if judgement.counterexample:
-            known = f"{judgement.counterexample}; {known}" if known else judgement.counterexample
+            evidence = f"{judgement.counterexample}; {evidence}" if evidence else judgement.counterexample
         lines.append(
             f"- [{condition.kind}, {judgement.truth}] {condition.expr}: {condition.reason}"
-            + (f" ({known})" if known else "")
+            + (f" ({evidence})" if evidence else "")
         )
     return "\n".join(lines)
 
 
 def _device(facts: Facts) -> str:
-    told = [
+    parts = [
         f"{n} = {facts.known[n].values[0]}" for n in sorted(facts) if n.startswith(("device.", "toolchain."))
     ]
     return "Device: " + (
-        ", ".join(told) if told else "unknown; assume an NVIDIA GPU of compute capability 8.0 or newer"
+        ", ".join(parts) if parts else "unknown; assume an NVIDIA GPU of compute capability 8.0 or newer"
     )
 
 

@@ -250,8 +250,8 @@ def _try(state: _State, proposal: Proposal, judge: Judge, number: int) -> tuple[
 def _spent(state: _State, verdict: Verdict) -> None:
     state.device_seconds += sum(s.seconds or 0.0 for s in verdict.stages if s.name != "build")
     check = verdict.stage("check")
-    known = verdict.environment.get("device") or {}
-    named = known.get("name") if isinstance(known, dict) else None
+    device = verdict.environment.get("device") or {}
+    named = device.get("name") if isinstance(device, dict) else None
     state.device = str(named or (check.details.get("device") if check is not None else "") or state.device)
 
 

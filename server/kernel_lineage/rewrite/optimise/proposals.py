@@ -76,8 +76,8 @@ class Proposal:
     @property
     def digest(self) -> str:
         """SHA-256 of the file and the launch; a grid that is told over the one before follows from the rest."""
-        told = {name: text for name, text in self.candidate.launch.items() if "grid." not in text}
-        launch = repr(sorted(told.items())).encode()
+        options = {name: text for name, text in self.candidate.launch.items() if "grid." not in text}
+        launch = repr(sorted(options.items())).encode()
         return hashlib.sha256(self.text + launch).hexdigest()
 
 
@@ -123,8 +123,8 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
 
 def _joined(first: Candidate, then: Candidate) -> Candidate:
     """A candidate made of another one's text; its edits are of that text."""
-    told = f"{first.explanation} {then.explanation}"
-    return replace(then, explanation=told, launch={**first.launch, **then.launch}, alternatives=())
+    explanation = f"{first.explanation} {then.explanation}"
+    return replace(then, explanation=explanation, launch={**first.launch, **then.launch}, alternatives=())
 
 
 def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
@@ -168,8 +168,8 @@ def _order(proposal: Proposal) -> tuple[bool, bool, float, int, bool, float]:
 
     A skill's third choice and those after it wait until each skill has had two.
     """
-    skill, known = proposal.place.skill, mechanisms()
-    directions = [str(known[m].direction) for m in (skill.mechanism, *skill.provides) if m in known]
+    skill, by_name = proposal.place.skill, mechanisms()
+    directions = [str(by_name[m].direction) for m in (skill.mechanism, *skill.provides) if m in by_name]
     first = min((_FIRST.index(d) for d in directions if d in _FIRST), default=len(_FIRST))
     won, judged = uses(skill)
     return (

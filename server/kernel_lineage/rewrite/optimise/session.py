@@ -95,7 +95,7 @@ def _one(
 def _judge(
     path: Path,
     kernel: str,
-    found: FoundWorkload,
+    entry: FoundWorkload,
     device: Device,
     worker: Worker,
     say: Callable[[str], None],
@@ -109,7 +109,7 @@ def _judge(
                 program_from_file(
                     path,
                     kernel,
-                    found.workload,
+                    entry.workload,
                     data=v.text,
                     launch=v.launch,
                     name=f"{path.name} ({name})",
@@ -119,7 +119,7 @@ def _judge(
             )
         except ProgramError as error:
             return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
-        request = GateRequest.of(old, new, found.workload, device=device, options=options)
+        request = GateRequest.of(old, new, entry.workload, device=device, options=options)
         return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
 
     return judge

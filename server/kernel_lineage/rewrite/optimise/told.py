@@ -8,18 +8,18 @@ from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocu
 def tried_line(tried: TriedDocument) -> str:
     """One candidate: its round, skill, outcome and what is known of its gain."""
     if not tried.correct:
-        known = tried.reason
+        text = tried.reason
     elif tried.speedup is not None:
-        known = f"{tried.speedup:.2f}× ({tried.outcome})"
+        text = f"{tried.speedup:.2f}× ({tried.outcome})"
     elif tried.before is not None and tried.after is not None:
         before, after = tried.before, tried.after
-        known = (
+        text = (
             f"correct, not timed; sectors {before.sectors} → {after.sectors}, requests {before.requests} → "
             f"{after.requests}, instructions {before.instructions} → {after.instructions}"
         )
     else:
-        known = f"correct, not timed; {tried.reason}"
-    return f"{tried.round:>2}  {tried.skill:<28}{tried.seconds:6.1f} s  {known}"
+        text = f"correct, not timed; {tried.reason}"
+    return f"{tried.round:>2}  {tried.skill:<28}{tried.seconds:6.1f} s  {text}"
 
 
 def summary(document: OptimiseDocument) -> str:

@@ -124,13 +124,13 @@ def with_proofs(verdict: Verdict, proofs: Proofs) -> Verdict:
             }
         )
     words = f"{proofs.kept} of {proofs.asked} proved" if not proofs.open else f"not proved: {proofs.open}"
-    said = verdict.reason
+    text = verdict.reason
     if proofs.beyond is not None:
         words = f"only if {proofs.condition}, which the baseline does not need: {_sentence(proofs.beyond)}"
         details["conditions"] = [{"expr": proofs.condition, "kind": "validity", "evidence": words}]
-        said = f"{said}; {words}"
+        text = f"{text}; {words}"
     stage = Stage(name="prove", status=StageStatus.PASS, reason=words, details=details)
-    return verdict.model_copy(update={"reason": said, "stages": [*verdict.stages, stage]})
+    return verdict.model_copy(update={"reason": text, "stages": [*verdict.stages, stage]})
 
 
 def callers_bounds(workload: Workload) -> tuple[str, ...]:
@@ -166,8 +166,8 @@ def _kept_by(obligations: Sequence[Obligation]) -> _Kept:
 
 
 def _obligations(program: Program, path: Path, workload: Workload) -> list[Obligation]:
-    found: Iterable[Obligation] = prove_program(program, path, workload, limit_ms=_LIMIT_MS)
-    return [o for o in found if o.kind in _CODES]
+    obligations: Iterable[Obligation] = prove_program(program, path, workload, limit_ms=_LIMIT_MS)
+    return [o for o in obligations if o.kind in _CODES]
 
 
 def _place(obligation: Obligation) -> tuple[Kind, int, str, str]:

@@ -75,8 +75,10 @@ class Replay:
         seen = next((f for f in run.faults if f.kind == kind and self._is_of(f, obligation)), None)
         if seen is None:
             other = next(iter(run.faults), None)
-            said = f"the kernel stopped before: {other.message}" if other is not None else "nothing happens"
-            reason = f"counterexample not confirmed: at {_sizes(example.dims)} {said}"
+            observation = (
+                f"the kernel stopped before: {other.message}" if other is not None else "nothing happens"
+            )
+            reason = f"counterexample not confirmed: at {_sizes(example.dims)} {observation}"
             return replace(obligation, status=Status.UNDECIDED, reason=reason)
         observed = Counterexample(
             example.dims,

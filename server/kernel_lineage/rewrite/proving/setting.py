@@ -85,12 +85,12 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
     elements: Term = Num(1)
     for extent in argument.shape or ():
         elements = mul(elements, reading.read(extent))
-    kind, given = argument.values_spec
+    kind, operands = argument.values_spec
     values = None
-    if argument.kind == "input" and kind == "integers" and len(given) == 2:
-        values = (reading.read(given[0]), reading.read(given[1]))
+    if argument.kind == "input" and kind == "integers" and len(operands) == 2:
+        values = (reading.read(operands[0]), reading.read(operands[1]))
     elif argument.kind == "input" and kind == "permutation":
-        values = (Num(0), reading.read(given[0]))
+        values = (Num(0), reading.read(operands[0]))
     return BufferSetting(
         parameter,
         argument.dtype,
@@ -106,9 +106,9 @@ def _template(kernel: Kernel, program: Program, reading: Reading) -> tuple[dict[
     """Template arguments: numbers and types."""
     constants: dict[str, Term] = {}
     types: dict[str, str] = {}
-    given = [*program.template_arguments]
+    arguments = [*program.template_arguments]
     for position, parameter in enumerate(kernel.template_parameters):
-        argument = given[position] if position < len(given) else parameter.default
+        argument = arguments[position] if position < len(arguments) else parameter.default
         if argument is None:
             continue
         if parameter.type is None:

@@ -27,21 +27,21 @@ def functions_rewritten(kernel: Kernel, transform: Transform, needs: str = "") -
     if source is None:
         return ()
     spans = [f.span for f in source.device_functions if f.name in kernel.device_functions]
-    found: list[Edit] = []
+    edits: list[Edit] = []
     for span in sorted((kernel.span, *spans), key=lambda s: s.start):
         text = source.text(span)
         new = transform(text)
         if new is None:
             return ()
         if new != text:
-            found.append(Edit(span, new))
-    if found and needs:
+            edits.append(Edit(span, new))
+    if edits and needs:
         first = min((kernel.span, *spans), key=lambda s: s.start)
-        found.insert(0, Edit(_before(first), needs))
-        if len(found) > 1 and found[1].span.start == first.start:
+        edits.insert(0, Edit(_before(first), needs))
+        if len(edits) > 1 and edits[1].span.start == first.start:
             # Two edits at one place are one.
-            found[:2] = [replace(found[1], text=needs + found[1].text)]
-    return tuple(found)
+            edits[:2] = [replace(edits[1], text=needs + edits[1].text)]
+    return tuple(edits)
 
 
 def _before(span: Span) -> Span:

@@ -60,7 +60,7 @@ def _written_out(text: str, used: dict[str, None]) -> str | None:
         return text
     for pattern in (_GROUP.pattern, _WARP.pattern, _ALIAS):
         text = pattern_replaced(text, pattern, "")
-    text = calls_replaced(text, rf"{_SPACE}::reduce", lambda _name, given: _reduced(given, warps, used))
+    text = calls_replaced(text, rf"{_SPACE}::reduce", lambda _name, args: _reduced(args, warps, used))
     for names, members in ((blocks, _OF_BLOCK), (warps, _OF_WARP)):
         for name in names:
             for member, plain in members.items():
@@ -72,12 +72,12 @@ def _written_out(text: str, used: dict[str, None]) -> str | None:
     return None if seen_in(text, left) else text
 
 
-def _reduced(given: list[str], warps: set[str], used: dict[str, None]) -> str | None:
-    operator = _REDUCED.fullmatch(given[2]) if len(given) == 3 and given[0] in warps else None
+def _reduced(args: list[str], warps: set[str], used: dict[str, None]) -> str | None:
+    operator = _REDUCED.fullmatch(args[2]) if len(args) == 3 and args[0] in warps else None
     if operator is None:
         return None
     used[operator[1]] = None
-    return f"reduced_by_{operator[1]}({given[1]})"
+    return f"reduced_by_{operator[1]}({args[1]})"
 
 
 def _reduction(operator: str) -> str:

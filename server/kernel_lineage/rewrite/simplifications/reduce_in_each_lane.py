@@ -42,12 +42,12 @@ def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
 
 def _undistributed(text: str, reducing: str) -> str:
     """The first such loop, made whole: what comes next is judged by itself."""
-    found = _shared_out(text, reducing) if text.isascii() else None
-    if found is None:
+    loop = _shared_out(text, reducing) if text.isascii() else None
+    if loop is None:
         return text
-    head = found.head
+    head = loop.head
     parts = [(head.start("start"), head.end("start"), "0"), (head.start("step"), head.end("step"), "1")]
-    parts += [(match.start(), match.end(), "") for match in found.reductions]
+    parts += [(match.start(), match.end(), "") for match in loop.reductions]
     for start, end, new in sorted(parts, reverse=True):
         text = text[:start] + new + text[end:]
     return text

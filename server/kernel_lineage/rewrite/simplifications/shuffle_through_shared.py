@@ -45,11 +45,11 @@ def _through_shared(text: str) -> str:
     return calls_replaced(text, "|".join(_FROM), _exchange)
 
 
-def _exchange(name: str, given: list[str]) -> str | None:
+def _exchange(name: str, args: list[str]) -> str | None:
     # Parts of a warp keep apart what this would mix.
-    if len(given) not in (3, 4) or (len(given) == 4 and given[3] not in _WHOLE):
+    if len(args) not in (3, 4) or (len(args) == 4 and args[3] not in _WHOLE):
         return None
-    return f"exchanged({given[0]}, {given[1]}, {_FROM[name].format(given[2])})"
+    return f"exchanged({args[0]}, {args[1]}, {_FROM[name].format(args[2])})"
 
 
 SIMPLIFICATION = Simplification(

@@ -42,13 +42,13 @@ def judge(expr: str | Expr, facts: Facts) -> Judgement:
     tree = parse(expr) if isinstance(expr, str) else expr
     if isinstance(tree, Op) and tree.op == "and":
         return _all(judge(part, facts) for part in tree.operands)
-    known = {ref.name: fact for ref in facts_in(tree) if ref.bound and (fact := _find(ref.name, facts))}
-    names = sorted(known)
+    by_name = {ref.name: fact for ref in facts_in(tree) if ref.bound and (fact := _find(ref.name, facts))}
+    names = sorted(by_name)
     used: set[str] = set()
     missing: set[str] = set()
     failed: Judgement | None = None
     others = False
-    combinations = itertools.product(*(known[n].values for n in names))
+    combinations = itertools.product(*(by_name[n].values for n in names))
     for tried, values in enumerate(combinations):
         if tried == MAX_COMBINATIONS:
             missing.add(f"fewer values of {', '.join(names)} (over {MAX_COMBINATIONS} combinations)")
@@ -58,7 +58,7 @@ def judge(expr: str | Expr, facts: Facts) -> Judgement:
         if part.value is not None and not part.value:
             failed = failed or Judgement(
                 Truth.FAILS,
-                tuple(known[n] for n in names if n in part.used),
+                tuple(by_name[n] for n in names if n in part.used),
                 counterexample=", ".join(f"{n} = {show(chosen[n])}" for n in names if n in part.used) or None,
             )
         else:
@@ -69,7 +69,7 @@ def judge(expr: str | Expr, facts: Facts) -> Judgement:
             return replace(failed, partly=True)
     if failed is not None:
         return failed
-    evidence = tuple(known[n] for n in names if n in used)
+    evidence = tuple(by_name[n] for n in names if n in used)
     if missing:
         return Judgement(Truth.UNKNOWN, evidence, tuple(sorted(missing)))
     return Judgement(Truth.HOLDS, evidence)
@@ -100,8 +100,8 @@ def _all(judgements: Iterable[Judgement]) -> Judgement:
 
 def _find(name: str, facts: Facts) -> Fact | None:
     fact = facts.get(name)
-    known = declared(name)
-    if fact is None and known is not None and known.symmetric:
+    declaration = declared(name)
+    if fact is None and declaration is not None and declaration.symmetric:
         head, arguments = split_fact(name)
         fact = facts.get(f"{head}({', '.join(reversed(arguments))})")
     return fact

@@ -63,13 +63,13 @@ class Facts:
 
     def merged(self, *others: Facts) -> Facts:
         """These facts and the others', promises too; of two facts with one name, the one named first stays."""
-        known = dict(self.known)
+        facts = dict(self.known)
         promises = dict.fromkeys(self.promises)
         for other in others:
             promises |= dict.fromkeys(other.promises)
             for name, fact in other.known.items():
-                known.setdefault(name, fact)
-        return Facts(known, tuple(promises))
+                facts.setdefault(name, fact)
+        return Facts(facts, tuple(promises))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.known)

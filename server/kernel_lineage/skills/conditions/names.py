@@ -381,5 +381,5 @@ _HINTS: Mapping[FactSource, str] = {
 
 def hint(name: str) -> str:
     """Where a missing fact would be told."""
-    known = declared(name)
-    return _HINTS[known.source if known is not None else FactSource.WORKLOAD]
+    declaration = declared(name)
+    return _HINTS[declaration.source if declaration is not None else FactSource.WORKLOAD]

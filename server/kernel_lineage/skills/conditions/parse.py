@@ -161,11 +161,11 @@ class _Parser:
         name, column = ast.unparse(node), node.col_offset + 1
         if name in DTYPES:
             return Literal(name, Type.DTYPE, column)
-        known = FACT_NAMES.get(name)
-        if known is not None and not known.arguments:
-            return FactRef(name, known.type, column=column)
-        if known is not None:
-            raise self.fail(node, f"`{name}` takes arguments: `{known.form}`")
+        declaration = FACT_NAMES.get(name)
+        if declaration is not None and not declaration.arguments:
+            return FactRef(name, declaration.type, column=column)
+        if declaration is not None:
+            raise self.fail(node, f"`{name}` takes arguments: `{declaration.form}`")
         if isinstance(node, ast.Attribute):
             raise self.fail(node, f"`{name}` is no declared fact{_nearest(name, FACT_NAMES)}")
         if name in FUNCTIONS:
@@ -176,14 +176,14 @@ class _Parser:
         name, column = ast.unparse(node.func), node.col_offset + 1
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self.fail(node, "arguments are given by position")
-        known = FACT_NAMES.get(name)
-        if known is not None:
-            if len(node.args) != len(known.arguments) or not known.arguments:
-                raise self.fail(node, f"write it as `{known.form}`")
+        declaration = FACT_NAMES.get(name)
+        if declaration is not None:
+            if len(node.args) != len(declaration.arguments) or not declaration.arguments:
+                raise self.fail(node, f"write it as `{declaration.form}`")
             written = (
-                self.argument(a, kind, known) for a, kind in zip(node.args, known.arguments, strict=True)
+                self.argument(a, kind, declaration) for a, kind in zip(node.args, declaration.arguments, strict=True)
             )
-            return FactRef(f"{name}({', '.join(written)})", known.type, column=column)
+            return FactRef(f"{name}({', '.join(written)})", declaration.type, column=column)
         function = FUNCTIONS.get(name)
         if function is None:
             every = [*FACT_NAMES, *FUNCTIONS]
@@ -261,10 +261,10 @@ class _Parser:
 
     def check_choice(self, fact: Expr, value: Expr, at: ast.expr) -> None:
         if isinstance(fact, FactRef) and isinstance(value, Literal) and isinstance(value.value, str):
-            known = declared(fact.name)
-            if known is not None and known.choices and value.value not in known.choices:
+            declaration = declared(fact.name)
+            if declaration is not None and declaration.choices and value.value not in declaration.choices:
                 raise self.fail(
-                    at, f"`{fact.name}` is one of {', '.join(known.choices)}, never {value.value!r}"
+                    at, f"`{fact.name}` is one of {', '.join(declaration.choices)}, never {value.value!r}"
                 )
 
 
@@ -274,7 +274,7 @@ def _is_flag(left: Expr, right: Expr) -> bool:
     return any(isinstance(a, FactRef) and isinstance(b, Literal) for a, b in (pair, pair[::-1]))
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
+def _nearest(name: str, candidates: Iterable[str]) -> str:
+    names = sorted(candidates)
     close = difflib.get_close_matches(name, names, n=1)
     return f"; did you mean `{close[0]}`?" if close else f"; declared are {', '.join(names)}"

@@ -42,13 +42,13 @@ def implies(promises: tuple[Expr, ...], claim: Expr, limit_ms: int = LIMIT_MS) -
         wanted = translated.truth(claim)
     except UntranslatedError as error:
         return Proof(Truth.UNKNOWN, reason=f"not translated: {error}")
-    given = []
+    premises = []
     for promise in promises:
         try:
-            given.append(translated.truth(promise))
+            premises.append(translated.truth(promise))
         except UntranslatedError:
             continue
-    question = Question([*translated.ranges(), *given], wanted, sizes=translated.numbers())
+    question = Question([*translated.ranges(), *premises], wanted, sizes=translated.numbers())
     try:
         answer = answered(question, limit_ms)
     except SolverMissingError as error:

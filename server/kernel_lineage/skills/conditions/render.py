@@ -107,11 +107,11 @@ def _noun(tree: Expr) -> str:
             return f"{', '.join(rest)} or {last}" if rest else last
         case FactRef(name=name):
             head, arguments = split_fact(name)
-            known = declared(name)
+            declaration = declared(name)
             return (
                 name
-                if known is None
-                else known.noun.format(*(a.strip('"').replace("_", " ") for a in arguments))
+                if declaration is None
+                else declaration.noun.format(*(a.strip('"').replace("_", " ") for a in arguments))
             )
         case Op(op="neg", operands=(operand,)):
             return f"−{_noun(operand)}"

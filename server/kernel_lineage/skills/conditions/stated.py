@@ -23,7 +23,7 @@ def stated_facts(text: str, by: str) -> Facts:
 
     Raises `StatedFactError`.
     """
-    known: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for statement in filter(None, (part.strip() for part in _COMMA.split(text))):
         name, equals, values = statement.partition("=")
         if not equals:
@@ -31,9 +31,9 @@ def stated_facts(text: str, by: str) -> Facts:
         name = _name(name.strip())
         kind = known_type.type if (known_type := declared(name)) else None
         read = tuple(_value(v.strip(), name, kind) for v in values.split("|"))
-        said = f"{name} is {' or '.join(v.strip() for v in values.split('|'))} ({by})"
-        known[name] = Fact(read, said, FactSource.STATED)
-    return Facts(known)
+        evidence = f"{name} is {' or '.join(v.strip() for v in values.split('|'))} ({by})"
+        facts[name] = Fact(read, evidence, FactSource.STATED)
+    return Facts(facts)
 
 
 def _name(text: str) -> str:

@@ -129,8 +129,8 @@ def names_in(tree: Expr) -> frozenset[str]:
 
 def plain_names(fact: str) -> tuple[str, ...]:
     """The dimension, scalar or tensors in one fact's name."""
-    known = declared(fact)
-    if known is None:
+    declaration = declared(fact)
+    if declaration is None:
         return (fact,)
     written = fact.partition("(")[2].rstrip(")").split(", ")
-    return tuple(a for a, kind in zip(written, known.arguments, strict=False) if kind is Argument.TENSOR)
+    return tuple(a for a, kind in zip(written, declaration.arguments, strict=False) if kind is Argument.TENSOR)

@@ -78,16 +78,16 @@ class Counts(BaseModel):
 
 def counted(observations: Iterable[Observation]) -> Counts:
     """The counts of what was seen. Every observation also says which strategies could have been added and were not."""
-    found = Counts()
+    counts = Counts()
     seen: set[tuple[str, str]] = set()
     for observed in sorted(observations, key=lambda o: (o.id, o.added)):
-        found.steps += 1
-        _could(found, observed)
+        counts.steps += 1
+        _could(counts, observed)
         for strategy in observed.added:
             repeated = bool(observed.alike) and (observed.alike, strategy) in seen
             seen.add((observed.alike, strategy))
-            _add(found, observed, strategy, weight_of(observed) * (_REPEATED_COUNTS if repeated else 1.0))
-    return found
+            _add(counts, observed, strategy, weight_of(observed) * (_REPEATED_COUNTS if repeated else 1.0))
+    return counts
 
 
 def weight_of(observed: Observation) -> float:
@@ -100,16 +100,16 @@ def weight_of(observed: Observation) -> float:
     return weight * (1.0 if observed.near else FAR_COUNTS)
 
 
-def _could(found: Counts, observed: Observation) -> None:
+def _could(counts: Counts, observed: Observation) -> None:
     rejected = REJECTED in observed.risks
     chance = (1.0 if observed.near else FAR_COUNTS) * (_JUDGED_COUNTS if rejected else 1.0)
     for strategy in observed.added if rejected else strategies_of(observed.language):
         if strategy not in observed.before:
-            _count(_of(found, strategy).could, observed.language, chance)
+            _count(_of(counts, strategy).could, observed.language, chance)
 
 
-def _add(found: Counts, observed: Observation, strategy: str, weight: float) -> None:
-    node = _of(found, strategy)
+def _add(counts: Counts, observed: Observation, strategy: str, weight: float) -> None:
+    node = _of(counts, strategy)
     _count(node.added, observed.language, weight)
     node.steps += 1
     for kind in sorted(set(observed.risks)):
@@ -118,8 +118,8 @@ def _add(found: Counts, observed: Observation, strategy: str, weight: float) -> 
         node.effects += (observed.effect,)
 
 
-def _of(found: Counts, strategy: str) -> Strategy:
-    return found.strategies.setdefault(strategy, Strategy())
+def _of(counts: Counts, strategy: str) -> Strategy:
+    return counts.strategies.setdefault(strategy, Strategy())
 
 
 def _count(counts: dict[str, float], language: str, weight: float) -> None:
@@ -128,10 +128,10 @@ def _count(counts: dict[str, float], language: str, weight: float) -> None:
 
 def joined(own: Counts, elsewhere: Counts) -> Counts:
     """Counts of `own` whole, those of `elsewhere` by `FAR_COUNTS`; steps, effects and risks of both."""
-    found = Counts(steps=own.steps + elsewhere.steps)
+    total = Counts(steps=own.steps + elsewhere.steps)
     for part, weight in ((own, 1.0), (elsewhere, FAR_COUNTS)):
         for name, seen in part.strategies.items():
-            node = _of(found, name)
+            node = _of(total, name)
             for counts, more in ((node.added, seen.added), (node.could, seen.could)):
                 for language, count in more.items():
                     _count(counts, language, weight * count)
@@ -139,13 +139,13 @@ def joined(own: Counts, elsewhere: Counts) -> Counts:
                 node.risks[kind] = node.risks.get(kind, 0) + times
             node.steps += seen.steps
             node.effects += seen.effects
-    return found
+    return total
 
 
 def direction_of(strategy: str) -> str:
     """What a strategy works on; "other" for one that is not known any more."""
-    known = mechanisms().get(strategy)
-    return known.direction.value if known is not None else "other"
+    mechanism = mechanisms().get(strategy)
+    return mechanism.direction.value if mechanism is not None else "other"
 
 
 def strategies_of(language: str) -> tuple[str, ...]:

@@ -60,10 +60,10 @@ class Outcome(BaseModel):
     @property
     def id(self) -> str:
         """The same for the same candidate, run and device."""
-        said = "\0".join(
+        key = "\0".join(
             [self.skill, self.parent, self.candidate, self.workload, self.by, self.device, self.outcome]
         )
-        return hashlib.sha256(said.encode()).hexdigest()[:12]
+        return hashlib.sha256(key.encode()).hexdigest()[:12]
 
 
 def keep_outcome(root: Path, outcome: Outcome) -> Path:
@@ -75,7 +75,7 @@ def keep_outcome(root: Path, outcome: Outcome) -> Path:
 
 def outcomes_in(root: Path) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     """The outcomes of a repository, in the order of their ids, and what could not be read."""
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     problems: list[str] = []
     folder = kept_in(root) / _FOLDER
     try:
@@ -84,10 +84,10 @@ def outcomes_in(root: Path) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
         return (), (f"{folder} cannot be read: {error.strerror}",)
     for path in paths:
         try:
-            found.append(Outcome.model_validate_json(read_file(path, within=folder, most=_MOST)))
+            outcomes.append(Outcome.model_validate_json(read_file(path, within=folder, most=_MOST)))
         except (OSError, ValidationError) as error:
             problems.append(f"{path} is no outcome that can be read: {str(error).splitlines()[0]}")
-    return tuple(found), tuple(problems)
+    return tuple(outcomes), tuple(problems)
 
 
 def as_observations(outcomes: tuple[Outcome, ...]) -> Iterator[Observation]:

@@ -46,10 +46,10 @@ class Ranked:
 def rank(counts: Counts, state: State, among: Iterable[str] | None = None) -> tuple[Ranked, ...]:
     """The strategies that the kernel does not have yet (of `among`, when given), best first."""
     wanted = strategies_of(state.language) if among is None else sorted(set(among))
-    found = [
+    ranking = [
         _ranked(s, counts.strategies.get(s, Strategy()), state) for s in wanted if s not in state.mechanisms
     ]
-    return tuple(sorted(found, key=lambda r: (-r.score, r.strategy)))
+    return tuple(sorted(ranking, key=lambda r: (-r.score, r.strategy)))
 
 
 def _ranked(strategy: str, seen: Strategy, state: State) -> Ranked:
@@ -69,14 +69,14 @@ def _reason(seen: Strategy, added: float, could: float, device: str) -> str:
     if not seen.steps:
         return "no lineage that is known here has added it"
     share = 100 * added / could if could else 0.0
-    said = f"{seen.steps} steps added it, {share:.0f} % of those that could"
+    reason = f"{seen.steps} steps added it, {share:.0f} % of those that could"
     against = sum(seen.risks.get(kind, 0) for kind in (*TAKEN_BACK, REJECTED))
     if against:
-        said += f"; {against} taken back, rejected or not faster"
+        reason += f"; {against} taken back, rejected or not faster"
     best = max(seen.effects, key=lambda e: (e.device == device, e.speedup), default=None)
     if best is not None:
-        said += f"; measured {best.speedup:.2f}× on {best.device}"
-    return said
+        reason += f"; measured {best.speedup:.2f}× on {best.device}"
+    return reason
 
 
 def _measured(effects: Sequence[Effect], device: str) -> float:

@@ -103,7 +103,7 @@ class Calls(Macros):
         """Note a launch by `<<<…>>>`."""
 
     @abstractmethod
-    def launched_by_function(self, name: str, given: list[Value], node: Node) -> bool:
+    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
         """Note a launch by a function of the runtime; whether the function is one."""
 
     def call(self, node: Node, names: Names) -> Value:
@@ -173,49 +173,49 @@ class Calls(Macros):
         kind = self.type_named(bare_type(written), names)
         if bytes_of(kind) is not None and nodes and "::" not in written.removeprefix("std::"):
             return self.cast(kind, self.value(nodes[0], names), names)
-        given = [self.either(n, names) for n in nodes]
+        args = [self.either(n, names) for n in nodes]
         if last == "dim3":
-            return dim3(given)
+            return dim3(args)
         if last in ("vector", "device_vector", "host_vector") and template is not None:
-            return self.constructed(text_of(template).strip("<> "), given, "", names)
-        if self.launched_by_function(last, given, node):
+            return self.constructed(text_of(template).strip("<> "), args, "", names)
+        if self.launched_by_function(last, args, node):
             return plain(0)
         if re.search(r"(?:^|::)(?:torch|at)::|^(?:torch|at)::", written) or last.endswith("_like"):
-            tensor = self.made_by_torch(last, given)
+            tensor = self.made_by_torch(last, args)
             if tensor is not None:
                 return tensor
         if last in ("TensorOptions", "dtype"):
-            kinds = [g for g in given if isinstance(g, TypeName)]
+            kinds = [g for g in args if isinstance(g, TypeName)]
             return Record(OPTIONS, {"dtype": kinds[0]} if kinds else {})
         if last == "globalContext":
             return Text(last)
-        if last == "IntArrayRef" and given:
-            return given[0]
+        if last == "IntArrayRef" and args:
+            return args[0]
         if last in self.unit.fields:
-            return self.record(last, given)
-        return library_call(last, given, self.sizes)
+            return self.record(last, args)
+        return library_call(last, args, self.sizes)
 
-    def made_by_torch(self, name: str, given: list[Value]) -> Value | None:
+    def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """What a function of torch gives; None for one that makes no tensor."""
-        return made_tensor(name, given, "", self.sizes)
+        return made_tensor(name, args, "", self.sizes)
 
-    def of_tensor(self, tensor: Tensor, name: str, given: list[Value], template: str) -> Value:
+    def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
         """What a method of a tensor gives. Raises `NotFollowed`."""
-        return method_of_tensor(tensor, name, given, template, self.sizes)
+        return method_of_tensor(tensor, name, args, template, self.sizes)
 
-    def record(self, kind: str, given: list[Value]) -> Record:
+    def record(self, kind: str, args: list[Value]) -> Record:
         """A struct with what an initialiser gives its fields."""
         fields = self.unit.fields.get(kind, ())
-        return Record(kind, {f.name: v for f, v in zip(fields, given, strict=False)})
+        return Record(kind, {f.name: v for f, v in zip(fields, args, strict=False)})
 
-    def constructed(self, element: str, given: list[Value], name: str, names: Names) -> Value:
+    def constructed(self, element: str, args: list[Value], name: str, names: Names) -> Value:
         """A vector of the host or the device: memory where it has a length, else a list."""
         kind = self.type_named(bare_type(element), names)
         one = bytes_of(kind)
-        if given and isinstance(given[0], Number) and one is not None:
-            filled = given[1].value if len(given) > 1 and isinstance(given[1], Number) else 0
-            return Buffer(name, times(given[0], plain(one)), dtype=kind, cleared=filled == 0)
-        return list(given[0]) if given and isinstance(given[0], list) else list(given)
+        if args and isinstance(args[0], Number) and one is not None:
+            filled = args[1].value if len(args) > 1 and isinstance(args[1], Number) else 0
+            return Buffer(name, times(args[0], plain(one)), dtype=kind, cleared=filled == 0)
+        return list(args[0]) if args and isinstance(args[0], list) else list(args)
 
     def _method(self, callee: Node, listed: Node | None, node: Node, names: Names) -> Value:
         base = self.value(callee.child_by_field_name("argument"), names)
@@ -223,24 +223,24 @@ class Calls(Macros):
             base = fetched(base) or base
         field = callee.child_by_field_name("field")
         name, template = _last_name(field) if field is not None else ("", None)
-        given = [self.either(n, names) for n in arguments_of(listed)]
+        args = [self.either(n, names) for n in arguments_of(listed)]
         if isinstance(base, Lambda) and name == "operator()":
             return self.lambda_called(base, listed, names, template)
         if isinstance(base, Number) and name in ("has_value", "value"):
             return plain(True) if name == "has_value" else base
         if isinstance(base, Tensor):
             kind = text_of(template).strip("<> ") if template is not None else ""
-            return self.of_tensor(base, name, given, self.type_named(bare_type(kind), names))
+            return self.of_tensor(base, name, args, self.type_named(bare_type(kind), names))
         if isinstance(base, Record) and base.type == OPTIONS:
-            return method_of_options(base, name, given)
+            return method_of_options(base, name, args)
         if isinstance(base, Record) and base.type == SIZES_OF:
-            return method_of_sizes(base, name, given, self.sizes)
+            return method_of_sizes(base, name, args, self.sizes)
         if isinstance(base, Buffer) and name in ("data", "get", "begin"):
             return Pointer(base, base.dtype)
         if isinstance(base, Buffer) and name == "size" and base.size is not None:
             return divided(base.size, plain(bytes_of(base.dtype) or 1))
         if isinstance(base, list):
-            return _method_of_list(base, name, given)
+            return _method_of_list(base, name, args)
         if isinstance(base, Pointer) and base.buffer is None and name in ("has_value", "defined"):
             return plain(False)
         if isinstance(base, Pointer) and name in ("get", "data"):
@@ -261,9 +261,9 @@ class Calls(Macros):
                 self.bind(name, text, inner)
         declarator = called.node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
-        given = [self.either(n, names) for n in arguments_of(listed)]
+        args = [self.either(n, names) for n in arguments_of(listed)]
         for parameter, value in zip(
-            parameters.named_children if parameters is not None else (), given, strict=False
+            parameters.named_children if parameters is not None else (), args, strict=False
         ):
             words = re.findall(r"\w+", text_of(parameter))
             if words:
@@ -331,13 +331,13 @@ class Calls(Macros):
             return value
         return self.parameter(replace(parameter, default=None), names)
 
-    def _by_its_values(self, function: HostCode, given: Value) -> Number | None:
+    def _by_its_values(self, function: HostCode, argument: Value) -> Number | None:
         """What a function of one whole number gives that no expression says, by what it gives for many numbers."""
-        if not isinstance(given, Number) or not given.whole or given.is_constant:
+        if not isinstance(argument, Number) or not argument.whole or argument.is_constant:
             return None
         name = function.parameters[0].name
         results = [self.body(function.body, Names(Names(), {name: plain(n)})) for n in TRIED]
-        return power_of_2(results, given)
+        return power_of_2(results, argument)
 
     def take_types(self, function: HostCode, names: Names) -> None:
         """The usual type for the type parameters of a template that no call tells."""
@@ -349,9 +349,9 @@ class Calls(Macros):
                 self.sizes.say(f"{name} of {function.name} is taken to be {_USUAL_TYPE}: nothing tells it")
 
 
-def dim3(given: list[Value]) -> Record:
+def dim3(extents: list[Value]) -> Record:
     """A `dim3` of up to three extents."""
-    return Record("dim3", dict(zip("xyz", given, strict=False)))
+    return Record("dim3", dict(zip("xyz", extents, strict=False)))
 
 
 def _takes(function: HostCode, count: int) -> bool:
@@ -371,18 +371,18 @@ def _last_name(node: Node) -> tuple[str, Node | None]:
     return text_of(node), None
 
 
-def _method_of_list(base: list[Value], name: str, given: list[Value]) -> Value:
+def _method_of_list(base: list[Value], name: str, args: list[Value]) -> Value:
     if name == "size":
         return plain(len(base))
     if name in ("push_back", "emplace_back"):
-        base.extend(given[:1])
+        base.extend(args[:1])
         return plain(0)
     if name == "pop_back" and base:
         return base.pop()
     if name in ("back", "front") and base:
         return base[-1 if name == "back" else 0]
-    if name == "at" and base and given and isinstance(given[0], Number):
-        return base[int(given[0].value) % len(base)]
+    if name == "at" and base and args and isinstance(args[0], Number):
+        return base[int(args[0].value) % len(base)]
     if name in ("vec", "data", "slice"):
         return list(base)
     raise NotFollowed(f"`{name}()` of a list")

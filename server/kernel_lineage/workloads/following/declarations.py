@@ -165,15 +165,15 @@ class Declarations(Calls):
     def _built(self, declarator: Node, kind: str, name: str, names: Names) -> Value:
         """What a variable is that is built from names in brackets, which reads like a function's declaration."""
         listed = declarator.child_by_field_name("parameters")
-        given = [self._as_expression(n, names) for n in arguments_of(listed)]
+        args = [self._as_expression(n, names) for n in arguments_of(listed)]
         if kind == "dim3":
-            return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
+            return args[0] if len(args) == 1 and isinstance(args[0], Record) else dim3(args)
         vector = re.search(r"vector\s*<(.*)>$", kind)
         if vector is not None:
-            return self.constructed(vector[1], given, name, names)
+            return self.constructed(vector[1], args, name, names)
         if kind in self.unit.fields:
-            return self.record(kind, given)
-        return given[0] if len(given) == 1 else Opaque(f"`{name}`")
+            return self.record(kind, args)
+        return args[0] if len(args) == 1 else Opaque(f"`{name}`")
 
     def _as_expression(self, node: Node, names: Names) -> Value:
         try:
@@ -193,30 +193,30 @@ class Declarations(Calls):
     ) -> Value:
         vector = re.match(r"(?:std|thrust)::(?:\w+)?vector\s*<(.*)>\s*$", written, re.DOTALL)
         if vector is not None:
-            given: list[Value] = []
+            args: list[Value] = []
             if node is not None and node.type in ("argument_list", "initializer_list"):
-                given = [self.either(n, names) for n in arguments_of(node)]
+                args = [self.either(n, names) for n in arguments_of(node)]
                 if node.type == "initializer_list":
-                    return given
+                    return args
             elif node is not None:
                 return self.either(node, names)
-            return self.constructed(vector[1], given, name, names)
+            return self.constructed(vector[1], args, name, names)
         if node is None:
             return self.unset(kind, stars, name)
         if node.type in ("argument_list", "initializer_list") and not stars:
-            given = [self.either(n, names) for n in arguments_of(node)]
+            args = [self.either(n, names) for n in arguments_of(node)]
             if kind == "dim3":
-                return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
+                return args[0] if len(args) == 1 and isinstance(args[0], Record) else dim3(args)
             if kind in self.unit.fields:
-                if given:
-                    return self.record(kind, given)
+                if args:
+                    return self.record(kind, args)
                 empty = self.unset(kind, 0, name)
                 if isinstance(empty, Record):
                     clear(empty)
                 return empty
-            if len(given) == 1 and node.type == "argument_list":
-                return given[0]
-            return given or self.unset(kind, 0, name)
+            if len(args) == 1 and node.type == "argument_list":
+                return args[0]
+            return args or self.unset(kind, 0, name)
         value = self.either(node, names)
         if kind == "dim3" and isinstance(value, Number):
             return dim3([value])

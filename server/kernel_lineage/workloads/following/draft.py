@@ -109,25 +109,25 @@ class Gathered:
 def _draft(
     kernel: Kernel, path_name: str, roles: Mapping[str, Role], unit: Unit, launch: Launched, sizes: Sizes
 ) -> Draft:
-    types = {t.name: given for t, given in zip(kernel.template_parameters, launch.template, strict=False)}
-    found = Gathered(unit, sizes, types, launch)
-    found.type_parameters = {t.name for t in kernel.template_parameters if t.type is None}
-    grid = [t for v in launch.grid if (t := found.text("the launch's grid", v)) is not None]
-    block = [t for v in launch.block if (t := found.text("the launch's block", v)) is not None]
-    shared = found.text("the launch's shared bytes", launch.shared) or "0"
+    types = {t.name: kind for t, kind in zip(kernel.template_parameters, launch.template, strict=False)}
+    facts = Gathered(unit, sizes, types, launch)
+    facts.type_parameters = {t.name for t in kernel.template_parameters if t.type is None}
+    grid = [t for v in launch.grid if (t := facts.text("the launch's grid", v)) is not None]
+    block = [t for v in launch.block if (t := facts.text("the launch's block", v)) is not None]
+    shared = facts.text("the launch's shared bytes", launch.shared) or "0"
     for number in (v for v in launch.grid if isinstance(v, Number) and "//" in tidy(v.text)):
         sizes.require(combined(">", number, plain(0)))
     given_parts = passed(kernel, launch, unit)
     arguments = tuple(
-        argument_of(p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), found)
+        argument_of(p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), facts)
         for p in given_parts
     )
-    arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, found))
+    arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, facts))
     for parameter in kernel.parameters[len(launch.arguments) :]:
         if parameter.default is None:
-            found.missing.append(f"the value of {parameter.name}, which the launch does not give")
-    template = _template(kernel, launch, types, found)
-    dims, promises = found.dims(arguments)
+            facts.missing.append(f"the value of {parameter.name}, which the launch does not give")
+    template = _template(kernel, launch, types, facts)
+    dims, promises = facts.dims(arguments)
     return Draft(
         kernel.name,
         kernel.language,
@@ -143,8 +143,8 @@ def _draft(
         told={n: sizes.lists[n] for n in dims if n in sizes.lists},
         blocks=sizes.blocks,
         promises=promises,
-        assumed=(*sizes.said, *found.said),
-        missing=tuple(dict.fromkeys(found.missing)),
+        assumed=(*sizes.said, *facts.said),
+        missing=tuple(dict.fromkeys(facts.missing)),
         way=launch.frames[0].function.name,
         entry=qualified_name(kernel),
         has_fields=len(given_parts) != len(launch.arguments),
@@ -156,13 +156,13 @@ def _with_workspaces(
     arguments: tuple[DraftArgument, ...],
     parts: tuple[Passed, ...],
     launch: Launched,
-    found: Gathered,
+    facts: Gathered,
 ) -> Iterator[DraftArgument]:
     writes = {a.name: p.given.written for a, p in zip(arguments, parts, strict=True) if a.kind in _WRITTEN}
     for argument in arguments:
-        others = [given for name, given in writes.items() if name != argument.name]
+        others = [text for name, text in writes.items() if name != argument.name]
         if argument.kind == "inout" and is_workspace(writes[argument.name], kernel, launch.frames, others):
-            found.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
+            facts.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
             argument = replace(argument, kind="scratch")
         yield argument
 
@@ -174,60 +174,60 @@ def _over(text: str, dims: Mapping[str, int]) -> bool:
         return False
 
 
-def argument_of(parameter: Parameter, given: Given, role: str, found: Gathered) -> DraftArgument:
+def argument_of(parameter: Parameter, argument: Given, role: str, facts: Gathered) -> DraftArgument:
     """One argument as far as it is known."""
-    value, name, sizes = given.value, parameter.name, found.sizes
-    dtype = _dtype(parameter, value, found)
+    value, name, sizes = argument.value, parameter.name, facts.sizes
+    dtype = _dtype(parameter, value, facts)
     if not parameter.pointer:
         if isinstance(value, Number):
-            return DraftArgument(name, "scalar", dtype, value=_scalar(value, dtype, found))
+            return DraftArgument(name, "scalar", dtype, value=_scalar(value, dtype, facts))
         if dtype is not None and dtype.startswith(("int", "uint")):
-            return DraftArgument(name, "scalar", dtype, value=found.expression(sizes.free(name)))
+            return DraftArgument(name, "scalar", dtype, value=facts.expression(sizes.free(name)))
         why = value.why if isinstance(value, Opaque) else "it"
-        found.missing.append(f"the value of {name}, `{given.written}` at the launch: nothing tells {why}")
+        facts.missing.append(f"the value of {name}, `{argument.written}` at the launch: nothing tells {why}")
         return DraftArgument(name, "scalar", dtype)
     buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
-    if isinstance(value, Pointer) and buffer is None and not found.unit.may_be_set(value.place):
-        found.said.append(f"{name} is null at the launch")
+    if isinstance(value, Pointer) and buffer is None and not facts.unit.may_be_set(value.place):
+        facts.said.append(f"{name} is null at the launch")
         return DraftArgument(name, NULL, dtype)
-    shape = _shape(value, buffer, dtype, found)
+    shape = _shape(value, buffer, dtype, facts)
     if shape is None:
         why = f"nothing tells {buffer.untold}" if buffer is not None and buffer.untold else ""
         why = why and f"bytes are allocated, and {why}"
-        found.missing.append(f"{UNSHAPED}{name}: {why or f'nothing allocates `{given.written}`'}")
-    values = _values(name, buffer, role, dtype, found) if role != "output" else ""
+        facts.missing.append(f"{UNSHAPED}{name}: {why or f'nothing allocates `{argument.written}`'}")
+    values = _values(name, buffer, role, dtype, facts) if role != "output" else ""
     return DraftArgument(name, role, dtype, shape, values)
 
 
-def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, found: Gathered) -> str:
+def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, facts: Gathered) -> str:
     """What a buffer that is read holds before the launch."""
     if buffer is not None and buffer.cleared:
-        found.said.append(f"{name} is cleared before the launch")
+        facts.said.append(f"{name} is cleared before the launch")
         return _ZEROS
     if dtype is None or dtype.startswith(("float", "bfloat")):
         return ""
     if buffer is not None and buffer.below is not None:
-        return f"integers(0, {found.expression(buffer.below)})"
+        return f"integers(0, {facts.expression(buffer.below)})"
     if dtype in WHOLE_RANGES:
-        found.said.append(f"{name} is taken to hold any numbers of its type")
+        facts.said.append(f"{name} is taken to hold any numbers of its type")
         return WHOLE_RANGES[dtype]
     if role == "input":
-        found.missing.append(f"{UNRANGED}{name}")
+        facts.missing.append(f"{UNRANGED}{name}")
         return ""
-    found.said.append(f"{name} is taken to hold numbers below 8")
+    facts.said.append(f"{name} is taken to hold numbers below 8")
     return "integers(0, 8)"
 
 
-def _scalar(value: Number, dtype: str | None, found: Gathered) -> str:
+def _scalar(value: Number, dtype: str | None, facts: Gathered) -> str:
     is_whole = dtype is not None and dtype.startswith(("int", "uint"))
     if is_whole and isinstance(value.value, float) and value.is_constant:
         return str(int(value.value))
-    return found.expression(value)
+    return facts.expression(value)
 
 
-def _shape(value: Value, buffer: Buffer | None, dtype: str | None, found: Gathered) -> tuple[str, ...] | None:
+def _shape(value: Value, buffer: Buffer | None, dtype: str | None, facts: Gathered) -> tuple[str, ...] | None:
     """The extents of a buffer, from its tensor or from the bytes that are allocated."""
-    sizes = found.sizes
+    sizes = facts.sizes
     offset = value.offset if isinstance(value, Pointer) else None
     if buffer is None or (offset is not None and not (offset.is_constant and offset.value == 0)):
         return None
@@ -252,18 +252,18 @@ def _shape(value: Value, buffer: Buffer | None, dtype: str | None, found: Gather
                 extent = made(evaluate_int(factor, sizes.dims), factor)
                 sizes.require(combined(">", extent, plain(0)))
     names = {name for number in numbers for name in names_in_order(number.text)}
-    if found.has_list and not names & set(sizes.chosen):
+    if facts.has_list and not names & set(sizes.chosen):
         # It is allocated once, for the largest of the sizes that the caller goes through.
         return None
-    return tuple(map(found.expression, numbers)) or ("1",)
+    return tuple(map(facts.expression, numbers)) or ("1",)
 
 
 _BYTES = {dtype: size for name, dtype in DTYPES.items() if (size := bytes_of(name)) is not None}
 
 
-def _dtype(parameter: Parameter, value: Value, found: Gathered) -> str | None:
+def _dtype(parameter: Parameter, value: Value, facts: Gathered) -> str | None:
     """What a parameter is declared as, or what stands for its type parameter."""
-    types, unit = found.types, found.unit
+    types, unit = facts.types, facts.unit
     if parameter.dtype is not None:
         return parameter.dtype
     word = bare_type(parameter.type)
@@ -274,35 +274,35 @@ def _dtype(parameter: Parameter, value: Value, found: Gathered) -> str | None:
     kind = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""
     if isinstance(value, (Pointer, Tensor)) and not kind and value.buffer is not None:
         kind = value.buffer.dtype
-    if (given := dtype_of(kind)) is not None:
+    if (target := dtype_of(kind)) is not None:
         types.setdefault(word, kind)
-        return given
+        return target
     if isinstance(value, Number) and not parameter.pointer:
         return "float32" if isinstance(value.value, float) else "int32"
     if word == "void" and parameter.pointer:
-        given = next(
+        target = next(
             (d for t in types.values() if (d := dtype_of(t)) is not None and "float" in d), "float32"
         )
-        found.said.append(f"{parameter.name}, a `void*`, is taken to point to {given}: nothing tells it")
-        return given
-    if (name := bare_type(parameter.type)) in found.type_parameters:
+        facts.said.append(f"{parameter.name}, a `void*`, is taken to point to {target}: nothing tells it")
+        return target
+    if (name := bare_type(parameter.type)) in facts.type_parameters:
         types[name] = _TAKEN
-        found.said.append(f"{name} is taken to be {_TAKEN}: nothing tells it")
+        facts.said.append(f"{name} is taken to be {_TAKEN}: nothing tells it")
         return DTYPES[_TAKEN]
-    found.missing.append(f"the dtype of {parameter.name}: nothing tells what `{parameter.type}` is")
+    facts.missing.append(f"the dtype of {parameter.name}: nothing tells what `{parameter.type}` is")
     return None
 
 
-def _template(kernel: Kernel, launch: Launched, types: dict[str, str], found: Gathered) -> tuple[str, ...]:
+def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Gathered) -> tuple[str, ...]:
     """The template's arguments, where the kernel is one."""
     result: list[str] = []
     for position, parameter in enumerate(kernel.template_parameters):
-        if parameter.name in types and (parameter.name in found.type_parameters):
+        if parameter.name in types and (parameter.name in facts.type_parameters):
             result.append(types[parameter.name])
         elif position < len(launch.template):
             result.append(launch.template[position])
         elif parameter.default is not None:
             break
         else:
-            found.missing.append(f"the template argument {parameter.name}, which the launch does not give")
+            facts.missing.append(f"the template argument {parameter.name}, which the launch does not give")
     return tuple(result)

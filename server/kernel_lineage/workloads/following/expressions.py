@@ -189,7 +189,7 @@ class Expressions:
 
     def _set_elsewhere(self, name: str, outside: Names) -> None:
         """Give a variable outside of functions what the only statement of the unit that sets it gives it."""
-        found = [
+        nodes = [
             node
             for functions in self.unit.functions.values()
             for function in functions
@@ -197,8 +197,8 @@ class Expressions:
             for node in inside(function.body)
             if _sets(node, name)
         ]
-        if len(found) == 1:
-            self.either(found[0], outside)
+        if len(nodes) == 1:
+            self.either(nodes[0], outside)
 
     @staticmethod
     def unit_names(names: Names) -> Names:
@@ -218,13 +218,13 @@ class Expressions:
     def type_named(self, name: str, names: Names) -> str:
         """A type at the end of its aliases."""
         for _ in range(_CALLERS_BOUND):
-            found = names.type_of(name) or self.unit.types.get(name, "")
-            if not found or found == name:
+            target = names.type_of(name) or self.unit.types.get(name, "")
+            if not target or target == name:
                 macro = self.unit.macros.get(name)
                 if macro is None or macro.parameters is not None or not macro.body:
                     break
-                found = bare_type(macro.body)
-            name = found
+                target = bare_type(macro.body)
+            name = target
         return plain_type(name)
 
     def _qualified_identifier(self, node: Node, names: Names) -> Value:
@@ -254,26 +254,28 @@ class Expressions:
 
     def template(self, listed: Node | None, names: Names) -> tuple[str, ...]:
         """The arguments of a template, types and numbers as they come out."""
-        found = []
+        texts = []
         for child in listed.named_children if listed is not None else ():
             written = text_of(child)
             kind = self.type_named(bare_type(written), names)
             if names.get(written) is None and bytes_of(kind) is not None:
-                found.append(kind)
+                texts.append(kind)
                 continue
             value = self.either(child.named_child(0) if child.type == "type_descriptor" else child, names)
             if isinstance(value, Number):
-                known = self.decided(value)
-                found.append(("true" if known else "false") if isinstance(known, bool) else str(known))
+                constant = self.decided(value)
+                texts.append(
+                    ("true" if constant else "false") if isinstance(constant, bool) else str(constant)
+                )
                 if not value.is_constant:
                     self.sizes.say(
-                        f"the template's `{written}` is {known}, as it is at the sizes that are taken"
+                        f"the template's `{written}` is {constant}, as it is at the sizes that are taken"
                     )
             elif isinstance(value, TypeName):
-                found.append(value.name)
+                texts.append(value.name)
             else:
-                found.append(kind if kind != bare_type(written) else written)
-        return tuple(found)
+                texts.append(kind if kind != bare_type(written) else written)
+        return tuple(texts)
 
     def _type_descriptor(self, node: Node, names: Names) -> Value:
         return TypeName(self.type_named(bare_type(text_of(node)), names))

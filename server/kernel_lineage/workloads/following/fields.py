@@ -28,18 +28,18 @@ def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:
     """What a launch gives to each parameter: for a structure, to each of its fields."""
     return tuple(
         part
-        for parameter, given in zip(kernel.parameters, launch.arguments, strict=False)
-        for part in _parts(parameter, given, unit)
+        for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False)
+        for part in _parts(parameter, argument, unit)
     )
 
 
-def _parts(parameter: Parameter, given: Given, unit: Unit) -> Iterator[Passed]:
+def _parts(parameter: Parameter, argument: Given, unit: Unit) -> Iterator[Passed]:
     kind = alias_of(bare_type(parameter.type), unit)
     fields = unit.fields.get(kind, ())
-    record = given.value
+    record = argument.value
     plain = all(not f.array and (f.stars or _dtype(f.type, unit) is not None) for f in fields)
     if parameter.pointer or not isinstance(record, Record) or not fields or not plain:
-        yield Passed(parameter, given)
+        yield Passed(parameter, argument)
         return
     for field in fields:
         value = record.fields.get(field.name, Opaque(f"`{parameter.name}.{field.name}`"))
@@ -52,7 +52,7 @@ def _parts(parameter: Parameter, given: Given, unit: Unit) -> Iterator[Passed]:
             const=field.const,
         )
         role: Role = "input" if field.const else "inout"
-        yield Passed(inner, Given(value, f"{given.written}.{field.name}"), role)
+        yield Passed(inner, Given(value, f"{argument.written}.{field.name}"), role)
 
 
 def alias_of(name: str, unit: Unit) -> str:

@@ -42,13 +42,13 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
     roles: dict[str, Role] = {}
     for parameter, role in _touched(launcher.source, function, unit, _DEPTH):
         roles[parameter] = _together(roles[parameter], role) if parameter in roles else role
-    found = Gathered(unit, sizes, {}, launch)
+    facts = Gathered(unit, sizes, {}, launch)
     arguments = tuple(
-        argument_of(_parameter(p, unit), given, roles.get(p.name, "input"), found)
-        for p, given in zip(function.parameters, launch.arguments, strict=True)
+        argument_of(_parameter(p, unit), argument, roles.get(p.name, "input"), facts)
+        for p, argument in zip(function.parameters, launch.arguments, strict=True)
         if p.type != _STREAM
     )
-    dims, promises = found.dims(arguments)
+    dims, promises = facts.dims(arguments)
     return Draft(
         name,
         Language.CUDA,
@@ -61,8 +61,8 @@ def draft_of_launcher(launcher: Launcher, unit: Unit, path_name: str) -> Draft:
         chosen=tuple(n for n in dims if n in sizes.chosen),
         told={n: sizes.lists[n] for n in dims if n in sizes.lists},
         promises=promises,
-        assumed=(*sizes.said, *found.said),
-        missing=tuple(dict.fromkeys(found.missing)),
+        assumed=(*sizes.said, *facts.said),
+        missing=tuple(dict.fromkeys(facts.missing)),
     )
 
 
@@ -81,44 +81,44 @@ def _touched(source: SourceFile, function: HostCode, unit: Unit, depth: int) -> 
         if node.type != "call_expression":
             continue
         name = text_of(node.child_by_field_name("function")).split("<")[0].rsplit("::", 1)[-1].strip()
-        given = [text_of(a) for a in arguments_of(node.child_by_field_name("arguments"))]
+        args = [text_of(a) for a in arguments_of(node.child_by_field_name("arguments"))]
         kernel, called = source.kernel(name), unit.functions.get(name, [])
         if kernel is not None and any(c.type == "kernel_call_syntax" for c in node.children):
             names = [p.name for p in kernel.parameters]
             roles: Mapping[str, Role] = roles_of(kernel)
             touched = [(n, roles[n]) for n in names if n in roles]
-        elif name in CLEARS and given:
-            names, touched = [given[0]], [(given[0], "output")]
+        elif name in CLEARS and args:
+            names, touched = [args[0]], [(args[0], "output")]
         elif called and called[0] is not function and depth:
             names = [p.name for p in called[0].parameters]
             touched = list(_touched(source, called[0], unit, depth - 1))
         else:
             continue
-        inner = dict(zip(names, given, strict=False))
+        inner = dict(zip(names, args, strict=False))
         yield from ((_root(inner[n], function, values), role) for n, role in touched if n in inner)
 
 
 def _values(function: HostCode) -> dict[str, str]:
     """Local → what it is set to where it is declared."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for node in inside(function.body):
         value = node.child_by_field_name("value") if node.type == "init_declarator" else None
         if value is not None:
-            found.setdefault(declared_name(node)[0], text_of(value))
-    return found
+            values.setdefault(declared_name(node)[0], text_of(value))
+    return values
 
 
-def _root(given: str, function: HostCode, values: Mapping[str, str]) -> str:
+def _root(expression: str, function: HostCode, values: Mapping[str, str]) -> str:
     """The parameter that an expression points into: `q` of `(float*)q + n`, or of a local that is that."""
     names = {p.name for p in function.parameters}
     for _ in range(_DEPTH):
-        plain = re.sub(r"^(?:\(\s*[\w\s]+\*+\s*\)|&)\s*", "", given.strip()).lstrip("(&")
+        plain = re.sub(r"^(?:\(\s*[\w\s]+\*+\s*\)|&)\s*", "", expression.strip()).lstrip("(&")
         name = re.match(r"\w*", plain)
         root = name[0] if name is not None else ""
         if root in names or root not in values:
             return root
-        given = values[root]
-    return given
+        expression = values[root]
+    return expression
 
 
 def _together(first: Role, then: Role) -> Role:

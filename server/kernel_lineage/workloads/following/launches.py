@@ -58,7 +58,7 @@ class Launched:
     @property
     def numbers(self) -> Iterator[Number]:
         """The numbers of all that is given, bytes and extents of buffers among them."""
-        for value in (*self.grid, *self.block, self.shared, *(given.value for given in self.arguments)):
+        for value in (*self.grid, *self.block, self.shared, *(argument.value for argument in self.arguments)):
             yield from _numbers(value)
 
 
@@ -90,9 +90,11 @@ class Launches(Declarations):
     def entered(self, function: HostCode, names: Names) -> None:
         if function.name == self.kernel and self.kernel not in self.unit.kernels:
             one = (plain(1),)
-            given = (Given(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters)
+            arguments = (
+                Given(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters
+            )
             callee, frames = KernelName(self.kernel), tuple(self.frames)
-            self._reached(Launched(callee, one, one, plain(0), tuple(given), frames))
+            self._reached(Launched(callee, one, one, plain(0), tuple(arguments), frames))
 
     def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
         if not self.is_wanted(callee.name):
@@ -106,8 +108,8 @@ class Launches(Declarations):
         grid, block = (self._extents(self.either(n, names), text_of(n)) for n in shape[:2])
         shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
         listed = node.child_by_field_name("arguments")
-        given = tuple(Given(self._given(n, names), text_of(n)) for n in arguments_of(listed))
-        return self._reached(Launched(callee, grid, block, shared, given, tuple(self.frames)))
+        arguments = tuple(Given(self._given(n, names), text_of(n)) for n in arguments_of(listed))
+        return self._reached(Launched(callee, grid, block, shared, arguments, tuple(self.frames)))
 
     def _given(self, node: Node, names: Names) -> Value:
         """An argument; of one that cannot be followed what the function around the launch allocates for it."""
@@ -131,32 +133,32 @@ class Launches(Declarations):
         if isinstance(value, Number):
             return (value,)
         if isinstance(value, Record):
-            found = [value.fields.get(axis, plain(1)) for axis in "xyz"]
+            extents = [value.fields.get(axis, plain(1)) for axis in "xyz"]
             while (
-                len(found) > 1
-                and isinstance(found[-1], Number)
-                and found[-1].is_constant
-                and found[-1].value == 1
+                len(extents) > 1
+                and isinstance(extents[-1], Number)
+                and extents[-1].is_constant
+                and extents[-1].value == 1
             ):
-                found.pop()
-            return tuple(found)
+                extents.pop()
+            return tuple(extents)
         return (value if isinstance(value, Opaque) else Opaque(f"`{written}`"),)
 
-    def launched_by_function(self, name: str, given: list[Value], node: Node) -> bool:
-        if name in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and len(given) >= 4:
-            if not isinstance(given[0], KernelName) or not self.is_wanted(given[0].name):
+    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
+        if name in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and len(args) >= 4:
+            if not isinstance(args[0], KernelName) or not self.is_wanted(args[0].name):
                 return True
-            listed = given[3]
+            listed = args[3]
             values = listed if isinstance(listed, list) else []
             arguments = tuple(
                 Given(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
             )
-            shared = given[4] if len(given) > 4 else plain(0)
-            grid, block = (self._extents(v, text_of(node)) for v in given[1:3])
-            self._reached(Launched(given[0], grid, block, shared, arguments, tuple(self.frames)))
+            shared = args[4] if len(args) > 4 else plain(0)
+            grid, block = (self._extents(v, text_of(node)) for v in args[1:3])
+            self._reached(Launched(args[0], grid, block, shared, arguments, tuple(self.frames)))
             return True
-        if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and len(given) >= 2:
-            config, callee = _at(given[0]), given[1]
+        if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and len(args) >= 2:
+            config, callee = _at(args[0]), args[1]
             if (
                 not isinstance(callee, KernelName)
                 or not self.is_wanted(callee.name)
@@ -164,7 +166,7 @@ class Launches(Declarations):
             ):
                 return True
             values = (
-                given[2:] if name == "cudaLaunchKernelEx" else given[2] if isinstance(given[2], list) else []
+                args[2:] if name == "cudaLaunchKernelEx" else args[2] if isinstance(args[2], list) else []
             )
             arguments = tuple(
                 Given(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values

@@ -51,20 +51,20 @@ _MATH: Mapping[str, Callable[[float], float]] = {
 }
 
 
-def library_call(name: str, given: list[Value], sizes: Sizes) -> Value:
+def library_call(name: str, args: list[Value], sizes: Sizes) -> Value:
     """What a function that the unit does not define gives, by its last name. Raises `NotFollowed`."""
     for part in (_memory, _device, _arithmetic):
-        found = part(name, given, sizes)
-        if found is not None:
-            return found
+        answer = part(name, args, sizes)
+        if answer is not None:
+            return answer
     if name.startswith(("cuda", "cu", "hip", "nccl", "C10_CUDA", "AT_CUDA")):
-        for value in given:
+        for value in args:
             note_write(value)
         return plain(0)
-    if name in ("move", "forward", "raw_pointer_cast", "ref", "cref") and given:
-        return given[0]
+    if name in ("move", "forward", "raw_pointer_cast", "ref", "cref") and args:
+        return args[0]
     if name in ("make_pair", "make_tuple", "tuple", "pair"):
-        return list(given)
+        return list(args)
     raise NotFollowed(f"`{name}()`")
 
 
@@ -104,34 +104,34 @@ def _kept(place: Value, value: Value) -> None:
         stored(place, value)
 
 
-def _memory(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
+def _memory(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
     """Functions that allocate, copy or set memory."""
-    if name in ALLOCATORS and len(given) >= 2:
-        place, size = given[0], given[1]
+    if name in ALLOCATORS and len(args) >= 2:
+        place, size = args[0], args[1]
         label, kind = "", ""
         if isinstance(place, (Reference, FieldReference)):
             before = fetched(place)
             label, kind = place.name, before.dtype if isinstance(before, Pointer) else ""
-        told = size if isinstance(size, Number) else None
+        nbytes = size if isinstance(size, Number) else None
         untold = size.why if isinstance(size, Opaque) else ""
-        _kept(place, Pointer(Buffer(label, told, dtype=kind, untold=untold), kind))
+        _kept(place, Pointer(Buffer(label, nbytes, dtype=kind, untold=untold), kind))
         return plain(0)
     if name in ("malloc", "calloc", "aligned_alloc", "_aligned_malloc"):
-        numbers = [g for g in given if isinstance(g, Number)]
+        numbers = [g for g in args if isinstance(g, Number)]
         total = times(numbers[0], numbers[1]) if name == "calloc" and len(numbers) == 2 else None
-        if total is None and numbers and len(numbers) == len(given):
+        if total is None and numbers and len(numbers) == len(args):
             total = numbers[-1] if name == "aligned_alloc" else numbers[0]
         return Pointer(Buffer("", total, cleared=name == "calloc"))
-    if name.startswith(("cudaMemset", "memset", "hipMemset")) and len(given) >= 2:
-        buffer = buffer_at(given[0])
-        record = fetched(given[0]) if isinstance(given[0], (Reference, FieldReference)) else given[0]
+    if name.startswith(("cudaMemset", "memset", "hipMemset")) and len(args) >= 2:
+        buffer = buffer_at(args[0])
+        record = fetched(args[0]) if isinstance(args[0], (Reference, FieldReference)) else args[0]
         if isinstance(record, Record):
             clear(record)
         elif buffer is not None:
-            buffer.cleared = isinstance(given[1], Number) and given[1].value == 0
+            buffer.cleared = isinstance(args[1], Number) and args[1].value == 0
         return plain(0)
-    if name.startswith(("cudaMemcpy", "memcpy", "hipMemcpy")) and len(given) >= 2:
-        target, origin = buffer_at(given[0]), buffer_at(given[1])
+    if name.startswith(("cudaMemcpy", "memcpy", "hipMemcpy")) and len(args) >= 2:
+        target, origin = buffer_at(args[0]), buffer_at(args[1])
         if target is not None and origin is not None:
             target.cleared, target.below = origin.cleared, origin.below
         elif target is not None:
@@ -140,24 +140,24 @@ def _memory(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
     return None
 
 
-def _device(name: str, given: list[Value], sizes: Sizes) -> Value | None:
+def _device(name: str, args: list[Value], sizes: Sizes) -> Value | None:
     """Functions that ask for properties of the device."""
-    if name == "cudaGetDeviceProperties" and given:
-        _kept(given[0], Record("cudaDeviceProp"))
-    elif name == "cudaDeviceGetAttribute" and len(given) >= 2 and isinstance(given[1], Text):
-        asked = given[1].text.removeprefix("cudaDevAttr")
+    if name == "cudaGetDeviceProperties" and args:
+        _kept(args[0], Record("cudaDeviceProp"))
+    elif name == "cudaDeviceGetAttribute" and len(args) >= 2 and isinstance(args[1], Text):
+        asked = args[1].text.removeprefix("cudaDevAttr")
         if asked == "MultiProcessorCount":
-            _kept(given[0], sizes.multiprocessors())
+            _kept(args[0], sizes.multiprocessors())
         elif asked in _ATTRIBUTES:
-            _kept(given[0], plain(DEVICE[_ATTRIBUTES[asked]]))
-    elif name in ("cudaGetDevice", "cudaGetDeviceCount") and given:
-        _kept(given[0], plain(0 if name == "cudaGetDevice" else 1))
-    elif name.startswith("cudaOccupancyMaxActiveBlocks") and given:
-        _kept(given[0], plain(1))
+            _kept(args[0], plain(DEVICE[_ATTRIBUTES[asked]]))
+    elif name in ("cudaGetDevice", "cudaGetDeviceCount") and args:
+        _kept(args[0], plain(0 if name == "cudaGetDevice" else 1))
+    elif name.startswith("cudaOccupancyMaxActiveBlocks") and args:
+        _kept(args[0], plain(1))
         sizes.say("one block is taken to run on a multiprocessor at a time")
-    elif name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 2:
-        _kept(given[0], sizes.multiprocessors())
-        _kept(given[1], plain(_THREADS))
+    elif name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(args) >= 2:
+        _kept(args[0], sizes.multiprocessors())
+        _kept(args[1], plain(_THREADS))
         sizes.say(f"a block of {_THREADS} threads is taken, of which the runtime is asked")
     elif name in ("getCurrentDeviceProperties", "getDeviceProperties"):
         return Record("cudaDeviceProp")
@@ -181,10 +181,10 @@ def _rounded_up(number: Number) -> Number:
     return made(value, f"-(-({number.text}) // 1)")
 
 
-def _arithmetic(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
+def _arithmetic(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
     """Functions of numbers."""
-    numbers = [g for g in given if isinstance(g, Number)]
-    if len(numbers) != len(given) or not numbers:
+    numbers = [g for g in args if isinstance(g, Number)]
+    if len(numbers) != len(args) or not numbers:
         return None
     plain_name = name.lower().replace("_", "")
     first = numbers[0]

@@ -33,8 +33,8 @@ _ROUND = {
 def snippet(body: str) -> Node | None:
     """The block of a macro's body; None where it is none."""
     root = read(f"void f() {{ {body} ; }}".encode(), Language.CUDA).root
-    found = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
-    function = next(found, None)
+    functions = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
+    function = next(functions, None)
     return function.child_by_field_name("body") if function is not None else None
 
 
@@ -53,13 +53,13 @@ class Macros(Checks):
 
     def in_place_of(self, macro: Macro, listed: Node | None, names: Names) -> Value:
         """What a macro gives for some arguments."""
-        given = [text_of(n) for n in arguments_of(listed)]
+        args = [text_of(n) for n in arguments_of(listed)]
         bound: dict[str, str] = {}
         for at, name in enumerate(macro.parameters or ()):
             if name.endswith("..."):
-                bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(given[at:])
+                bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(args[at:])
             else:
-                bound[name] = given[at] if at < len(given) else ""
+                bound[name] = args[at] if at < len(args) else ""
         body = macro.body
         if bound:
             pattern = "|".join(map(re.escape, bound))

@@ -56,9 +56,9 @@ class Members(Casts):
             if text_of(scope) == "std" and name is not None and name.type == "template_type":
                 return self._instance(name, names)
             of_class = self.members(self.type_at(scope, names))
-            found = of_class.type_of(text_of(name)) if of_class is not None else ""
-            if found:
-                return found
+            kind = of_class.type_of(text_of(name)) if of_class is not None else ""
+            if kind:
+                return kind
         return self.type_named(bare_type(text_of(node)), names)
 
     def _instance(self, node: Node, names: Names) -> str:
@@ -113,18 +113,18 @@ class Members(Casts):
             return None
         if kind not in self._members:
             self._members[kind] = names = Names(Names())
-            given = at_commas(rest.rpartition(">")[0]) if special is None else ()
-            self._take(code, given, names)
+            args = at_commas(rest.rpartition(">")[0]) if special is None else ()
+            self._take(code, args, names)
             for child in code.body.named_children:
                 self._keep(child, names)
         return self._members[kind]
 
-    def _take(self, code: ClassCode, given: tuple[str, ...], names: Names) -> None:
+    def _take(self, code: ClassCode, args: tuple[str, ...], names: Names) -> None:
         """Give a template's parameters what it is made with."""
         for at, parameter in enumerate(code.template):
             default = code.defaults[at] if at < len(code.defaults) else None
-            if at < len(given):
-                self.bind(parameter, given[at], names)
+            if at < len(args):
+                self.bind(parameter, args[at], names)
             elif default is not None:
                 value = self.either(default, names)
                 if isinstance(value, Number):

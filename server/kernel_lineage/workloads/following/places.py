@@ -85,10 +85,10 @@ class Places(Members):
         inner = node.child_by_field_name("argument")
         if text_of(node.child_by_field_name("operator")) == "*":
             value = self.value(inner, names)
-            found = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
-            if found is None:
+            target = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+            if target is None:
                 raise NotFollowed(f"`{text_of(node)}`")
-            return found
+            return target
         if inner is not None and inner.type == "identifier":
             name = text_of(inner)
             if name in self.unit.kernels and names.get(name) is None:

@@ -16,10 +16,10 @@ _POWERS: tuple[Callable[[Number], Number], ...] = (
 """The power of 2 from n, up to n, and above n."""
 
 
-def power_of_2(results: Sequence[Value], given: Number) -> Number | None:
-    """What a function gives of `given` that gives `results` of the numbers `TRIED`; None where it is no such power."""
+def power_of_2(results: Sequence[Value], argument: Number) -> Number | None:
+    """What a function gives of `argument` that gives `results` of the numbers `TRIED`; None where none does."""
     for power in _POWERS:
         expected = [power(plain(n)).value for n in TRIED]
         if [r.value if isinstance(r, Number) else None for r in results] == expected:
-            return power(given)
+            return power(argument)
     return None

@@ -42,12 +42,12 @@ def handed_on(kernel: Kernel) -> frozenset[str]:
         return frozenset()
     here = {unit.name for unit in syntax.units[1:]}
     names = {p.name for p in kernel.parameters if p.pointer and not p.const}
-    found: set[str] = set()
+    pointers: set[str] = set()
     for unit in syntax.units:
         places = indexing(unit)
         for call in (c for c in unit.calls if c.name not in here):
-            found |= {places.place(a).root for a in call.arguments if not _is_value(a)} & names
-    return frozenset(found)
+            pointers |= {places.place(a).root for a in call.arguments if not _is_value(a)} & names
+    return frozenset(pointers)
 
 
 def _is_value(node: Node) -> bool:
@@ -61,12 +61,12 @@ def _touched(
     syntax: CudaSyntax, unit: Unit, names: tuple[str, ...], depth: int
 ) -> dict[str, tuple[bool, bool]]:
     """Pointer → whether it is read, and whether it is written, here or in a function that it is handed to."""
-    found = dict.fromkeys(names, (False, False))
+    touches = dict.fromkeys(names, (False, False))
     places = indexing(unit)
 
     def touch(root: str, reads: bool, writes: bool) -> None:
-        if root in found:
-            found[root] = (found[root][0] or reads, found[root][1] or writes)
+        if root in touches:
+            touches[root] = (touches[root][0] or reads, touches[root][1] or writes)
 
     for access in places.accesses:
         touch(access.root, access.reads, access.writes)
@@ -79,8 +79,8 @@ def _touched(
             touch(places.place(pointer).root, reads="load" in call.name, writes="store" in call.name)
             continue
         callee = next((u for u in syntax.units[1:] if u.name == call.name), None)
-        if call.arguments and (known := _MOVES.match(call.name)):
-            touch(places.place(call.arguments[0]).root, reads=known[1] is None, writes=known[1] is not None)
+        if call.arguments and (move := _MOVES.match(call.name)):
+            touch(places.place(call.arguments[0]).root, reads=move[1] is None, writes=move[1] is not None)
         if callee is None or not depth or callee is unit:
             continue
         parameters = _parameters(callee)
@@ -88,7 +88,7 @@ def _touched(
         for parameter, argument in zip(parameters, call.arguments, strict=False):
             if parameter in inner:
                 touch(places.place(argument).root, *inner[parameter])
-    return found
+    return touches
 
 
 def _parameters(unit: Unit) -> tuple[str, ...]:

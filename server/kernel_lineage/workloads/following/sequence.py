@@ -59,13 +59,13 @@ class Sequence(Follower):
         self._line = 1
 
     @abstractmethod
-    def runtime(self, name: str, given: list[Value]) -> bool:
+    def runtime(self, name: str, args: list[Value]) -> bool:
         """Do what a function of the runtime does to memory of the device; False for one that is not followed."""
 
-    def to_end(self, entry: HostCode, given: Mapping[str, Value]) -> Value | None:
+    def to_end(self, entry: HostCode, values: Mapping[str, Value]) -> Value | None:
         """What a function gives for its parameters. Raises `Unreadable`."""
         names = Names(Names())
-        names.values.update(given)
+        names.values.update(values)
         self.function, self.frames = entry.name, [Frame(entry)]
         self._line = self._line_of(entry.node) or 1
         try:
@@ -91,16 +91,16 @@ class Sequence(Follower):
     def take_types(self, function: HostCode, names: Names) -> None:
         """A type that no argument tells stays unknown."""
 
-    def _by_its_values(self, function: HostCode, given: Value) -> Number | None:
+    def _by_its_values(self, function: HostCode, argument: Value) -> Number | None:
         """A function that launches is followed once."""
-        return None if self._acts(function.body) else super()._by_its_values(function, given)
+        return None if self._acts(function.body) else super()._by_its_values(function, argument)
 
-    def launched_by_function(self, name: str, given: list[Value], node: Node) -> bool:
-        if super().launched_by_function(name, given, node):
+    def launched_by_function(self, name: str, args: list[Value], node: Node) -> bool:
+        if super().launched_by_function(name, args, node):
             return True
         if _WITHOUT_EFFECT.fullmatch(name):
             return not name.startswith("cuda")  # the library knows what those give
-        if self.runtime(name, given):
+        if self.runtime(name, args):
             return True
         if _RUNTIME.fullmatch(name):
             raise self._unreadable(f"`{name}()`")

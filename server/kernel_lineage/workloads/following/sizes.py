@@ -54,9 +54,7 @@ def asked_of_tensors(function: HostCode) -> Asked:
         indices.setdefault(match[1] or match[3], set()).add(int(match[2] or match[4]))
     # One that is asked for its first extent only may have more of them.
     ranks = {
-        n: max(max(found) + 1, -min(found), 2)
-        for n, found in indices.items()
-        if max(found) > 0 or min(found) < 0
+        n: max(max(axes) + 1, -min(axes), 2) for n, axes in indices.items() if max(axes) > 0 or min(axes) < 0
     }
     ranks.update({match[1]: int(match[2]) for match in _RANK.finditer(text)})
     names: dict[tuple[str, int | str], str] = {}

@@ -60,10 +60,10 @@ class Follower(Launches):
         names = Names(Names())
         self.take_types(entry, names)
         for parameter in entry.parameters:
-            given = (taken or {}).get(parameter.name)
+            value = (taken or {}).get(parameter.name)
             if entry.name == "main" and parameter.type in INTEGERS:
-                given = plain(1)  # the program is run without arguments
-            names.values[parameter.name] = given if given is not None else self.parameter(parameter, names)
+                value = plain(1)  # the program is run without arguments
+            names.values[parameter.name] = value if value is not None else self.parameter(parameter, names)
         self.frames = [Frame(entry)]
         try:
             self.entered(entry, names)
@@ -127,30 +127,30 @@ class Follower(Launches):
         condition = node.child_by_field_name("condition")
         then, otherwise = (node.child_by_field_name(side) for side in ("consequence", "alternative"))
         test = self.either(condition, names)
-        known = test if isinstance(test, Number) else None
+        number = test if isinstance(test, Number) else None
         if isinstance(test, Pointer) and (test.buffer is not None or not self.unit.may_be_set(test.place)):
-            known = plain(test.buffer is not None)
+            number = plain(test.buffer is not None)
         there, here = self._leads(otherwise), self._leads(then)
         if here != there:
             # The side that leads to the launch is taken; what it asks for is kept by the sizes.
             taken = then if here else otherwise
-            if (here and known is None) or (
-                here and known is not None and known.is_constant and not known.value
+            if (here and number is None) or (
+                here and number is not None and number.is_constant and not number.value
             ):
                 self._assume(condition, names)
-            if known is not None and not known.is_constant:
-                self.sizes.require(known, here)
+            if number is not None and not number.is_constant:
+                self.sizes.require(number, here)
             self._branch(taken, names)
             return
-        if known is None:
+        if number is None:
             if then is not None and _leaves(then):
                 taken = otherwise
             else:
                 taken = then
         else:
-            taken = then if known.value else otherwise
-            if not known.is_constant and then is not None and _leaves(then):
-                self.sizes.require(known, holds=False)
+            taken = then if number.value else otherwise
+            if not number.is_constant and then is not None and _leaves(then):
+                self.sizes.require(number, holds=False)
                 taken = otherwise
         self._branch(taken, names)
 
@@ -278,9 +278,9 @@ class Follower(Launches):
         if condition is not None and value is not None and text_of(value) == text_of(counted):
             bound = self.either(condition.child_by_field_name("right"), names)
             return bound if isinstance(bound, Number) else None
-        found = self.either(value, names)
-        if isinstance(found, Number) and found.whole and found.is_constant and found.value >= 0:
-            return plain(int(found.value) + 1)
+        number = self.either(value, names)
+        if isinstance(number, Number) and number.whole and number.is_constant and number.value >= 0:
+            return plain(int(number.value) + 1)
         return None
 
     def _do_switch_statement(self, node: Node, names: Names) -> None:
@@ -309,11 +309,11 @@ class Follower(Launches):
         label = case.child_by_field_name("value")
         if label is None:
             return False
-        found = self.either(label, names)
-        if isinstance(found, Number) and isinstance(value, Number):
-            return found.value == value.value
-        if isinstance(found, (TypeName, Text)) and isinstance(value, (TypeName, Text)):
-            return found == value
+        constant = self.either(label, names)
+        if isinstance(constant, Number) and isinstance(value, Number):
+            return constant.value == value.value
+        if isinstance(constant, (TypeName, Text)) and isinstance(value, (TypeName, Text)):
+            return constant == value
         return False
 
 

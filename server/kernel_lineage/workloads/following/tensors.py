@@ -33,14 +33,14 @@ _MADE = re.compile(r"(?:empty|zeros|ones|full|rand|randn|randint|arange|tensor)(
 _POINTERS = frozenset({"data_ptr", "mutable_data_ptr", "const_data_ptr"})
 
 
-def made_tensor(function: str, given: list[Value], name: str, sizes: Sizes) -> Tensor | None:
+def made_tensor(function: str, args: list[Value], name: str, sizes: Sizes) -> Tensor | None:
     """What a function that makes a tensor gives: `empty`, `zeros_like`, …; None for another function."""
     match = _MADE.fullmatch(function)
-    if match is None or not given:
+    if match is None or not args:
         return None
-    first = given[0]
+    first = args[0]
     buffer = Buffer(name, cleared=function.startswith("zeros"))
-    dtype = next((found for value in given if (found := _dtype_in(value))), "")
+    dtype = next((kind for value in args if (kind := _dtype_in(value))), "")
     if isinstance(first, Tensor) and (match[1] or function == "tensor"):
         if first.rank is not None:
             _ask_all(first, sizes)
@@ -79,9 +79,9 @@ def extents_of(value: Value, sizes: Sizes) -> tuple[Number, ...] | None:
     return None
 
 
-def method_of_tensor(tensor: Tensor, name: str, given: list[Value], template: str, sizes: Sizes) -> Value:
+def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str, sizes: Sizes) -> Value:
     """What a method of a tensor gives. Raises `NotFollowed`."""
-    index = int(given[0].value) if given and isinstance(given[0], Number) else 0
+    index = int(args[0].value) if args and isinstance(args[0], Number) else 0
     if name == "size":
         return sizes.extent(tensor, index)
     if name == "sizes":
@@ -108,15 +108,15 @@ def method_of_tensor(tensor: Tensor, name: str, given: list[Value], template: st
         return Pointer(tensor.buffer, template or tensor.dtype)
     if name in _TRUE:
         return plain(True)
-    return _reshaped(tensor, name, given, sizes)
+    return _reshaped(tensor, name, args, sizes)
 
 
-def _reshaped(tensor: Tensor, name: str, given: list[Value], sizes: Sizes) -> Value:
+def _reshaped(tensor: Tensor, name: str, args: list[Value], sizes: Sizes) -> Value:
     """A tensor of the same memory, or a copy, in another shape. Raises `NotFollowed`."""
     if name in _SAME:
         return tensor
     if name in ("to", "toType"):
-        dtype = next((found for value in given if (found := _dtype_in(value))), "")
+        dtype = next((kind for value in args if (kind := _dtype_in(value))), "")
         return (
             tensor if dtype in ("", tensor.dtype) else Tensor(tensor.buffer, tensor.sizes, tensor.rank, dtype)
         )
@@ -124,10 +124,10 @@ def _reshaped(tensor: Tensor, name: str, given: list[Value], sizes: Sizes) -> Va
         tensor.buffer.cleared = name == "zero_"
         return tensor
     if name in ("view", "reshape", "flatten", "view_as", "reshape_as"):
-        return _viewed(tensor, given[0] if given else plain(-1), sizes)
+        return _viewed(tensor, args[0] if args else plain(-1), sizes)
     if name in ("t", "transpose", "permute") and tensor.rank is not None:
         rank = tensor.rank
-        numbers = given[0] if given and isinstance(given[0], list) else given
+        numbers = args[0] if args and isinstance(args[0], list) else args
         order = [int(v.value) % rank for v in numbers if isinstance(v, Number)] if name != "t" else [0, 1]
         places = list(range(rank))
         if name == "permute" and sorted(order) == places:
@@ -142,10 +142,10 @@ def _reshaped(tensor: Tensor, name: str, given: list[Value], sizes: Sizes) -> Va
     raise NotFollowed(f"`{tensor.buffer.name}.{name}()`")
 
 
-def _viewed(tensor: Tensor, given: Value, sizes: Sizes) -> Tensor:
-    if isinstance(given, Tensor):
-        given = Record(SIZES_OF, {"tensor": given})
-    extents = extents_of(given, sizes)
+def _viewed(tensor: Tensor, target: Value, sizes: Sizes) -> Tensor:
+    if isinstance(target, Tensor):
+        target = Record(SIZES_OF, {"tensor": target})
+    extents = extents_of(target, sizes)
     if extents is None:
         raise NotFollowed(f"a view of {tensor.buffer.name}")
     left = [e for e in extents if e.value != -1]
@@ -156,15 +156,15 @@ def _viewed(tensor: Tensor, given: Value, sizes: Sizes) -> Tensor:
     return Tensor(tensor.buffer, shape, len(extents), tensor.dtype)
 
 
-def method_of_sizes(shape: Record, name: str, given: list[Value], sizes: Sizes) -> Value:
+def method_of_sizes(shape: Record, name: str, args: list[Value], sizes: Sizes) -> Value:
     """What a method of `.sizes()` gives: an extent, how many there are, or all of them in a list of their own."""
     tensor = shape.fields["tensor"]
     if not isinstance(tensor, Tensor):
         return shape
     if name in ("back", "front"):
         return sizes.extent(tensor, -1 if name == "back" else 0)
-    if name == "at" and given and isinstance(given[0], Number):
-        return sizes.extent(tensor, int(given[0].value))
+    if name == "at" and args and isinstance(args[0], Number):
+        return sizes.extent(tensor, int(args[0].value))
     if name == "size" and tensor.rank is not None:
         return plain(tensor.rank)
     if name == "vec" and (extents := extents_of(shape, sizes)) is not None:
@@ -172,7 +172,7 @@ def method_of_sizes(shape: Record, name: str, given: list[Value], sizes: Sizes) 
     return shape
 
 
-def method_of_options(options: Record, name: str, given: list[Value]) -> Value:
+def method_of_options(options: Record, name: str, args: list[Value]) -> Value:
     """What a method of `TensorOptions` gives: the options, with another type where it says one."""
-    dtype = next((found for value in given if (found := _dtype_in(value))), "") if name == "dtype" else ""
+    dtype = next((kind for value in args if (kind := _dtype_in(value))), "") if name == "dtype" else ""
     return Record(OPTIONS, {"dtype": TypeName(dtype)}) if dtype else options

@@ -91,26 +91,26 @@ class Unit:
 
     def leading_to(self, kernel: str) -> frozenset[str]:
         """The names of host functions and macros by which a kernel is launched, its own among them."""
-        found = {kernel}
+        names = {kernel}
         words = {
             n: frozenset().union(*(f.words for f in fs if f.of_host)) for n, fs in self.functions.items()
         }
         words |= {m.name: frozenset(_BLOCK_NAMES.findall(m.body)) for m in self.macros.values()}
-        while more := {n for n, inner in words.items() if n not in found and inner & found}:
-            found |= more
-        return frozenset(found)
+        while more := {n for n, inner in words.items() if n not in names and inner & names}:
+            names |= more
+        return frozenset(names)
 
     def launched_by(self, function: str) -> frozenset[str]:
         """The kernels that a function of the host launches, itself or by functions and macros that it names."""
-        found: set[str] = set()
+        names: set[str] = set()
         waiting = {function}
         while waiting:
-            found |= waiting
+            names |= waiting
             codes = [f for n in waiting for f in self.functions.get(n, ()) if f.of_host]
             macros = [self.macros[n].body for n in waiting if n in self.macros]
             inner = [*(f.words for f in codes), *map(_BLOCK_NAMES.findall, macros)]
-            waiting = {word for words in inner for word in words} - found
-        return self.kernels & found if function in self.functions else frozenset()
+            waiting = {word for words in inner for word in words} - names
+        return self.kernels & names if function in self.functions else frozenset()
 
     def gives_address(self, name: str, is_field: bool) -> bool:
         """Whether some statement gives a variable, or a field of that name, an address: it is not null on all ways."""
@@ -252,12 +252,12 @@ def _keep_struct(node: Node, unit: Unit) -> None:
             unit.types.setdefault(alias, bare_type(text_of(child.child_by_field_name("type"))))
         if child.type == "field_declaration":
             for declarator in child.children_by_field_name("declarator"):
-                found, stars = declared_name(declarator)
+                member, stars = declared_name(declarator)
                 written = bare_type(text_of(child.child_by_field_name("type")))
                 array = any(n.type == "array_declarator" for n in inside(declarator))
-                if found:
+                if member:
                     const = any(text_of(c) == "const" for c in child.named_children)
-                    fields.append(HostParameter(found, written, stars, array=array, const=const))
+                    fields.append(HostParameter(member, written, stars, array=array, const=const))
     unit.fields[name] = tuple(fields)
 
 
@@ -354,11 +354,11 @@ def template_names(node: Node) -> tuple[str, ...]:
     """The names of a template's parameters."""
     lists = (c for c in node.named_children if c.type == "template_parameter_list")
     listed = node.child_by_field_name("parameters") or next(lists, None)
-    found = []
+    names = []
     for child in listed.named_children if listed is not None else ():
         words = _BLOCK_NAMES.findall(text_of(child).split("=")[0])
-        found.append(words[-1] if words else "")
-    return tuple(found)
+        names.append(words[-1] if words else "")
+    return tuple(names)
 
 
 def host_parameter(node: Node) -> HostParameter | None:

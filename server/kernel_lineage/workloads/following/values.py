@@ -174,14 +174,14 @@ def _masked(a: Number, mask: int) -> Number:
     raise NotFollowed(f"`{a.text} & {mask}`")
 
 
-def called(name: str, *given: Number) -> Number:
+def called(name: str, *numbers: Number) -> Number:
     """A function of the workload's language: `min`, `max`, `ceil_div`, `next_power_of_2`, `abs`, `isqrt`."""
     from kernel_gate.expressions import FUNCTIONS
 
-    value = FUNCTIONS[name](*(n.value for n in given))
-    if all(n.is_constant for n in given):
+    value = FUNCTIONS[name](*(n.value for n in numbers))
+    if all(n.is_constant for n in numbers):
         return plain(value)
-    return made(value, f"{name}({', '.join(n.text for n in given)})")
+    return made(value, f"{name}({', '.join(n.text for n in numbers)})")
 
 
 @dataclass(slots=True, eq=False)

@@ -55,12 +55,12 @@ def follow_way(
     `passes` launches are passed over.
     """
     asked = asked_of_tensors(entry)
-    given: Mapping[str, int] = {}
+    dims: Mapping[str, int] = {}
     same: dict[str, str] = {}
     threads: dict[str, bool] = {}
     result = None
     for _ in range(_ROUNDS):
-        sizes = Sizes(given, same, asked, threads=threads, wanted_block=block)
+        sizes = Sizes(dims, same, asked, threads=threads, wanted_block=block)
         launch = Follower(unit, sizes, kernel, leading, passes).follow(entry)
         if launch is None:
             return result
@@ -78,7 +78,7 @@ def follow_way(
         fitted = fitted_sizes(sizes.dims, tuple(sizes.promises))
         if not sizes.equal and not wider and not more and not copies and dict(fitted) == sizes.dims:
             break
-        given = {n: size for n, size in fitted.items() if n not in threads}
+        dims = {n: size for n, size in fitted.items() if n not in threads}
     return result
 
 
@@ -87,13 +87,13 @@ def _threads(launch: Launched, sizes: Sizes) -> dict[str, bool]:
 
     With each, whether the block is written with it, or a name says so of one that a caller goes through a list for.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for extent in launch.block:
         used = set(names_in_order(extent.text)) if isinstance(extent, Number) else set()
-        found |= {n for n in used if n in sizes.lists or (n in sizes.dims and n not in sizes.chosen)}
-        found |= used & set(sizes.chosen) if isinstance(extent, Number) and extent.text in used else set()
+        names |= {n for n in used if n in sizes.lists or (n in sizes.dims and n not in sizes.chosen)}
+        names |= used & set(sizes.chosen) if isinstance(extent, Number) and extent.text in used else set()
     others = {n for n in names_used(launch) & set(sizes.lists) if n.lower() in BLOCK_SIZES}
-    return {**dict.fromkeys(others, False), **dict.fromkeys(found - {MULTIPROCESSORS}, True)}
+    return {**dict.fromkeys(others, False), **dict.fromkeys(names - {MULTIPROCESSORS}, True)}
 
 
 def _copies_of_used(launch: Launched, sizes: Sizes) -> dict[str, str]:

@@ -23,25 +23,25 @@ _OUTSIDE = ""
 """What uses a buffer that comes from outside of all functions on the way."""
 
 
-def is_workspace(given: str, kernel: str, frames: tuple[Frame, ...], others: Collection[str]) -> bool:
+def is_workspace(argument: str, kernel: str, frames: tuple[Frame, ...], others: Collection[str]) -> bool:
     """Whether a buffer, as a launch is given it, is handed to nobody but that launch from where it is allocated.
 
     It holds nothing before a launch, or zeros: what else is set once, by whom, a launch may count on. `others` are the
     other buffers that the launch writes. One of them has to be read by somebody: a function that reads no result at
     all does not tell results from workspaces.
     """
-    uses = list(_uses(given, kernel, frames))
+    uses = list(_uses(argument, kernel, frames))
     if any(use not in _KEEPERS or fills for use, fills in uses) or not any(u in ALLOCATORS for u, _ in uses):
         return False
     return any(use not in _KEEPERS for other in others for use, _ in _uses(other, kernel, frames))
 
 
-def _uses(given: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tuple[str, bool]]:
+def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tuple[str, bool]]:
     """What is handed a buffer on the way up to where it comes from, the way itself left out.
 
     With each, whether it sets the buffer otherwise than to the zeros that the launcher sets before each launch.
     """
-    name, taking = bare_pointer(given), kernel
+    name, taking = bare_pointer(argument), kernel
     for frame in reversed(frames) if name.isidentifier() else ():
         body = frame.function.body
         for node in _named(body, name):
@@ -102,8 +102,10 @@ def _callee(call: Node) -> str:
 
 
 def _given(call: Node | None) -> list[str]:
-    given = call.child_by_field_name("arguments") if call is not None else None
-    return [text_of(a) for a in given.named_children if a.type != "comment"] if given is not None else []
+    arguments = call.child_by_field_name("arguments") if call is not None else None
+    return (
+        [text_of(a) for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
+    )
 
 
 def _named(body: Node, name: str) -> Iterator[Node]:

@@ -182,28 +182,28 @@ def _pointers(nodes: Iterable[Node]) -> Iterator[str]:
 def _addresses(nodes: Iterable[Node], pointers: frozenset[str]) -> frozenset[str]:
     """Names in indices, addresses, masks and loop heads, and the names that those are computed from."""
     nodes = tuple(nodes)
-    known = set(pointers)
+    names = set(pointers)
     flows: dict[str, set[str]] = {}
     for node in nodes:
         if node.type == "subscript_expression":
             listed = node.child_by_field_name("indices")
-            known |= names_in(listed) if listed is not None else set()
+            names |= names_in(listed) if listed is not None else set()
         elif node.type in _LOOPS:
             body = node.child_by_field_name("body")
             for child in node.named_children:
-                known |= names_in(child) if child != body else set()
+                names |= names_in(child) if child != body else set()
         elif _is_address_argument(node) or _is_mask(node):
-            known |= names_in(node)
+            names |= names_in(node)
         elif (
             node.type in _ASSIGNMENTS and (name := target_of(node)) and (value := value_of(node)) is not None
         ):
             flows.setdefault(name, set()).update(_plain_names(value))
-    waiting = list(known)
+    waiting = list(names)
     while waiting:
-        for name in flows.get(waiting.pop(), set()) - known:
-            known.add(name)
+        for name in flows.get(waiting.pop(), set()) - names:
+            names.add(name)
             waiting.append(name)
-    return frozenset(known)
+    return frozenset(names)
 
 
 def _plain_names(value: Node) -> set[str]:

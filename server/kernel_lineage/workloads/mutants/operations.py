@@ -96,9 +96,9 @@ def read_call(node: Node) -> Call | None:
         return None
     qualified = text_of(function)
     name = qualified.split("<")[0].rpartition(".")[2].rpartition("::")[2]
-    given = [c for c in listed.named_children if c.type != "comment"]
-    keywords = {text_of(c.child_by_field_name("name")): c for c in given if c.type == "keyword_argument"}
-    positional = tuple(c for c in given if c.type not in ("keyword_argument", "list_splat"))
+    arguments = [c for c in listed.named_children if c.type != "comment"]
+    keywords = {text_of(c.child_by_field_name("name")): c for c in arguments if c.type == "keyword_argument"}
+    positional = tuple(c for c in arguments if c.type not in ("keyword_argument", "list_splat"))
     return Call(node, name, qualified, positional, keywords)
 
 
@@ -153,7 +153,7 @@ def stores(ground: Ground) -> Iterator[Store]:
 
 def _written_pointers(ground: Ground) -> dict[str, str]:
     """The pointers to global memory by name, with the type that they point to: parameters and pointers made of them."""
-    found: dict[str, str] = {}
+    pointers: dict[str, str] = {}
     for node in ground.of("parameter_declaration", "declaration"):
         kind = text_of(node.child_by_field_name("type"))
         shared = any(text_of(c) in ("__shared__", "__constant__") for c in node.children[:4])
@@ -164,9 +164,9 @@ def _written_pointers(ground: Ground) -> dict[str, str]:
                 continue
             names = [text_of(n) for n in inner.named_children if n.type == "identifier"]
             names = names or sorted(names_in(inner))
-            if value is None or names_in(value) & set(found):
-                found.update(dict.fromkeys(names, kind))
-    return found
+            if value is None or names_in(value) & set(pointers):
+                pointers.update(dict.fromkeys(names, kind))
+    return pointers
 
 
 def _root_of(node: Node | None) -> str:
@@ -237,11 +237,15 @@ def _range_loop(node: Node, body: Node) -> Iterator[CountedLoop]:
     ):
         return
     listed = over.child_by_field_name("arguments")
-    given = [c for c in listed.named_children if c.type != "keyword_argument"] if listed is not None else []
-    if not given:
+    arguments = (
+        [c for c in listed.named_children if c.type != "keyword_argument"] if listed is not None else []
+    )
+    if not arguments:
         return
-    bound = given[1] if len(given) > 1 else given[0]
-    yield CountedLoop(node, text_of(counter), bound, text_of(given[2]) if len(given) > 2 else "1", body)
+    bound = arguments[1] if len(arguments) > 1 else arguments[0]
+    yield CountedLoop(
+        node, text_of(counter), bound, text_of(arguments[2]) if len(arguments) > 2 else "1", body
+    )
 
 
 def swap(first: Node, second: Node) -> tuple[Edit, ...]:

@@ -26,10 +26,10 @@ def _section(mutation: Mutation) -> str:
     example = mutation.mutates[0]
     diff = difflib.unified_diff(example.before.splitlines(), example.after.splitlines(), lineterm="")
     changed = [line for line in list(diff)[2:] if line.startswith(("+", "-"))]
-    said = (sys.modules[mutation.mutate.__module__].__doc__ or "").strip()
+    text = (sys.modules[mutation.mutate.__module__].__doc__ or "").strip()
     survives = f"May survive: {mutation.may_survive}.\n" if mutation.may_survive else ""
     return (
-        f"## `{mutation.id}`: {mutation.title}\n\n{said}\n\n```diff\n"
+        f"## `{mutation.id}`: {mutation.title}\n\n{text}\n\n```diff\n"
         + "\n".join(changed)
         + f"\n```\n\n{survives}"
     )

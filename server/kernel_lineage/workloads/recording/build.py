@@ -261,10 +261,10 @@ def _errors(output: str) -> dict[str, dict[int, str]]:
             places.append((error[1], int(error[2] or error[3]), error[4][:200]))
         elif places and (used := _EXPANDED.match(line)) is not None:
             places[-1] = used[1], int(used[2]), places[-1][2]
-    found: dict[str, dict[int, str]] = {}
+    errors: dict[str, dict[int, str]] = {}
     for name, number, message in places:
-        found.setdefault(name, {}).setdefault(number, message)
-    return found
+        errors.setdefault(name, {}).setdefault(number, message)
+    return errors
 
 
 def _linked(folder: Path, objects: Sequence[str]) -> Built:
@@ -352,5 +352,5 @@ def _why(done: Ran, path: Path) -> str:
         return f"{path.name} asks for the header {name}, which is not in the repository: install it in /usr/include"
     if (error := _ERROR.search(done.output)) is not None:
         return f"the host code does not compile: {Path(error[1]).name}: {error[2][:160]}"
-    said = done.output.strip().splitlines()
-    return f"the host code does not compile: {said[-1][:160] if said else f'status {done.status}'}"
+    lines = done.output.strip().splitlines()
+    return f"the host code does not compile: {lines[-1][:160] if lines else f'status {done.status}'}"

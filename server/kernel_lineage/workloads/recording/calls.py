@@ -149,7 +149,7 @@ class _Search:
         self.numbers = {name: number for name, number in self.numbers.items() if name in taken}
         begun = time.monotonic()
         end = begun + _ALL_SECONDS
-        found: dict[tuple[str, bool], Series] = {}
+        by_kernel: dict[tuple[str, bool], Series] = {}
         launched: set[str] = set()
         accepted: list[Call] = []
         why: list[str] = [] if entries else ["no function that takes tensors is bound or stands there"]
@@ -163,21 +163,21 @@ class _Search:
             if launched and (entry.kernels if is_read else self.unit.kernels) <= launched:
                 continue
             left = (end - time.monotonic()) / max(1, leading - place)
-            calls, said = self._accepted(entry, accepted, time.monotonic() + max(left, 2.0))
+            calls, message = self._accepted(entry, accepted, time.monotonic() + max(left, 2.0))
             accepted += (call for call, _, _ in calls)
             for is_large, (call, kernels, asked) in (
                 (is_large, c) for is_large in (False, True) for c in calls
             ):
-                if all((kernel, is_large) in found for kernel in kernels):
+                if all((kernel, is_large) in by_kernel for kernel in kernels):
                     self._remember(call, shaped(call, asked))
                     continue
                 for series in self._varied(entry, call, is_large):
-                    found.setdefault((series.first.kernel, is_large), series)
+                    by_kernel.setdefault((series.first.kernel, is_large), series)
                     launched.add(series.first.name.rsplit("::", 1)[-1])
-            if said:
-                why.append(f"{entry.name}: {said}")
+            if message:
+                why.append(f"{entry.name}: {message}")
         return Program(
-            tuple(found.values()), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut
+            tuple(by_kernel.values()), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut
         )
 
     def _accepted(
@@ -191,7 +191,7 @@ class _Search:
         waiting, tried = [*filter(None, starts), *starts_of(entry, self.numbers)], set[str]()
         elsewhere = [(p.name, "sizes", 0) for call in before for p in call.parameters if p.is_tensor]
         good: list[tuple[Call, set[str], Asked, tuple[int, bool, int, int]]] = []
-        said, after, idle = "", 0, False
+        message, after, idle = "", 0, False
         for _ in range(_ROUNDS):
             batch: list[Call] = []
             while waiting and len(batch) < _WIDEST:
@@ -219,7 +219,7 @@ class _Search:
                     if len(good) <= _MODED:
                         more.append((_FIRST, list(modes(call, self.unit.text))[:_WIDEST]))
                 elif not answer.is_done:
-                    said = answer.said or said
+                    message = answer.said or message
                 if not answer.failed and (answer.end[:1] == ["signal"] or (answer.is_done and not launches)):
                     more.append((_FIRST, list(others(call))[:_OPTIONS]))
                 if answer.failed:
@@ -236,11 +236,11 @@ class _Search:
             if kernels - seen and len(chosen) < _MOST_CALLS:
                 chosen.append((call, kernels, own))
                 seen |= kernels
-        return chosen, "" if chosen else said or "it launches nothing"
+        return chosen, "" if chosen else message or "it launches nothing"
 
-    def _remember(self, call: Call, told: Iterable[str]) -> None:
+    def _remember(self, call: Call, tensors: Iterable[str]) -> None:
         """Keep the extents of tensors whose shape the code tells, for other functions that have them."""
-        self.forms |= {t: form(call, t) for t in told if t not in self.forms}
+        self.forms |= {t: form(call, t) for t in tensors if t not in self.forms}
 
     def _run(
         self,
@@ -288,31 +288,31 @@ class _Search:
                 samples.append(({**base, _MULTIPROCESSORS: count}, got))
         if not samples:
             return []
-        told = shaped(call, asked_in(" ".join(answers[0].end[1:2])))
-        self._remember(call, told)
-        told |= {t for t in call.ranks if self.forms.get(t) == form(call, t)}
+        tensors = shaped(call, asked_in(" ".join(answers[0].end[1:2])))
+        self._remember(call, tensors)
+        tensors |= {t for t in call.ranks if self.forms.get(t) == form(call, t)}
         called = {n: call.names.get(n, n) for n in (*base, _MULTIPROCESSORS)}
         if len(set(called.values())) < len(called):
             called = {n: n for n in called}
-        found = []
+        variants = []
         for kernel in dict.fromkeys(one.kernel for one in samples[0][1]):
             same = tuple(
                 ({called[n]: v for n, v in sizes.items()}, next(one for one in got if one.kernel == kernel))
                 for sizes, got in samples
                 if any(one.kernel == kernel for one in got)
             )
-            found.append(
+            variants.append(
                 Series(
                     same[0][0],
                     same,
                     entry.name,
                     given=True,
-                    shaped=told,
+                    shaped=tensors,
                     said=(f"{entry.name} was called with {_shown(call)}",),
                     promises=tuple(_multiples(same)),
                 )
             )
-        return found
+        return variants
 
 
 def _lines(entry: Entry, calls: Sequence[tuple[Call, Mapping[str, int]]]) -> Iterator[str]:

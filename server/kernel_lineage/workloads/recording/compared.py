@@ -20,8 +20,8 @@ def switches(text: str) -> Iterator[tuple[str, list[int]]]:
 def compared(name: str, text: str) -> list[int]:
     """The numbers that a text compares a name with or has as the cases of a `switch`; 0 where it asks for it."""
     word = re.escape(name)
-    found = [int(n) for n in re.findall(rf"\b{word}\s*[=!]=\s*(\d{{1,4}})\b", text)]
-    found += [n for subject, cases in switches(text) if subject == name for n in cases]
+    numbers = [int(n) for n in re.findall(rf"\b{word}\s*[=!]=\s*(\d{{1,4}})\b", text)]
+    numbers += [n for subject, cases in switches(text) if subject == name for n in cases]
     if re.search(rf"\bif\s*\(\s*!?\s*{word}\s*\)|\b{word}\s*\?", text):
-        found.append(0)
-    return sorted({0, *found})[:_MOST] if found else []
+        numbers.append(0)
+    return sorted({0, *numbers})[:_MOST] if numbers else []

@@ -34,7 +34,7 @@ def with_parts(text: str) -> str:
 
 def _conditions(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Where the conditions stand that the first argument joins by `&&`; none where it is more than that."""
-    found, begin, depth = [], start, 0
+    spans, begin, depth = [], start, 0
     for token in _TOKEN.finditer(text, start, start + _LONGEST):
         word = token[0]
         if word in _OPENS:
@@ -44,8 +44,8 @@ def _conditions(text: str, start: int) -> Iterator[tuple[int, int]]:
         elif depth == 0 and word in ("||", "?", "{", "}", "]"):
             return
         elif depth == 0 and word in ("&&", ",", ")"):
-            found.append((begin, token.start()))
+            spans.append((begin, token.start()))
             begin = token.end()
             if word != "&&":
-                yield from found
+                yield from spans
                 return

@@ -56,13 +56,13 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     series = replace(series, samples=_alike(series))
     pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
     dtypes = _dtypes(pieces, series.first)
-    found = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
-    grid, block = (_extents(getter, found) for getter in (_grid, _block))
-    shared = found.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
+    facts = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
+    grid, block = (_extents(getter, facts) for getter in (_grid, _block))
+    shared = facts.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
     roles, unseen = roles_of(rooted), handed_on(rooted)
     arguments = tuple(
         replace(
-            _argument(p, d, None if p.name in unseen else roles.get(p.name), series, found),
+            _argument(p, d, None if p.name in unseen else roles.get(p.name), series, facts),
             place=(p.argument, p.at) if p.part else None,
         )
         for p, d in zip(pieces, dtypes, strict=True)
@@ -70,20 +70,20 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     first = series.first
     if first.cooperative or max(first.cluster) > 1:
         kind = "cooperative" if first.cooperative else "in clusters"
-        found.missing.append(f"the launch is {kind}, which a workload cannot say yet")
+        facts.missing.append(f"the launch is {kind}, which a workload cannot say yet")
     whole = {p.argument for p in pieces if not p.part}
     structures = {
         n: Structure(len(a.data), a.alignment) for n, a in enumerate(first.arguments) if n not in whole
     }
-    used = [n for text in found.texts for n in _NAME.findall(text)]
+    used = [n for text in facts.texts for n in _NAME.findall(text)]
     order = [n for a in arguments for extent in a.shape or () for n in _NAME.findall(extent)]
     names = [n for n in dict.fromkeys((*order, *used)) if n in series.sizes]
     dims = {n: multiprocessors() if counts_multiprocessors(n) else series.sizes[n] for n in names}
-    said = (
+    notes = (
         f"recorded: {series.way} launches {kernel.name} so",
         *series.said,
         *(s for s in _told(series, dims)),
-        *found.said,
+        *facts.said,
     )
     return Draft(
         kernel.name,
@@ -96,8 +96,8 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         block,
         shared,
         template_arguments=first.template,
-        assumed=said,
-        missing=tuple(dict.fromkeys(found.missing)),
+        assumed=notes,
+        missing=tuple(dict.fromkeys(facts.missing)),
         promises=tuple(p for p in series.promises if set(_NAME.findall(p)) <= dims.keys()),
         way=series.way,
         entry=qualified_name(kernel),
@@ -125,8 +125,8 @@ def _told(series: Series, dims: Mapping[str, int]) -> list[str]:
     return [f"{n} {where.format(size)}" for n, size in dims.items() if not counts_multiprocessors(n)]
 
 
-def _extents(of: Callable[[Launch], tuple[int, int, int]], found: _Gathered) -> tuple[str, ...]:
-    texts = [found.whole(_axis(of, i)) or str(of(found.fit.series.first)[i]) for i in range(3)]
+def _extents(of: Callable[[Launch], tuple[int, int, int]], facts: _Gathered) -> tuple[str, ...]:
+    texts = [facts.whole(_axis(of, i)) or str(of(facts.fit.series.first)[i]) for i in range(3)]
     while len(texts) > 1 and texts[-1] == "1":
         texts.pop()
     return tuple(texts)
@@ -134,12 +134,12 @@ def _extents(of: Callable[[Launch], tuple[int, int, int]], found: _Gathered) -> 
 
 def _dtypes(pieces: tuple[Piece, ...], first: Launch) -> list[str | None]:
     """The types of all pieces; what a pointer to bytes points to is what its tensor holds."""
-    found = []
+    dtypes = []
     for piece in pieces:
         held = piece.held(first) if piece.pointer else None
-        told = held.dtype if held is not None and held.dtype in ELEMENTS else None
-        found.append(piece.dtype or told)
-    return found
+        target = held.dtype if held is not None and held.dtype in ELEMENTS else None
+        dtypes.append(piece.dtype or target)
+    return dtypes
 
 
 def _quantities(
@@ -193,35 +193,35 @@ def _unshaped(held: Held, series: Series) -> bool:
 
 
 def _argument(
-    piece: Piece, dtype: str | None, read_role: str | None, series: Series, found: _Gathered
+    piece: Piece, dtype: str | None, read_role: str | None, series: Series, facts: _Gathered
 ) -> DraftArgument:
     if not piece.pointer:
-        return _scalar(piece, dtype, series, found)
+        return _scalar(piece, dtype, series, facts)
     held = piece.held(series.first)
     name = piece.name
     if held is None or held.is_null:
         return DraftArgument(name, NULL, dtype or "uint8")
     if held.buffer is None:
-        found.missing.append(f"{UNSHAPED}{name}: at the launch it points into no buffer")
+        facts.missing.append(f"{UNSHAPED}{name}: at the launch it points into no buffer")
     if dtype is None:
         dtype = "float32"
-        found.said.append(f"{name} is taken to point to {dtype}: nothing tells the dtype of {name}")
+        facts.said.append(f"{name} is taken to point to {dtype}: nothing tells the dtype of {name}")
     role = read_role or ("input" if piece.const else "inout")
     shape: tuple[str, ...] | None = None
     if held.buffer is not None and not _unshaped(held, series):
-        text = found.whole(_elements(piece, dtype))
+        text = facts.whole(_elements(piece, dtype))
         shape = factors(text) if text is not None else None
     if shape is None and held.buffer is not None:
-        found.missing.append(f"{UNSHAPED}{name}: it was made for the call that was recorded")
+        facts.missing.append(f"{UNSHAPED}{name}: it was made for the call that was recorded")
     values = ""
     if role != "output":
-        values = _values(piece, dtype, held, role, found)
+        values = _values(piece, dtype, held, role, facts)
     return DraftArgument(name, role, dtype, shape, values)
 
 
-def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -> str:
+def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -> str:
     if held.how == "cleared" and role != "input":
-        found.said.append(f"{piece.name} is cleared before the launch")
+        facts.said.append(f"{piece.name} is cleared before the launch")
         return _ZEROS
     if ELEMENTS[dtype].is_float:
         return (
@@ -236,56 +236,56 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -
         and (role != "input" or held.low != held.high or held.low)
     )
     if held.how == "data" and is_told and not held.dtype:
-        return _range(piece, found)
+        return _range(piece, facts)
     if dtype in WHOLE_RANGES:
         return WHOLE_RANGES[dtype]
     if role == "input":
-        found.missing.append(f"{UNRANGED}{piece.name}")
+        facts.missing.append(f"{UNRANGED}{piece.name}")
         return ""
     return "integers(0, 8)"
 
 
-def _range(piece: Piece, found: _Gathered) -> str:
+def _range(piece: Piece, facts: _Gathered) -> str:
     """The range of the numbers that the host put there."""
     seen = [
         (d, held)
-        for d, run in found.fit.samples
+        for d, run in facts.fit.samples
         if (held := piece.held(run)) is not None and held.high is not None
     ]
     low = min(int(held.low or 0) for _, held in seen)
     above = [(d, int(held.high or 0) + 1) for d, held in seen]
     if all(a == above[0][1] for _, a in above):
         return f"integers({low}, {above[0][1]})"
-    text = found.whole(lambda run: int(h.high or 0) + 1 if (h := piece.held(run)) is not None else None)
+    text = facts.whole(lambda run: int(h.high or 0) + 1 if (h := piece.held(run)) is not None else None)
     if text is None or "," in text:  # what a workload has between the brackets takes no function
         near = (n for n in above[0][0] if all(d[n] // 2 < a <= d[n] for d, a in above))
         text = next(near, str(min(a for _, a in above)))
-        found.texts.append(text)
+        facts.texts.append(text)
     return f"integers({low}, {text})"
 
 
-def _scalar(piece: Piece, dtype: str | None, series: Series, found: _Gathered) -> DraftArgument:
+def _scalar(piece: Piece, dtype: str | None, series: Series, facts: _Gathered) -> DraftArgument:
     if dtype is None:
-        found.missing.append(f"the dtype of {piece.name}: nothing tells what it is")
+        facts.missing.append(f"the dtype of {piece.name}: nothing tells what it is")
         return DraftArgument(piece.name, "scalar", dtype)
     if ELEMENTS[dtype].is_float:
-        return DraftArgument(piece.name, "scalar", dtype, value=_real(piece, found))
-    text = found.whole(_number(piece))
+        return DraftArgument(piece.name, "scalar", dtype, value=_real(piece, facts))
+    text = facts.whole(_number(piece))
     if piece.nameless and (text is None or text.isdigit()):
         if text is None:
-            found.said.append(f"{piece.name} is taken to be 0: it was something else in each run")
+            facts.said.append(f"{piece.name} is taken to be 0: it was something else in each run")
         return DraftArgument(piece.name, CONSTANT, dtype, value=text or "0")
     return DraftArgument(
         piece.name, "scalar", dtype, value=text if text is not None else str(int(piece.number(series.first)))
     )
 
 
-def _real(piece: Piece, found: _Gathered) -> str:
+def _real(piece: Piece, facts: _Gathered) -> str:
     """A real number: a constant, or one over a size, or a multiple of a size."""
-    seen = [(d, float(piece.number(run))) for d, run in found.fit.samples]
+    seen = [(d, float(piece.number(run))) for d, run in facts.fit.samples]
     first = seen[0][1]
     if not math.isfinite(first):
-        found.said.append(
+        facts.said.append(
             f"{piece.name} follows from what kernels compute, and none is run; it is taken to be 1"
         )
         return "1.0"
@@ -296,7 +296,7 @@ def _real(piece: Piece, found: _Gathered) -> str:
             factors_seen = [value * float(sizes[name]) ** power for sizes, value in seen]
             factor = factors_seen[0]
             if factor and all(abs(other - factor) <= 1e-5 * abs(factor) for other in factors_seen):
-                found.texts.append(name)
+                facts.texts.append(name)
                 return written.format(repr(round(factor, 6)))
-    found.said.append(f"{piece.name} changes with the sizes; it is taken to be {first!r} as it was recorded")
+    facts.said.append(f"{piece.name} changes with the sizes; it is taken to be {first!r} as it was recorded")
     return repr(first)

@@ -129,10 +129,10 @@ def _qualified(function: HostCode) -> str:
     return "::".join(reversed(names))
 
 
-def starts_of(entry: Entry, told: Mapping[str, float]) -> list[Call]:
+def starts_of(entry: Entry, values: Mapping[str, float]) -> list[Call]:
     """Calls to begin with: each number of extents for tensors of which no code tells it, each usual type.
 
-    Numbers are those that callers give by these names (`told`), but for sizes.
+    Numbers are those that callers give by these names (`values`), but for sizes.
     """
     tensors = [p.name for p in entry.parameters if p.is_tensor]
     ranks: dict[str, int] = {}
@@ -151,9 +151,10 @@ def starts_of(entry: Entry, told: Mapping[str, float]) -> list[Call]:
                 if tensor in tensors and dtype is not None:
                     types.setdefault(tensor, dtype)
     numbers = {
-        p.name: told[p.name]
+        p.name: values[p.name]
         for p in entry.parameters
-        if p.name in told and (p.kind.endswith("f") or (p.kind.endswith("i") and is_setting(told[p.name])))
+        if p.name in values
+        and (p.kind.endswith("f") or (p.kind.endswith("i") and is_setting(values[p.name])))
     }
     starts = []
     options = frozenset(p.name for p in entry.parameters if p.kind[:1] == "o")

@@ -22,12 +22,12 @@ _MULTIPLES = (2, 3, 4, 5, 6, 7, 9, 10, 12)
 def moving(samples: Sequence[Sample]) -> tuple[str, ...]:
     """The sizes that a quantity changes with, as far as runs differ in one size only."""
     base, value = samples[0]
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for sizes, other in samples[1:]:
         changed = [n for n in base if sizes.get(n) != base[n]]
         if len(changed) == 1 and other != value:
-            found[changed[0]] = None
-    return tuple(n for n in base if n in found)
+            names[changed[0]] = None
+    return tuple(n for n in base if n in names)
 
 
 def expression(samples: Sequence[Sample], constants: Collection[int] = ()) -> str | None:

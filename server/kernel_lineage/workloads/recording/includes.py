@@ -43,10 +43,10 @@ def without_kernels(text: str) -> str:
         body = node.child_by_field_name("body") if node.type == "function_definition" else None
         if body is None or body.start_byte < at or body.type != "compound_statement":
             continue
-        told = _told(node, data[node.start_byte : body.start_byte])
-        if told is not None and _is_balanced(data[body.start_byte : body.end_byte]):
+        body_text = _told(node, data[node.start_byte : body.start_byte])
+        if body_text is not None and _is_balanced(data[body.start_byte : body.end_byte]):
             lines = b"\n" * data.count(b"\n", body.start_byte, body.end_byte)
-            parts += [data[at : body.start_byte], b"{", told.encode(), lines, b"}"]
+            parts += [data[at : body.start_byte], b"{", body_text.encode(), lines, b"}"]
             at = body.end_byte
     return b"".join((*parts, data[at:])).decode("utf-8", "replace")
 
@@ -57,9 +57,9 @@ def _told(function: Node, head: bytes) -> str | None:
     What the device alone runs has a result that nobody asks for, unless that is its type or known to the compiler.
     """
     if b"__global__" in head:
-        found = host_code(function)
-        given = found.parameters if found is not None else ()
-        names = ", ".join(f"{p.name}..." if p.is_pack else p.name or "unnamed" for p in given)
+        host = host_code(function)
+        parameters = host.parameters if host is not None else ()
+        names = ", ".join(f"{p.name}..." if p.is_pack else p.name or "unnamed" for p in parameters)
         return f"{KERNEL}({names})"
     is_device = b"__device__" in head and b"__host__" not in head
     return "" if is_device and not _IS_KNOWN.search(head) else None
@@ -90,7 +90,7 @@ def include_folders(text: str, path: Path, root: Path, shims: Path) -> tuple[lis
     """
     root, copies = root.resolve(), shims / "repository"
     own = path.resolve().parent
-    found = {own: None}
+    folders = {own: None}
     names = dict.fromkeys(_OF_CUDA.findall(text))
     for name, at in included(text, path, Headers(root)):
         if at is None:
@@ -102,8 +102,8 @@ def include_folders(text: str, path: Path, root: Path, shims: Path) -> tuple[lis
             put(copies, str(at.relative_to(root)), with_parts(without_kernels(header)))
             names |= dict.fromkeys(_OF_CUDA.findall(header))
         if str(at).endswith(f"/{name}"):
-            found[Path(str(at)[: -len(name)])] = None
-    return [*(copies / place.relative_to(root) for place in found), *found], list(names)
+            folders[Path(str(at)[: -len(name)])] = None
+    return [*(copies / place.relative_to(root) for place in folders), *folders], list(names)
 
 
 def _shim(shims: Path, name: str) -> None:

@@ -34,11 +34,11 @@ def shaped(call: Call, asked: Asked) -> frozenset[str]:
     tensors = [p.name for p in call.parameters if p.is_tensor and p.name not in call.absent]
     checked = {t for t, what, _ in asked if what == "shape"}
     ranked = {t for t, what, _ in asked if what == "dim"}
-    told = {(t, i) for t, what, i in asked if what == "size"}
+    axes = {(t, i) for t, what, i in asked if what == "size"}
     shared = {extent for t in tensors if t in checked for extent in call.shape(t)}
 
     def is_told(tensor: str) -> bool:
-        return all((tensor, i) in told or extent in shared for i, extent in enumerate(call.shape(tensor)))
+        return all((tensor, i) in axes or extent in shared for i, extent in enumerate(call.shape(tensor)))
 
     return frozenset(t for t in tensors if t in checked or (t in ranked and is_told(t)))
 
@@ -107,12 +107,16 @@ def strangers(call: Call, before: Call) -> int:
 
 def _likenesses(call: Call, asked: Asked) -> dict[str, str]:
     """Tensor whose extents no code asks for → the one whose name it has a part of, else the first that is asked."""
-    known = {tensor for tensor, what, _ in asked if what in _OF_EXTENTS}
+    with_extents = {tensor for tensor, what, _ in asked if what in _OF_EXTENTS}
     tensors = [p.name for p in call.parameters if p.is_tensor and p.name not in call.absent]
-    asked_for = [t for t in tensors if t in known]
+    asked_for = [t for t in tensors if t in with_extents]
     if not asked_for:
         return {}
-    return {t: next((o for o in asked_for if _beside(t, o)), asked_for[0]) for t in tensors if t not in known}
+    return {
+        t: next((o for o in asked_for if _beside(t, o)), asked_for[0])
+        for t in tensors
+        if t not in with_extents
+    }
 
 
 def _beside(name: str, other: str) -> bool:
@@ -158,15 +162,15 @@ def modes(call: Call, text: str) -> Iterator[Call]:
 
 def _words_for(call: Call, text: str) -> dict[str, set[str]]:
     """Extent → the names that a text gives it: `const int columns = x.size(1)`."""
-    found: dict[str, set[str]] = {}
+    by_extent: dict[str, set[str]] = {}
     for extent, name in call.names.items():
-        found.setdefault(call.root(extent), set()).add(name)
+        by_extent.setdefault(call.root(extent), set()).add(name)
     for name, tensor, index in _NAMED.findall(text):
         rank = call.ranks.get(tensor, 0)
         if -rank <= int(index) < rank:
-            found.setdefault(call.root(f"{tensor}_size_{int(index) % rank}"), set()).add(name)
+            by_extent.setdefault(call.root(f"{tensor}_size_{int(index) % rank}"), set()).add(name)
     present = call.values({})
-    return {extent: words for extent, words in found.items() if extent in present}
+    return {extent: words for extent, words in by_extent.items() if extent in present}
 
 
 def others(call: Call) -> Iterator[Call]:

@@ -64,9 +64,9 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
     named: tuple[str, ...] = ()
     first, base = _first(program, written, where, root, cwd)
     for names, asked in _asked_for(text, written) if not first.launches else ():
-        given, smaller = _first(program, asked, where, root, cwd, names)
-        if given.launches:
-            named, written, first, base = names, asked, given, smaller
+        trial, smaller = _first(program, asked, where, root, cwd, names)
+        if trial.launches:
+            named, written, first, base = names, asked, trial, smaller
             break
     launches = list(first.launches)
     why = "; ".join(filter(None, (first.why, *program.without)))
@@ -87,7 +87,7 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
     # Where sizes tell which kernels come at all, others may come first.
     runs = [Run(o, _numbers(o, named), last=2 * last, seconds=_SHORT) for o in others]
     ended_runs = run(program, runs, where, root, cwd)
-    found = []
+    series = []
     whole = True
     for kernel, launch in _firsts(launches).items():
         samples = [(base, launch)]
@@ -96,8 +96,8 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
             whole &= same is not None or not ended.was_cut
             if same is not None:
                 samples.append((other, same))
-        found.append(Series(written, tuple(samples), "main"))
-    return Program(tuple(replace(s, said=_said(base, written)) for s in found), why, whole)
+        series.append(Series(written, tuple(samples), "main"))
+    return Program(tuple(replace(s, said=_said(base, written)) for s in series), why, whole)
 
 
 def _asked_for(text: str, written: Mapping[str, int]) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
@@ -163,10 +163,10 @@ def _others(base: Mapping[str, int], name: str) -> list[dict[str, int]]:
 
 def _firsts(launches: Sequence[Launch]) -> dict[str, Launch]:
     """Kernel → its first launch."""
-    found: dict[str, Launch] = {}
+    firsts: dict[str, Launch] = {}
     for one in launches:
-        found.setdefault(one.kernel, one)
-    return found
+        firsts.setdefault(one.kernel, one)
+    return firsts
 
 
 def _last_words(output: str) -> str:

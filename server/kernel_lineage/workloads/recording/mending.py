@@ -203,9 +203,9 @@ def _names_a_number(call: Call, failed: Failed) -> bool:
 
 def _numbers(call: Call, failed: Failed) -> Iterator[Call]:
     """Numbers among the parameters that the condition or its message names."""
-    said = f"{failed.condition} {failed.message}"
+    text = f"{failed.condition} {failed.message}"
     for parameter in call.parameters:
-        if parameter.kind not in ("i", "b", "oi") or not re.search(rf"\b{re.escape(parameter.name)}\b", said):
+        if parameter.kind not in ("i", "b", "oi") or not re.search(rf"\b{re.escape(parameter.name)}\b", text):
             continue
         values = [
             int(v)
@@ -218,7 +218,7 @@ def _numbers(call: Call, failed: Failed) -> Iterator[Call]:
     for parameter in call.parameters:
         if (
             parameter.kind[:1] == "v"
-            and parameter.name in said
+            and parameter.name in text
             and _NUMBER.fullmatch(failed.left)
             and _NUMBER.fullmatch(failed.right)
         ):

@@ -78,7 +78,7 @@ def dtype_of_type(spelled: str, unit: Unit) -> str | None:
 
 def pieces_of(kernel: Kernel, launches: Sequence[Launch], unit: Unit) -> tuple[Piece, ...]:
     """What a kernel is given, in the order of its parameters' bytes; of structures, what is not 0 at every launch."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for place, argument in enumerate(launches[0].arguments):
         name = kernel.parameters[place].name if place < len(kernel.parameters) else f"argument_{place}"
         written = kernel.parameters[place] if place < len(kernel.parameters) else None
@@ -87,10 +87,10 @@ def pieces_of(kernel: Kernel, launches: Sequence[Launch], unit: Unit) -> tuple[P
         dtype = (written.dtype if written is not None else None) or dtype_of_type(spelled, unit)
         if pointer or (dtype is not None and ELEMENTS[dtype].itemsize == len(argument.data)):
             const = spelled.startswith("const ") or (written is not None and written.const)
-            found.append(Piece(name, place, 0, dtype, pointer, const))
+            pieces.append(Piece(name, place, 0, dtype, pointer, const))
         else:
-            found += _parts(name, place, [run.arguments[place] for run in launches], unit)
-    return tuple(found)
+            pieces += _parts(name, place, [run.arguments[place] for run in launches], unit)
+    return tuple(pieces)
 
 
 def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Iterator[Piece]:
@@ -125,7 +125,7 @@ def _fields(kind: str, unit: Unit, size: int) -> dict[int, HostParameter]:
     """A structure's plain fields by their places; none where they do not take the bytes that it has."""
     bare = re.sub(r"<.*>", "", kind).rsplit("::", 1)[-1]
     fields = unit.fields.get(bare, ())
-    found: dict[int, HostParameter] = {}
+    by_place: dict[int, HostParameter] = {}
     at = largest = 0
     for field in fields:
         width = 8 if field.stars else _width(field.type, unit)
@@ -133,9 +133,9 @@ def _fields(kind: str, unit: Unit, size: int) -> dict[int, HostParameter]:
             return {}
         at = -(-at // width) * width
         largest = max(largest, width)
-        found[at] = field
+        by_place[at] = field
         at += width
-    return found if largest and -(-at // largest) * largest == size else {}
+    return by_place if largest and -(-at // largest) * largest == size else {}
 
 
 def _width(kind: str, unit: Unit) -> int | None:

@@ -57,8 +57,11 @@ def as_plain(text: str, libraries: Sequence[Path] = ()) -> str:
         if opened is None or start < at:
             raise NotPlainError("a launch that is not read")
         close = _closed(bare, opened.end(), ")")
-        shape, given = text[launch.end() : end], text[opened.end() : close]
-        parts += [text[at:start], f"(klineage::configure({shape}), {text[start : launch.start()]}({given}))"]
+        shape, arguments = text[launch.end() : end], text[opened.end() : close]
+        parts += [
+            text[at:start],
+            f"(klineage::configure({shape}), {text[start : launch.start()]}({arguments}))",
+        ]
         at = close + 1
     return "".join((*parts, text[at:]))
 

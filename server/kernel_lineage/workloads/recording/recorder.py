@@ -62,19 +62,19 @@ class Recorder:
         """
         data = kernel.source.data if kernel.source is not None and place == path else None
         program = self._program(place, data, state)
-        found = [
+        matches = [
             s
             for s in program.series
             if s.first.name.rsplit("::", 1)[-1] == kernel.name
             and len(s.first.arguments) == len(kernel.parameters)
         ]
-        if not found:
+        if not matches:
             seen = ", ".join(dict.fromkeys(s.first.name for s in program.series)) or "nothing"
             why = f" ({program.why})" if program.why else ""
             raise RecordingError(f"{place.name} was run and launched {seen}, but not {kernel.name}{why}")
         whole = with_headers(place, self.root, data)
         unit = unit_of(active_text(whole, switches_for(whole, kernel.name)))
-        for series in found:
+        for series in matches:
             yield recorded_draft(kernel, rooted, path.name, unit, series)
 
     def _program(self, place: Path, data: bytes | None, state: State) -> Program:
@@ -85,10 +85,10 @@ class Recorder:
                 self._programs[place] = str(error)
             except OSError as error:
                 self._programs[place] = f"recording needs a place to build in: {error}"
-        known = self._programs[place]
-        if isinstance(known, str):
-            raise RecordingError(known)
-        return known
+        program = self._programs[place]
+        if isinstance(program, str):
+            raise RecordingError(program)
+        return program
 
     def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
         text = _text(place, self.root) if data is None else cuda_in_python(data).decode("utf-8", "replace")
@@ -116,14 +116,14 @@ class Recorder:
                 repr(sorted(numbers.items())),
             )
         )
-        known = kept(key)
-        if known is None:
+        program = kept(key)
+        if program is None:
             with TemporaryFolder("recording") as name:
-                known = source.recorded(self.root, Path(name), numbers)
+                program = source.recorded(self.root, Path(name), numbers)
             # What did not come to a launch may do so where a header is installed, or the machine is less busy.
-            if known.series and known.whole:
-                keep(key, known)
-        return known
+            if program.series and program.whole:
+                keep(key, program)
+        return program
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,20 +203,20 @@ def _including(header: Path, state: State) -> list[Path]:
 
 def _callers(text: str, place: Path, state: State) -> tuple[Path, ...]:
     """The files whose functions call those of a file that launch kernels, and the files that call these."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     data = text.encode()
     for _ in range(_CALLERS_ABOVE):
-        unit = unit_of(active_text(with_headers(place, state.root, data, found)))
+        unit = unit_of(active_text(with_headers(place, state.root, data, files)))
         outer = (
             frozenset().union(*(unit.outermost(kernel) for kernel in unit.kernels))
             if unit.kernels
             else frozenset()
         )
-        more = [p for p in state.files_calling(outer, place) if p not in found][:_CALLERS_BESIDE]
+        more = [p for p in state.files_calling(outer, place) if p not in files][:_CALLERS_BESIDE]
         if not more:
             break
-        found |= dict.fromkeys(more)
-    return tuple(found)
+        files |= dict.fromkeys(more)
+    return tuple(files)
 
 
 def _with_its_main(place: Path, text: str, root: Path) -> tuple[Path, str, list[Path]]:

@@ -68,16 +68,16 @@ def run(built: Built, runs: Sequence[Run], folder: Path, root: Path, cwd: Path) 
     folder = Path(tempfile.mkdtemp(prefix="runs-", dir=folder))
     lines = []
     for number, one in enumerate(runs):
-        record, said, calls = (folder / f"{kind}{number}" for kind in ("record", "said", "calls"))
+        record, output, calls = (folder / f"{kind}{number}" for kind in ("record", "said", "calls"))
         calls.write_text(one.calls, "utf-8")
         variables = {f"KLINEAGE_SIZE_{name}": str(size) for name, size in one.sizes.items()}
         variables |= {"KLINEAGE_RECORD": str(record), "KLINEAGE_LAST": str(one.last), "OMP_NUM_THREADS": "1"}
-        given = " ".join(shlex.quote(f"{n}={v}") for n, v in variables.items())
+        pairs = " ".join(shlex.quote(f"{n}={v}") for n, v in variables.items())
         program = " ".join(shlex.quote(word) for word in (str(built.program), *one.arguments))
         limited = f"timeout --foreground -s KILL {one.seconds:g} {program}"
         status = shlex.quote(str(folder / f"status{number}"))
         lines.append(
-            f"env {given} {limited} <{shlex.quote(str(calls))} 2>&1 | head -c {_MOST_SAID} >{shlex.quote(str(said))}"
+            f"env {pairs} {limited} <{shlex.quote(str(calls))} 2>&1 | head -c {_MOST_SAID} >{shlex.quote(str(output))}"
             f"; echo ${{PIPESTATUS[0]}} >{status}"
         )
     script = folder / "runs.sh"
@@ -99,9 +99,9 @@ def _ended(folder: Path, number: int, excess: str) -> Ended:
     for line in _lines(folder / f"record{number}"):
         with suppress(ValueError):  # the program may have written there itself
             launches.append(launch_of(line))
-    said = "\n".join(_lines(folder / f"said{number}"))
+    output = "\n".join(_lines(folder / f"said{number}"))
     status = "".join(_lines(folder / f"status{number}"))
-    return Ended(tuple(launches), _ending(status, excess), said)
+    return Ended(tuple(launches), _ending(status, excess), output)
 
 
 def _ending(status: str, excess: str) -> str:

@@ -52,14 +52,14 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
     if source.root is None:
         return text, {}
     data = text.encode()
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     replaced: list[tuple[int, int, str]] = []
     for size in _sizes(source.root, unit_of(text), text):
         name, count = size.name, 1
-        while name in found and found[name] != size.value:
+        while name in sizes and sizes[name] != size.value:
             count += 1
             name = f"{size.name}_{count}"
-        found[name] = size.value
+        sizes[name] = size.value
         written = data[size.start : size.end].decode()
         replaced.append((size.start, size.end, f'((decltype({written}))klineage_size("{name}", {written}))'))
     parts, at = [], 0
@@ -67,7 +67,7 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
         if start >= at:
             parts += [data[at:start], new.encode()]
             at = end
-    return _HEADER + b"".join((*parts, data[at:])).decode(), found
+    return _HEADER + b"".join((*parts, data[at:])).decode(), sizes
 
 
 def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
@@ -98,8 +98,8 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
         listed = node.child_by_field_name("arguments")
         if not functions or listed is None or any(c.type == "kernel_call_syntax" for c in node.children):
             return
-        given = [c for c in listed.named_children if c.type != "comment"]
-        for parameter, argument in zip(functions[0].parameters, given, strict=False):
+        arguments = [c for c in listed.named_children if c.type != "comment"]
+        for parameter, argument in zip(functions[0].parameters, arguments, strict=False):
             if not _FLOAT.fullmatch(parameter.type) and parameter.name not in fixed:
                 yield from _constants(argument, parameter.name)
         return
@@ -173,14 +173,14 @@ def _evaluated(tree: ast.expr) -> int | None:
 
 def _fixed_names(root: Node) -> frozenset[str]:
     """Names of which C++ asks the value when it compiles."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in inside(root):
         if node.type in _FIXED or (
             node.type == "declaration"
             and text_of(node).lstrip().startswith(("constexpr", "static constexpr"))
         ):
-            found |= words_in(node)
-    return frozenset(found)
+            names |= words_in(node)
+    return frozenset(names)
 
 
 def _device_words(unit: Unit) -> frozenset[str]:
@@ -213,9 +213,9 @@ def _threads(root: Node) -> frozenset[str]:
     """Names that blocks are written with, and names that those are set to."""
     launches = [n for n in inside(root) if n.type == "kernel_call_syntax"]
     shapes = [[n for n in launch.named_children if n.type != "comment"] for launch in launches]
-    found = {word for shape in shapes for node in shape[1:2] for word in words_in(node)}
-    for node in inside(root) if found else ():
+    names = {word for shape in shapes for node in shape[1:2] for word in words_in(node)}
+    for node in inside(root) if names else ():
         value = node.child_by_field_name("value") if node.type == "init_declarator" else None
-        if value is not None and declared_name(node)[0] in found:
-            found |= words_in(value)
-    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}
+        if value is not None and declared_name(node)[0] in names:
+            names |= words_in(value)
+    return frozenset(names) - {"dim3", "x", "y", "z", "N", "n"}

@@ -93,10 +93,10 @@ def _extent_written(call: Call, text: str) -> str:
 
 def _allowed(condition: str) -> list[int]:
     """Numbers that a condition asks for, the largest bounds first."""
-    found = re.findall(r"(==|<=|<|>=|>)\s*([0-9]{1,15})\b", condition)
+    comparisons = re.findall(r"(==|<=|<|>=|>)\s*([0-9]{1,15})\b", condition)
     order = {"==": 0, "<=": 1, "<": 2, ">=": 3, ">": 4}
     shift = {"<": -1, ">": 1}
-    numbers = [(order[op], int(n) + shift.get(op, 0)) for op, n in found]
+    numbers = [(order[op], int(n) + shift.get(op, 0)) for op, n in comparisons]
     return list(dict.fromkeys(n for _, n in sorted(numbers) if n > 0))
 
 
@@ -143,26 +143,26 @@ def _over_extents(call: Call, failed: Failed, extent: str, number: int) -> Itera
 
 def _asked_extents(call: Call, failed: Failed) -> list[str]:
     """The extents that were asked for, alone or with all of their tensor, those asked last first."""
-    found: dict[str, None] = {}
+    extents: dict[str, None] = {}
     values = call.values({})
     for tensor, what, index in reversed(failed.asked):
         if what == "size":
-            found[call.root(f"{tensor}_size_{index}")] = None
+            extents[call.root(f"{tensor}_size_{index}")] = None
         elif what in ("sizes", "shape"):
-            found |= dict.fromkeys(call.shape(tensor))
-    return [extent for extent in found if extent in values]
+            extents |= dict.fromkeys(call.shape(tensor))
+    return [extent for extent in extents if extent in values]
 
 
 def _behind(call: Call, extent: str) -> set[str]:
     """The extents that an extent is made of, and itself."""
-    found, waiting = set[str](), [extent]
+    reached, waiting = set[str](), [extent]
     texts = {call.root(e): text for e, text in call.derived.items()}
     while waiting:
         one = call.root(waiting.pop())
-        if one not in found:
-            found.add(one)
+        if one not in reached:
+            reached.add(one)
             waiting += names(texts[one]) if one in texts else ()
-    return found
+    return reached
 
 
 def _equal(call: Call, left: str, right: str, written: Collection[str] = ()) -> Iterator[Call]:

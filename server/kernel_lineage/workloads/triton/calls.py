@@ -69,7 +69,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
                 return None
     if reader.makes_dims(frame.module) and ast.unparse(node.func).startswith("torch."):
         _name_examples(frame, node)
-    given = [e for a in node.args for e in frame.spread(a)]
+    args = [e for a in node.args for e in frame.spread(a)]
     named: dict[str, object] = {}
     for keyword in node.keywords:
         value = frame.evaluate(keyword.value)
@@ -80,14 +80,14 @@ def read_call(frame: Frame, node: ast.Call) -> object:
     if isinstance(node.func, ast.Attribute):
         receiver = frame.evaluate(node.func.value)
         if receiver == External("super"):
-            return _above(frame, node.func.attr, given, named)
-        found = _method_call(reader, receiver, node.func.attr, given, named)
+            return _above(frame, node.func.attr, args, named)
+        answer = _method_call(reader, receiver, node.func.attr, args, named)
         return (
-            found[0]
-            if found is not None
-            else called(reader, reader.attribute_of(receiver, node.func.attr), given, named)
+            answer[0]
+            if answer is not None
+            else called(reader, reader.attribute_of(receiver, node.func.attr), args, named)
         )
-    return called(reader, frame.evaluate(node.func), given, named)
+    return called(reader, frame.evaluate(node.func), args, named)
 
 
 def _name_examples(frame: Frame, node: ast.Call) -> None:
@@ -103,7 +103,7 @@ def _name_examples(frame: Frame, node: ast.Call) -> None:
             reader.globals[(str(frame.module.path), part.id)] = dim
 
 
-def _above(frame: Frame, name: str, given: list[object], named: Mapping[str, object]) -> object:
+def _above(frame: Frame, name: str, args: list[object], named: Mapping[str, object]) -> object:
     """`super().name(…)` inside a method, whose first parameter is the object."""
     of = next((v for v in frame.names.values() if isinstance(v, Instance)), None)
     inside = frame.names.get("__class__")
@@ -111,32 +111,32 @@ def _above(frame: Frame, name: str, given: list[object], named: Mapping[str, obj
         return None
     function = method_of(frame.reader, of.of, name, above=inside if isinstance(inside, Class) else of.of)
     if function is not None:
-        return frame.reader.enter(function, [of, *given], named)
+        return frame.reader.enter(function, [of, *args], named)
     base = torch_base(frame.reader, of.of)
     if name == "__init__" and base is not None:
-        begin_as_torch(frame.reader, base, of, given, named)
+        begin_as_torch(frame.reader, base, of, args, named)
     if name == "forward" and base is not None:
-        return called_module(Instance(base.rpartition(".")[2], of.attributes), given)
+        return called_module(Instance(base.rpartition(".")[2], of.attributes), args)
     return None
 
 
 def _method_call(
-    reader: Reader, of: object, name: str, given: list[object], named: Mapping[str, object]
+    reader: Reader, of: object, name: str, args: list[object], named: Mapping[str, object]
 ) -> tuple[object] | None:
     """What methods give that are no functions of the repository, in a tuple; None for those that are attributes."""
     if isinstance(of, Class) and name == "apply":
-        return (_applied(reader, of, given, named),)
+        return (_applied(reader, of, args, named),)
     if isinstance(of, Instance):
         if of.of == "ArgumentParser":
-            return (declare_option(of, name, given, named),)
-        return _of_instance(reader, of, name, given)
+            return (declare_option(of, name, args, named),)
+        return _of_instance(reader, of, name, args)
     if isinstance(of, External) and of.name.endswith(_DESCRIPTOR):
         return (Instance(_DESCRIPTOR),)
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
     if name in _OF_AXES and isinstance(of, Tensor):
-        axes = [a for g in given for a in (g if isinstance(g, (tuple, list)) else [g]) if type(a) is int]
+        axes = [a for g in args for a in (g if isinstance(g, (tuple, list)) else [g]) if type(a) is int]
         most = max((a + 1 if a >= 0 else -a for a in axes), default=0)
         reader.wants(of, [""] * max(most, len(axes) if name == "permute" else 0))
     if (
@@ -144,28 +144,28 @@ def _method_call(
         and isinstance(of, Tensor)
         and of.dtype == "bool"
         and of.shape
-        and not given
+        and not args
     ):
         reader.say("as many elements keep a condition that is counted as there are")
         return (Tensor("", (), "int64", listed([product(of.shape)])),)
     if name == "item" and isinstance(of, Tensor) and (one := reader.element(of)) is not None:
         return (one,)
     if isinstance(of, Tensor):
-        return (tensor_function(name, of, given, named),)
+        return (tensor_function(name, of, args, named),)
     if isinstance(of, (list, dict, tuple, set, str, range)) or type(of) is int:
-        return (container_method(reader, of, name, given, named),)
+        return (container_method(reader, of, name, args, named),)
     return (of,) if isinstance(of, Unknown) else None
 
 
-def _of_instance(reader: Reader, of: Instance, name: str, given: list[object]) -> tuple[object] | None:
+def _of_instance(reader: Reader, of: Instance, name: str, args: list[object]) -> tuple[object] | None:
     if name == "save_for_backward":
-        of.attributes["saved_tensors"] = tuple(given)
+        of.attributes["saved_tensors"] = tuple(args)
         return (None,)
     if name in ("mark_non_differentiable", "set_materialize_grads", "mark_dirty"):
         return (None,)
-    if name in ("register_buffer", "register_parameter") and len(given) > 1 and isinstance(given[0], str):
-        value = given[1]
-        of.attributes[given[0]] = replace(value, name=given[0]) if isinstance(value, Tensor) else value
+    if name in ("register_buffer", "register_parameter") and len(args) > 1 and isinstance(args[0], str):
+        value = args[1]
+        of.attributes[args[0]] = replace(value, name=args[0]) if isinstance(value, Tensor) else value
         return (None,)
     if not isinstance(of.of, str) and method_of(reader, of.of, name) is not None:
         return None
@@ -174,15 +174,15 @@ def _of_instance(reader: Reader, of: Instance, name: str, given: list[object]) -
     return (of,) if name in _ITSELF else None
 
 
-def _applied(reader: Reader, of: Class, given: list[object], named: Mapping[str, object]) -> object:
+def _applied(reader: Reader, of: Class, args: list[object], named: Mapping[str, object]) -> object:
     """`Function.apply(…)` of autograd: the forward with a context, which the backward gets later."""
     forward = method_of(reader, of, "forward")
     if forward is None:
         return Unknown(f"{of.name}.apply(…)")
     context, setup = Instance(of), method_of(reader, of, "setup_context")
-    result = reader.enter(forward, given if setup is not None else [context, *given], named)
+    result = reader.enter(forward, args if setup is not None else [context, *args], named)
     if setup is not None:
-        reader.enter(setup, [context, tuple(given), result], {})
+        reader.enter(setup, [context, tuple(args), result], {})
     reader.applied.append((context, result))
     return result
 
@@ -199,71 +199,71 @@ def backward(reader: Reader) -> None:
             reader.enter(function, [context, *gradients], {})
 
 
-def called(reader: Reader, function: object, given: list[object], named: Mapping[str, object]) -> object:
+def called(reader: Reader, function: object, args: list[object], named: Mapping[str, object]) -> object:
     """What is given by a call of a value."""
     match function:
         case Class():
-            return made_of(reader, function, given, named)
+            return made_of(reader, function, args, named)
         case Method(function=inner, of=of):
-            return _entered(reader, inner, [of, *given], named)
+            return _entered(reader, inner, [of, *args], named)
         case Function():
-            return _entered(reader, function, given, named)
+            return _entered(reader, function, args, named)
         case Instance(of=Class() as cls):
-            found = method_of(reader, cls, "__call__") or method_of(reader, cls, "forward")
-            if found is not None:
-                return _entered(reader, found, [function, *given], named)
+            method = method_of(reader, cls, "__call__") or method_of(reader, cls, "forward")
+            if method is not None:
+                return _entered(reader, method, [function, *args], named)
             return Unknown(f"{cls.name}(…)")
         case Instance(
             of="partial", attributes={"function": inside, "given": list(first), "named": dict(more)}
         ):
-            return called(reader, inside, [*first, *given], {**more, **named})
-        case Instance(of="Sequential", attributes={"layers": list(layers)}) if len(given) == 1:
-            value = given[0]
+            return called(reader, inside, [*first, *args], {**more, **named})
+        case Instance(of="Sequential", attributes={"layers": list(layers)}) if len(args) == 1:
+            value = args[0]
             for layer in layers:
                 value = called(reader, layer, [value], {})
             return value
         case Instance():
-            return called_module(function, given)
+            return called_module(function, args)
         case Attribute(of=of, name=name):
-            answer = _method_call(reader, of, name, given, named)
+            answer = _method_call(reader, of, name, args, named)
             return answer[0] if answer is not None else Unknown(f".{name}(…)")
         case External():
-            return _external(reader, function.name, given, named)
+            return _external(reader, function.name, args, named)
     return function if isinstance(function, Unknown) else Unknown("a call")
 
 
-def _entered(reader: Reader, function: Function, given: list[object], named: Mapping[str, object]) -> object:
+def _entered(reader: Reader, function: Function, args: list[object], named: Mapping[str, object]) -> object:
     if not isinstance(function.node, ast.Lambda) and decorators(function.node) & {"jit"}:
         return Unknown(f"{function.node.name}(…)")
-    found = reader.enter(function, given, named)
+    value = reader.enter(function, args, named)
     name = "" if isinstance(function.node, ast.Lambda) else function.node.name
-    if not isinstance(found, (Unknown, External)):
-        return found
+    if not isinstance(value, (Unknown, External)):
+        return value
     if _PROCESSOR_COUNT.search(name):
         return reader.dim(name.removeprefix("get_"), multiprocessors(), "it depends on the device")
     memory = near_memory(reader, name)
-    return memory if memory is not None else found
+    return memory if memory is not None else value
 
 
-def _external(reader: Reader, name: str, given: list[object], named: Mapping[str, object]) -> object:
+def _external(reader: Reader, name: str, args: list[object], named: Mapping[str, object]) -> object:
     if name in _RAISES:
         raise Stopped(name)
-    if name in _TIMES and given:
-        called(reader, given[0], [], {})
+    if name in _TIMES and args:
+        called(reader, args[0], [], {})
         return Unknown("how long something takes")
-    if name in _WRAPS and len(given) == 1 and isinstance(given[0], (Function, Method)):
-        return given[0]
-    answer = asked_of_surroundings(reader, name, given, named)
+    if name in _WRAPS and len(args) == 1 and isinstance(args[0], (Function, Method)):
+        return args[0]
+    answer = asked_of_surroundings(reader, name, args, named)
     if answer is not None:
         return answer[0]
     last, of_torch = name.rpartition(".")[2], name.startswith("torch.")
     if not name.startswith(("torch.", "triton.")) or last in ("Config", "constexpr"):
-        found = builtin_function(reader, name, given, named)
-        if not isinstance(found, Unknown):
-            return found
-    given = [_opened(reader, g) if of_torch else g for g in given]
-    if name in ("torch.finfo", "torch.iinfo") and given and isinstance(given[0], Dtype):
-        limits = limits_of(given[0].name)
+        value = builtin_function(reader, name, args, named)
+        if not isinstance(value, Unknown):
+            return value
+    args = [_opened(reader, g) if of_torch else g for g in args]
+    if name in ("torch.finfo", "torch.iinfo") and args and isinstance(args[0], Dtype):
+        limits = limits_of(args[0].name)
         if limits is not None:
             return Instance(name, dict(limits))
     if name.endswith(_DESCRIPTOR):
@@ -271,20 +271,20 @@ def _external(reader: Reader, name: str, given: list[object], named: Mapping[str
     parser = command_line(name)
     if parser is not None:
         return parser
-    module = made_module(name, given, named)
+    module = made_module(name, args, named)
     if module is not None:
         return module
     examples = of_torch and reader.dims_down_to and reader.depth <= 1
     if examples and name not in _OF_ELEMENTS:
-        given = [reader.example(g) for g in given]
+        args = [reader.example(g) for g in args]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
-    found = torch_function(name, given, named)
-    if examples and isinstance(found, Tensor) and found.shape and is_float(found):
+    value = torch_function(name, args, named)
+    if examples and isinstance(value, Tensor) and value.shape and is_float(value):
         # Numbers that are written out one by one: how many there are is an example too.
-        found = replace(found, shape=tuple(map(reader.example_extent, found.shape)))
-    if isinstance(found, Unknown) and last[:1].isupper() and not name.startswith(("torch.", "triton.")):
+        value = replace(value, shape=tuple(map(reader.example_extent, value.shape)))
+    if isinstance(value, Unknown) and last[:1].isupper() and not name.startswith(("torch.", "triton.")):
         return Instance(last, dict(named))
-    return found
+    return value
 
 
 def _opened(reader: Reader, value: object) -> object:
@@ -296,7 +296,7 @@ def _opened(reader: Reader, value: object) -> object:
 
 def bound(
     arguments: ast.arguments,
-    given: list[object],
+    args: list[object],
     named: Mapping[str, object],
     reader: Reader,
     module: HostModule,
@@ -306,8 +306,8 @@ def bound(
     names: Names = {}
     for position, argument in enumerate([*listed, *arguments.kwonlyargs]):
         name = argument.arg
-        if position < min(len(given), len(listed)):
-            value = given[position]
+        if position < min(len(args), len(listed)):
+            value = args[position]
         elif name in named:
             value = named[name]
         else:
@@ -318,7 +318,7 @@ def bound(
             reader.called_as.setdefault(value.text, name)
         names[name] = value
     if arguments.vararg is not None:
-        names[arguments.vararg.arg] = tuple(given[len(listed) :])
+        names[arguments.vararg.arg] = tuple(args[len(listed) :])
     if arguments.kwarg is not None:
         names[arguments.kwarg.arg] = {k: v for k, v in named.items() if k not in names}
     return names

@@ -47,18 +47,18 @@ def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]
         if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
             continue
         try:
-            given = [reader.read(a, usage.module) for a in decorator.args[:2]]
-            given += [
+            args = [reader.read(a, usage.module) for a in decorator.args[:2]]
+            args += [
                 reader.read(k.value, usage.module)
                 for k in decorator.keywords
                 if k.arg in ("argnames", "argvalues")
             ]
         except Stopped:
             continue
-        if len(given) < 2:
+        if len(args) < 2:
             continue
-        names = _names(given[0])
-        cases = reader.items_of(given[1]) or []
+        names = _names(args[0])
+        cases = reader.items_of(args[1]) or []
         rows = [row for case in cases if len(row := _row(case, len(names))) == len(names)]
         if names and rows:
             # The largest, and of equals the first.
@@ -71,12 +71,12 @@ def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list
     for node in (n for d in usage.function.decorator_list for n in ast.walk(d)):
         if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("testing.Benchmark")):
             continue
-        given: dict[str | None, object] = {}
+        keywords: dict[str | None, object] = {}
         with contextlib.suppress(Stopped):
-            given = {k.arg: reader.read(k.value, usage.module) for k in node.keywords}
+            keywords = {k.arg: reader.read(k.value, usage.module) for k in node.keywords}
         for arguments, values in (("x_names", "x_vals"), ("line_arg", "line_vals")):
-            names = _names(given.get(arguments))
-            sizes = reader.items_of(given.get(values)) or []
+            names = _names(keywords.get(arguments))
+            sizes = reader.items_of(keywords.get(values)) or []
             # One size is that of all axes.
             rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * len(names) for s in sizes]
             rows = sorted(
@@ -86,15 +86,15 @@ def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list
             )
             if names and rows:
                 yield names, rows
-        fixed = given.get("args")
+        fixed = keywords.get("args")
         if isinstance(fixed, dict) and fixed:
             yield [str(name) for name in fixed], [tuple(fixed.values())]
 
 
-def _names(given: object) -> list[str]:
-    if isinstance(given, str):
-        return [n.strip() for n in given.split(",") if n.strip()]
-    return [g for g in given if isinstance(g, str)] if isinstance(given, (tuple, list)) else []
+def _names(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [n.strip() for n in value.split(",") if n.strip()]
+    return [g for g in value if isinstance(g, str)] if isinstance(value, (tuple, list)) else []
 
 
 def _row(case: object, names: int) -> Row:
@@ -111,8 +111,8 @@ def _extent(row: Sequence[object], sizes: dict[str, Number]) -> int:
     numbers: list[int] = []
     for value in row:
         inner = value if isinstance(value, (tuple, list)) else (value,)
-        known = [value_at(v, sizes) if isinstance(v, Size) else v for v in inner]
-        numbers += [k for k in known if type(k) is int and k > 0]
+        values = [value_at(v, sizes) if isinstance(v, Size) else v for v in inner]
+        numbers += [k for k in values if type(k) is int and k > 0]
     return prod(numbers)
 
 
@@ -159,11 +159,11 @@ def fixture(reader: Reader, usage: Usage, name: str) -> object:
         if function is None or made is None:
             continue
         inner = replace(usage, module=module, function=function)
-        given = {a.arg: fixture(reader, inner, a.arg) for a in function.args.args if a.arg != "self"}
-        if "request" in given:
-            given["request"] = Instance("request", {"param": _first_case(reader, made, module)})
+        arguments = {a.arg: fixture(reader, inner, a.arg) for a in function.args.args if a.arg != "self"}
+        if "request" in arguments:
+            arguments["request"] = Instance("request", {"param": _first_case(reader, made, module)})
         with contextlib.suppress(Stopped):
-            return reader.entered(reader.enter(Function(function, module), [], given))
+            return reader.entered(reader.enter(Function(function, module), [], arguments))
     return Open(name)
 
 

@@ -145,24 +145,24 @@ class Chosen:
     def _shape(self, name: str) -> tuple[tuple[int | Size, ...], str]:
         """The shape of a tensor, and where it is from if no code says it."""
         axes = self._axes(name)
-        told = self._documented().get(name)
-        if told is None or (axes != (f"{name}_elements",) and len(axes) == len(told)):
+        documented = self._documented().get(name)
+        if documented is None or (axes != (f"{name}_elements",) and len(axes) == len(documented)):
             return tuple(self.dim(a) for a in axes), ""
-        names = {n.id for tree in told for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        names = {n.id for tree in documented for n in ast.walk(tree) if isinstance(n, ast.Name)}
         meant = {n: ast.Name(self.dim(self._meant(n)).text, ast.Load()) for n in names}
-        return tuple(_extent(tree, meant) for tree in told), ", as the text of its function says"
+        return tuple(_extent(tree, meant) for tree in documented), ", as the text of its function says"
 
     def _documented(self) -> dict[str, Axes]:
-        found: dict[str, Axes] = {}
+        axes: dict[str, Axes] = {}
         for function in self._functions():
-            found = {**documented_axes(function, self.module.path), **found}
-        return found
+            axes = {**documented_axes(function, self.module.path), **axes}
+        return axes
 
     def _meant(self, name: str) -> str:
         """What the code calls an axis that the text of a function names: where it takes the same tensor apart."""
-        for tensor, told in self._documented().items():
+        for tensor, documented in self._documented().items():
             axes = self._axes(tensor)
-            for at, tree in enumerate(told) if len(axes) == len(told) else ():
+            for at, tree in enumerate(documented) if len(axes) == len(documented) else ():
                 if isinstance(tree, ast.Name) and tree.id == name and not axes[at].startswith(f"{tensor}_"):
                     return axes[at]
         return name
@@ -207,8 +207,8 @@ def _extent(tree: ast.expr, meant: Mapping[str, ast.expr]) -> int | Size:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return meant[node.id]
 
-    found = size_of(Renamed().visit(copy.deepcopy(tree)))
-    return found if isinstance(found, (int, Size)) else Size(ast.unparse(tree))
+    size = size_of(Renamed().visit(copy.deepcopy(tree)))
+    return size if isinstance(size, (int, Size)) else Size(ast.unparse(tree))
 
 
 def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
@@ -218,9 +218,9 @@ def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
                 yield from _unpacked([t.id if isinstance(t, ast.Name) else "_" for t in targets], value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                found = _one_axis(value)
-                if found is not None:
-                    yield _Seen(found[0], axis=found[1], name=name, rank=_least_rank(found[1]))
+                place = _one_axis(value)
+                if place is not None:
+                    yield _Seen(place[0], axis=place[1], name=name, rank=_least_rank(place[1]))
             case ast.Compare(
                 left=left, comparators=[ast.Constant(value=int() as rank)], ops=[ast.Eq() | ast.NotEq()]
             ):
@@ -237,9 +237,9 @@ def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
                     elif whole is not None and (like := _shape_of(other)) is not None:
                         yield _Seen(whole, like=like)
             case ast.Subscript() | ast.Call():
-                found = _one_axis(node, strides=True)
-                if found is not None:
-                    yield _Seen(found[0], rank=_least_rank(found[1]))
+                place = _one_axis(node, strides=True)
+                if place is not None:
+                    yield _Seen(place[0], rank=_least_rank(place[1]))
                 elif isinstance(node, ast.Call):
                     yield from _turned(node)
 
@@ -286,12 +286,12 @@ def _unpacked(names: list[str], value: ast.expr) -> Iterator[_Seen]:
                 yield _Seen(tensor, axes=beside)
             at += wide
             continue
-        found = _one_axis(part)
-        if found is not None and at < len(names) and found[1] == -1 and beside:
+        place = _one_axis(part)
+        if place is not None and at < len(names) and place[1] == -1 and beside:
             # `B, T, D, V = *k.shape, v.shape[-1]`: what is taken apart together is alike but for what is asked for.
-            yield _Seen(found[0], axes=(*beside[:-1], names[at]))
-        elif found is not None and at < len(names):
-            yield _Seen(found[0], axis=found[1], name=names[at], rank=_least_rank(found[1]))
+            yield _Seen(place[0], axes=(*beside[:-1], names[at]))
+        elif place is not None and at < len(names):
+            yield _Seen(place[0], axis=place[1], name=names[at], rank=_least_rank(place[1]))
         at += 1
 
 

@@ -22,10 +22,10 @@ def lineage_of(reader: Reader, of: Class) -> Iterator[Class | str]:
     for _ in range(_MOST_BASES):
         if not left:
             return
-        found = left.pop(0)
-        yield found
-        if isinstance(found, Class):
-            bases = [reader.read(b, found.module) for b in found.node.bases]
+        ancestor = left.pop(0)
+        yield ancestor
+        if isinstance(ancestor, Class):
+            bases = [reader.read(b, ancestor.module) for b in ancestor.node.bases]
             left += [b if isinstance(b, Class) else b.name for b in bases if isinstance(b, (Class, External))]
 
 
@@ -43,25 +43,25 @@ def is_a(reader: Reader, of: Class | str, asked: Class) -> bool:
 def method_of(reader: Reader, of: Class, name: str, above: Class | None = None) -> Function | None:
     """The method of a name as a class has it; with `above`, that of the classes which `above` is derived from."""
     passed = above is None
-    for found in lineage_of(reader, of):
-        if isinstance(found, Class) and passed:
-            for node in found.node.body:
+    for ancestor in lineage_of(reader, of):
+        if isinstance(ancestor, Class) and passed:
+            for node in ancestor.node.body:
                 if isinstance(node, ast.FunctionDef) and node.name == name:
-                    return Function(node, found.module, of=found)
-        passed = passed or found == above
+                    return Function(node, ancestor.module, of=ancestor)
+        passed = passed or ancestor == above
     return None
 
 
 def class_attribute(reader: Reader, of: Class, name: str) -> object:
     """What the body of a class, or of one that it is derived from, gives a name; None for a name that it has not."""
-    for found in lineage_of(reader, of):
-        for node in found.node.body if isinstance(found, Class) else ():
+    for ancestor in lineage_of(reader, of):
+        for node in ancestor.node.body if isinstance(ancestor, Class) else ():
             match node:
                 case (
-                    ast.Assign(targets=[ast.Name(id=given)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value)
-                ) if given == name:
-                    return reader.read(value, found.module)  # type: ignore[union-attr]
+                    ast.Assign(targets=[ast.Name(id=target)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value)
+                ) if target == name:
+                    return reader.read(value, ancestor.module)  # type: ignore[union-attr]
     return None
 
 
@@ -97,8 +97,8 @@ def instance_attribute(reader: Reader, of: Instance, name: str) -> object:
         return (True,) * 64
     if name == "__class__":
         return of.of
-    found = class_attribute(reader, of.of, name)
-    return found if found is not None else External(f"{of.of.name}.{name}")
+    value = class_attribute(reader, of.of, name)
+    return value if value is not None else External(f"{of.of.name}.{name}")
 
 
 def _default(reader: Reader, default: ast.expr, of: Class) -> object:
@@ -137,36 +137,36 @@ def member_with(reader: Reader, of: Class, value: object) -> Instance | None:
     return next((m for m in members if m is not None and m.attributes["value"] == value), None)
 
 
-def made_of(reader: Reader, of: Class, given: list[object], named: Mapping[str, object]) -> Instance:
+def made_of(reader: Reader, of: Class, args: list[object], named: Mapping[str, object]) -> Instance:
     """An object of a class."""
-    member = member_with(reader, of, given[0]) if len(given) == 1 and not named else None
+    member = member_with(reader, of, args[0]) if len(args) == 1 and not named else None
     if member is not None:
         return member
     made, function = Instance(of), method_of(reader, of, "__init__")
     if function is None:
         base = torch_base(reader, of)
-        if base is None or not begin_as_torch(reader, base, made, given, named):
-            _fields(reader, made, of, given, named)
+        if base is None or not begin_as_torch(reader, base, made, args, named):
+            _fields(reader, made, of, args, named)
         return made
     try:
-        reader.enter(function, [made, *given], named)
+        reader.enter(function, [made, *args], named)
     except Stopped:
         made.attributes.setdefault("?", Unknown(f"{of.name}(…)"))
     return made
 
 
 def _fields(
-    reader: Reader, made: Instance, of: Class, given: list[object], named: Mapping[str, object]
+    reader: Reader, made: Instance, of: Class, args: list[object], named: Mapping[str, object]
 ) -> None:
     """The attributes of a class of records: its annotated names, in order."""
     fields: dict[str, ast.expr | None] = {}
-    for found in reversed(list(lineage_of(reader, of))):
-        for node in found.node.body if isinstance(found, Class) else ():
+    for ancestor in reversed(list(lineage_of(reader, of))):
+        for node in ancestor.node.body if isinstance(ancestor, Class) else ():
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 fields[node.target.id] = node.value
     for position, (name, default) in enumerate(fields.items()):
-        if position < len(given):
-            made.attributes[name] = given[position]
+        if position < len(args):
+            made.attributes[name] = args[position]
         elif name in named:
             made.attributes[name] = named[name]
         elif default is not None:

@@ -15,11 +15,13 @@ def command_line(name: str) -> Instance | None:
     return Instance("ArgumentParser") if name in _PARSERS else None
 
 
-def declare_option(parser: Instance, name: str, given: list[object], named: Mapping[str, object]) -> object:
+def declare_option(
+    parser: Instance, name: str, arguments: list[object], named: Mapping[str, object]
+) -> object:
     """What a method of a parser gives; an option that is declared has its default."""
     match name:
         case "add_argument":
-            names = [g for g in given if isinstance(g, str)]
+            names = [g for g in arguments if isinstance(g, str)]
             dest = named.get("dest") or max(names, key=len, default="").lstrip("-").replace("-", "_")
             parser.attributes[str(dest)] = _default(named)
             return None

@@ -42,14 +42,14 @@ _NONE = frozenset({"torch.version.hip", "torch.version.xpu", "torch.version.musa
 
 
 def asked_of_surroundings(
-    reader: Reader, name: str, given: list[object], named: Mapping[str, object]
+    reader: Reader, name: str, args: list[object], named: Mapping[str, object]
 ) -> tuple[object] | None:
     """The answer to a call that asks for the device or the environment, in a tuple; None for other calls."""
     last = name.rpartition(".")[2]
     if name in _ANSWERS:
         return (_ANSWERS[name],)
     if name in ("os.environ.get", "os.getenv"):
-        return (given[1] if len(given) > 1 else named.get("default"),)
+        return (args[1] if len(args) > 1 else named.get("default"),)
     if last == "is_available" and name.startswith("torch."):
         return (False,)
     match = _AVAILABLE.match(last)
@@ -58,8 +58,8 @@ def asked_of_surroundings(
     if last == "get_device_capability":
         reader.say(f"the device is taken to have the compute capability {CAPABILITY[0]}.{CAPABILITY[1]}")
         return (CAPABILITY,)
-    if last in _VERSIONS and len(given) == 1 and isinstance(given[0], str):
-        return (tuple(int(part) for part in re.findall(r"\d+", given[0])[:3]),)
+    if last in _VERSIONS and len(args) == 1 and isinstance(args[0], str):
+        return (tuple(int(part) for part in re.findall(r"\d+", args[0])[:3]),)
     return None
 
 

@@ -26,12 +26,12 @@ Axes = tuple[ast.expr, ...]
 @lru_cache(maxsize=1 << 10)
 def documented_axes(function: ast.FunctionDef, path: Path) -> dict[str, Axes]:
     """Parameter of a function in a file → its extents, as expressions over names."""
-    found: dict[str, Axes] = {}
+    documented: dict[str, Axes] = {}
     for name, text in (*_in_docstring(ast.get_docstring(function) or ""), *_in_comments(function, path)):
         axes = _axes(text)
         if axes is not None:
-            found.setdefault(name, axes)
-    return found
+            documented.setdefault(name, axes)
+    return documented
 
 
 def _in_docstring(text: str) -> Iterator[tuple[str, str]]:

@@ -60,13 +60,13 @@ def _readings(
     """The ways to the kernel's launches, those that tell most first."""
     if kernel.function is None:
         return
-    usages, defaults, seen, said = _users(sites[0].module if sites else own, modules)
+    usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
     ways = Ways(kernel.function, seen)
     for reading in ways.from_tests(usages):
-        reading.said[:0] = said
+        reading.said[:0] = notes
         yield reading, defaults
     for reading in ways.from_examples(sites):
-        reading.said[:0] = said
+        reading.said[:0] = notes
         yield reading, defaults
     for reading in ways.from_functions(sites):
         yield reading, defaults
@@ -79,16 +79,16 @@ def _users(module: HostModule, modules: Modules) -> _Users:
     """The tests of a module, numbers by name, how its users are to be read, and what is said of that."""
     if module.path not in modules.concluded:
         usages, defaults = usages_of(module, modules)
-        found: _Users = usages, defaults, modules, ()
+        users: _Users = usages, defaults, modules, ()
         for there, seen in standing_in(module, modules) if not usages else ():
             usages, more = usages_of(module, seen)
             if usages:
                 text = f"{there.relative_to(modules.folder)} is tested, and this module is read in its place"
-                found = usages, {**more, **defaults}, seen, (text,)
+                users = usages, {**more, **defaults}, seen, (text,)
                 break
-        modules.concluded[module.path] = found
-    known: _Users = modules.concluded[module.path]
-    return known
+        modules.concluded[module.path] = users
+    conclusion: _Users = modules.concluded[module.path]
+    return conclusion
 
 
 def _draft(
@@ -100,18 +100,18 @@ def _draft(
     defaults: Defaults,
 ) -> Draft:
     """The draft of one way to a launch."""
-    given, options = given_at(kernel, own, reading)
+    args, options = given_at(kernel, own, reading)
     roles = roles_of(touches)
     indices = indices_of(kernel.function) if kernel.function is not None else frozenset()
-    pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, given)]
-    tensors = {p.name: as_tensor(given.get(p.name), reading) for p in pointers}
-    known = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
-    given = {**given, **{n: t for n, t in tensors.items() if t is not None}}
-    windows = shapes_by_windows(kernel, given, reading.reader.sizes)
-    told = {n: (s, "is that of the window that the kernel makes on it") for n, s in windows.items()}
-    concluded = shapes_by_addresses(touches, given, known)
-    told |= {n: (s, "is concluded from how the kernel addresses it") for n, s in concluded.items()}
-    for name, (shape, why) in told.items():
+    pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, args)]
+    tensors = {p.name: as_tensor(args.get(p.name), reading) for p in pointers}
+    with_shape = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
+    args = {**args, **{n: t for n, t in tensors.items() if t is not None}}
+    windows = shapes_by_windows(kernel, args, reading.reader.sizes)
+    prefixes = {n: (s, "is that of the window that the kernel makes on it") for n, s in windows.items()}
+    concluded = shapes_by_addresses(touches, args, with_shape)
+    prefixes |= {n: (s, "is concluded from how the kernel addresses it") for n, s in concluded.items()}
+    for name, (shape, why) in prefixes.items():
         tensor = tensors.get(name)
         if tensor is not None and tensor.shape is None:
             tensors[name] = replace(tensor, shape=shape)
@@ -120,7 +120,7 @@ def _draft(
     arguments: list[DraftArgument] = []
     for parameter in kernel.parameters:
         name = parameter.name
-        value = given.get(name, Unknown("the launch, which does not give it"))
+        value = args.get(name, Unknown("the launch, which does not give it"))
         if parameter.constexpr or value is None:
             text = constant(parameter, value, tensors, defaults, reading)
             if text is not None:
@@ -130,14 +130,14 @@ def _draft(
             arguments.append(buffer(parameter, tensors[name], value, role, name in indices, reading))
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
-    grid = grid_of(reading, constexpr, given)
+    grid = grid_of(reading, constexpr, args)
     numbers = {a.name: str(a.value) for a in arguments if a.kind == "scalar" and a.value is not None}
     warps, stages = (
         whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
     )
-    said = [*reading.said, *reading.reader.said, *reading.reader.decided]
+    notes = [*reading.said, *reading.reader.said, *reading.reader.decided]
     untyped = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)
-    said = [s for s in said if not s.startswith(untyped)]
+    notes = [s for s in notes if not s.startswith(untyped)]
     draft = Draft(
         kernel.name,
         kernel.language,
@@ -153,7 +153,7 @@ def _draft(
             *reading.reader.promises,
             *promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
         ),
-        assumed=tuple(dict.fromkeys(said)),
+        assumed=tuple(dict.fromkeys(notes)),
         missing=tuple(dict.fromkeys(reading.missing)),
         way=reading.way,
         tested=reading.tested,
@@ -166,6 +166,6 @@ def _draft(
     return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
 
 
-def _is_pointer(name: str, roles: Mapping[str, object], given: Mapping[str, object]) -> bool:
-    value = given.get(name)
+def _is_pointer(name: str, roles: Mapping[str, object], arguments: Mapping[str, object]) -> bool:
+    value = arguments.get(name)
     return isinstance(value, Tensor) or (name in roles and value is not None and not is_number(value))

@@ -38,5 +38,5 @@ def limits_of(dtype: str) -> dict[str, object] | None:
 
 def dtype_given(named: Mapping[str, object]) -> str | None:
     """The `dtype=` of a call."""
-    given = named.get("dtype")
-    return given.name if isinstance(given, Dtype) else None
+    dtype = named.get("dtype")
+    return dtype.name if isinstance(dtype, Dtype) else None

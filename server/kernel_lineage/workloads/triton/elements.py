@@ -27,18 +27,18 @@ def elements_of(tensor: Tensor) -> list[Number] | None:
     if not tensor.values.startswith(_LISTED) or tensor.strides is not None:
         return None
     inner = ast.parse(tensor.values, mode="eval").body
-    found: list[Any] = [size_of(a) for a in inner.args] if isinstance(inner, ast.Call) else []
+    numbers: list[Any] = [size_of(a) for a in inner.args] if isinstance(inner, ast.Call) else []
     extents = [e for e in tensor.shape or () if isinstance(e, int)]
     count = 1
     for extent in extents:
         count *= extent
-    return found if len(extents) == len(tensor.shape or ()) and count == len(found) else None
+    return numbers if len(extents) == len(tensor.shape or ()) and count == len(numbers) else None
 
 
 def element_of(tensor: Tensor) -> Number | None:
     """The one element of a tensor; None for one that is not known, and for several."""
-    found = elements_of(tensor)
-    return found[0] if found is not None and len(found) == 1 else None
+    elements = elements_of(tensor)
+    return elements[0] if elements is not None and len(elements) == 1 else None
 
 
 def drawn_between(tensor: Tensor) -> tuple[ast.expr, ast.expr] | None:
@@ -73,47 +73,47 @@ def _extreme(name: str, tensor: Tensor) -> str:
 
 def reduced_elements(name: str, tensor: Tensor) -> str:
     """How the one element of a sum, a largest or a smallest is drawn; "" where it is not known."""
-    found = elements_of(tensor)
-    if found is None:
+    elements = elements_of(tensor)
+    if elements is None:
         return _extreme(name, tensor)
-    if not found or name not in ("sum", "max", "min", "amax", "amin"):
+    if not elements or name not in ("sum", "max", "min", "amax", "amin"):
         return ""
     if name == "sum":
-        return listed(list(accumulate(found))[-1:])
-    if all(isinstance(n, int) for n in found):
-        numbers = [n for n in found if isinstance(n, int)]
+        return listed(list(accumulate(elements))[-1:])
+    if all(isinstance(n, int) for n in elements):
+        numbers = [n for n in elements if isinstance(n, int)]
         return listed([max(numbers) if "max" in name else min(numbers)])
     return listed(
-        [called(name.removeprefix("a"), *dict.fromkeys(found)) if len(set(found)) > 1 else found[0]]
+        [called(name.removeprefix("a"), *dict.fromkeys(elements)) if len(set(elements)) > 1 else elements[0]]
     )
 
 
 def running_sums(tensor: Tensor) -> str:
     """How the elements of `cumsum` of a row are drawn."""
-    found = elements_of(tensor)
-    sums: list[Number] = list(accumulate(found or []))
+    elements = elements_of(tensor)
+    sums: list[Number] = list(accumulate(elements or []))
     return listed(sums) if len(tensor.shape or ()) == 1 else ""
 
 
 def padded_elements(tensor: Tensor, before: object, behind: object, value: object) -> str:
     """How the elements of a row are drawn that gets more at its ends."""
-    found = elements_of(tensor)
+    elements = elements_of(tensor)
     if (
-        not found
+        not elements
         or len(tensor.shape or ()) != 1
         or not isinstance(before, int)
         or not isinstance(behind, int)
     ):
         return ""
-    return listed([*[value] * before, *found, *[value] * behind])
+    return listed([*[value] * before, *elements, *[value] * behind])
 
 
 def joined_elements(tensors: Sequence[Tensor]) -> str:
     """How the elements of several tensors one after the other are drawn; equal ways of drawing stay."""
-    found = [_all_same(t) or elements_of(t) for t in tensors]
-    told = [f for f in found if f is not None]
-    if any(t.values.startswith(_LISTED) for t in tensors) and len(told) == len(found):
-        return listed([n for row in told for n in row])
+    elements = [_all_same(t) or elements_of(t) for t in tensors]
+    rows = [f for f in elements if f is not None]
+    if any(t.values.startswith(_LISTED) for t in tensors) and len(rows) == len(elements):
+        return listed([n for row in rows for n in row])
     ways = {t.values for t in tensors}
     return ways.pop() if len(ways) == 1 and not any(t.values.startswith(_LISTED) for t in tensors) else ""
 
@@ -122,9 +122,9 @@ def sliced_elements(tensor: Tensor, start: object, extent: object) -> Tensor:
     """A part of a row whose elements are known: with those of the part."""
     if not tensor.values.startswith(_LISTED):
         return tensor
-    found = elements_of(tensor)
-    if found and isinstance(start, int) and isinstance(extent, int) and len(tensor.shape or ()) == 1:
-        return replace(tensor, values=listed(found[start : start + extent]))
+    elements = elements_of(tensor)
+    if elements and isinstance(start, int) and isinstance(extent, int) and len(tensor.shape or ()) == 1:
+        return replace(tensor, values=listed(elements[start : start + extent]))
     return replace(tensor, values="")
 
 

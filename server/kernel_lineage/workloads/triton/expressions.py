@@ -69,27 +69,27 @@ def read_expression(frame: Frame, node: ast.expr) -> object:
         case ast.DictComp(key=key, value=value, generators=loops):
             return {key_of(k, reader.sizes): v for k, v in _comprehended(frame, [key, value], loops)}
         case ast.NamedExpr(target=target, value=value):
-            given = value_of(value)
-            assign(frame, target, given)
-            return given
+            content = value_of(value)
+            assign(frame, target, content)
+            return content
         case ast.JoinedStr(values=values):
             texts = [value_of(v.value if isinstance(v, ast.FormattedValue) else v) for v in values]
-            told = all(isinstance(t, (str, int, float)) for t in texts)
-            return "".join(map(str, texts)) if told else Unknown("a text")
+            is_plain = all(isinstance(t, (str, int, float)) for t in texts)
+            return "".join(map(str, texts)) if is_plain else Unknown("a text")
         case ast.Slice(lower=lower, upper=upper, step=step):
             return slice(*(value_of(e) if e is not None else None for e in (lower, upper, step)))
     return Unknown(f"`{ast.unparse(node)}`")
 
 
 def _dict(frame: Frame, keys: list[ast.expr | None], items: list[ast.expr]) -> object:
-    found: dict[object, object] = {}
+    entries: dict[object, object] = {}
     for key, item in zip(keys, items, strict=True):
         value = frame.evaluate(item)
         if key is None:
-            found.update(value if isinstance(value, dict) else {})
+            entries.update(value if isinstance(value, dict) else {})
         elif (at := key_of(frame.evaluate(key), frame.reader.sizes)) is not None:
-            found[at] = value
-    return found
+            entries[at] = value
+    return entries
 
 
 def _unary(frame: Frame, op: ast.unaryop, value: object, node: ast.expr) -> object:
@@ -113,10 +113,10 @@ def _compared(frame: Frame, node: ast.Compare) -> object:
     left = frame.evaluate(node.left)
     for op, operand in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(operand)
-        found = compare(node, op, left, right, frame.reader.sizes)
+        comparison = compare(node, op, left, right, frame.reader.sizes)
         if len(node.ops) == 1:
-            return found
-        holds = frame.reader.truth(found)
+            return comparison
+        holds = frame.reader.truth(comparison)
         if not holds:
             return Unknown(f"`{ast.unparse(node)}`") if holds is None else False
         left = right

@@ -19,18 +19,20 @@ def given_at(
     kernel: Kernel, own: HostModule, reading: Reading
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Parameter → what it is given, and option → its value; tuned ones are those of the first configuration."""
-    given: dict[str, object] = {}
+    arguments: dict[str, object] = {}
     for parameter in kernel.parameters:
         if parameter.default is not None:
-            given[parameter.name] = reading.reader.read(ast.parse(parameter.default, mode="eval").body, own)
-    given.update(passed_at(kernel, reading))
+            arguments[parameter.name] = reading.reader.read(
+                ast.parse(parameter.default, mode="eval").body, own
+            )
+    arguments.update(passed_at(kernel, reading))
     # The decorator that is written first is asked first: its configuration is what the next one sees.
     for decorator in kernel.function.decorator_list if kernel.function is not None else ():
         if isinstance(decorator, ast.Call):
-            given.update(_decided(decorator, given, reading, own))
+            arguments.update(_decided(decorator, arguments, reading, own))
     parameters = {p.name for p in kernel.parameters}
-    options = {k: v for k, v in given.items() if k not in parameters or k in _OPTIONS}
-    return {k: v for k, v in given.items() if k in parameters}, options
+    options = {k: v for k, v in arguments.items() if k not in parameters or k in _OPTIONS}
+    return {k: v for k, v in arguments.items() if k in parameters}, options
 
 
 def passed_at(kernel: Kernel, reading: Reading) -> dict[str, object]:
@@ -45,7 +47,7 @@ def passed_at(kernel: Kernel, reading: Reading) -> dict[str, object]:
 
 
 def _decided(
-    decorator: ast.Call, given: Mapping[str, object], reading: Reading, own: HostModule
+    decorator: ast.Call, arguments: Mapping[str, object], reading: Reading, own: HostModule
 ) -> dict[str, object]:
     """What `@triton.autotune` and `@triton.heuristics` give."""
     last = ast.unparse(decorator.func).rpartition(".")[2]
@@ -60,14 +62,14 @@ def _decided(
         return {}
     if tuned:
         return _first_configuration(value, reading)
-    found: dict[str, object] = {}
+    choices: dict[str, object] = {}
     for name, rule in value.items() if isinstance(value, dict) else ():
         if isinstance(rule, Function):
             try:
-                found[str(name)] = called(reading.reader, rule, [{**given, **found}], {})
+                choices[str(name)] = called(reading.reader, rule, [{**arguments, **choices}], {})
             except Stopped:
-                found[str(name)] = Unknown(f"the heuristic for {name}")
-    return found
+                choices[str(name)] = Unknown(f"the heuristic for {name}")
+    return choices
 
 
 def _first_configuration(value: object, reading: Reading) -> dict[str, object]:
@@ -77,5 +79,5 @@ def _first_configuration(value: object, reading: Reading) -> dict[str, object]:
     reading.said.append("the first of the autotuner's configurations is taken")
     held = items[0].attributes
     kwargs = held.get("kwargs")
-    found = {k: v for k, v in kwargs.items() if isinstance(k, str)} if isinstance(kwargs, dict) else {}
-    return {**found, **{k: held[k] for k in _OPTIONS if k in held}}
+    constants = {k: v for k, v in kwargs.items() if isinstance(k, str)} if isinstance(kwargs, dict) else {}
+    return {**constants, **{k: held[k] for k in _OPTIONS if k in held}}

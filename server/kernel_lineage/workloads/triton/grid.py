@@ -14,14 +14,16 @@ from kernel_lineage.workloads.triton.ways import Reading
 _NOT_NUMBERS = ("'", '"', "None", "tl.")
 
 
-def grid_of(reading: Reading, constexpr: Mapping[str, str], given: Mapping[str, object]) -> tuple[str, ...]:
+def grid_of(
+    reading: Reading, constexpr: Mapping[str, str], arguments: Mapping[str, object]
+) -> tuple[str, ...]:
     """The grid, a function of what the kernel is given where the launch has one."""
     reader, call = reading.reader, reading.call
     node = call.func.slice if isinstance(call.func, ast.Subscript) else None
     node = node or next((k.value for k in call.keywords if k.arg == "grid"), None)
     value = reading.frame.evaluate(node) if node is not None else Unknown("the grid")
     if isinstance(value, (Function, Method)):
-        meta = dict(given)
+        meta = dict(arguments)
         for name, text in constexpr.items():
             meta[name] = ast.literal_eval(text) if text.startswith(_NOT_NUMBERS[:3]) else Size(name)
             if name in reader.sizes and isinstance(meta[name], Size):

@@ -168,10 +168,10 @@ class Reader:
             self.depth -= 1
             self.shaping = around
             ends = self.perhaps.pop()
-        found = ends[0]
+        value = ends[0]
         for end in ends[1:]:
-            found = agreed(found, end, Unknown(f"{function.name}(…)"))
-        return found
+            value = agreed(value, end, Unknown(f"{function.name}(…)"))
+        return value
 
     def block(self, frame: Frame, body: list[ast.stmt]) -> None:
         """Some statements, one after the other."""
@@ -184,9 +184,9 @@ class Reader:
     def evaluate(self, node: ast.expr, frame: Frame) -> object:
         """What an expression stands for."""
         try:
-            found = read_expression(frame, node)
+            value = read_expression(frame, node)
             return (
-                found if is_bounded(found) else Unknown(f"`{ast.unparse(node)[:_SHOWN]}`, which is too large")
+                value if is_bounded(value) else Unknown(f"`{ast.unparse(node)[:_SHOWN]}`, which is too large")
             )
         except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
             # As Python would raise there, or because the code is not what it seems.
@@ -211,10 +211,10 @@ class Reader:
         if self.rounds < 0:
             raise Stopped("too many rounds")
 
-    def enter(self, function: Function, given: list[object], named: Mapping[str, object]) -> object:
+    def enter(self, function: Function, args: list[object], named: Mapping[str, object]) -> object:
         """What a function gives when it is called."""
         self.spend_round()
-        names = {**function.around, **bound(function.node.args, given, named, self, function.module)}
+        names = {**function.around, **bound(function.node.args, args, named, self, function.module)}
         if function.of is not None:
             names["__class__"] = function.of
         if isinstance(function.node, ast.Lambda):
@@ -246,9 +246,9 @@ class Reader:
         key = (str(module.path), name)
         if key not in self.globals:
             self.globals[key] = Unknown(name)
-            found = self._global(name, module)
-            maker = is_of_maker(self, name) if isinstance(found, (Unknown, External)) else None
-            self.globals[key] = named(found, name) if maker is None else maker
+            value = self._global(name, module)
+            maker = is_of_maker(self, name) if isinstance(value, (Unknown, External)) else None
+            self.globals[key] = named(value, name) if maker is None else maker
         return self.globals[key]
 
     def _global(self, name: str, module: HostModule) -> object:
@@ -291,9 +291,9 @@ class Reader:
         value = self.opened(value, attr)
         match value:
             case Instance():
-                found = instance_attribute(self, value, attr)
-                memory = near_memory(self, attr) if isinstance(found, (Unknown, External)) else None
-                return memory if memory is not None else found
+                member = instance_attribute(self, value, attr)
+                memory = near_memory(self, attr) if isinstance(member, (Unknown, External)) else None
+                return memory if memory is not None else member
             case Tensor():
                 return attribute(value, attr)
             case External():
@@ -304,10 +304,10 @@ class Reader:
                 function = method_of(self, value, attr)
                 if function is not None:
                     return bound_to(function, value, value) if attr != "forward" else function
-                found = member_of(self, value, attr) or class_attribute(self, value, attr)
-                if found is None and attr == "apply" and method_of(self, value, "forward") is not None:
+                member = member_of(self, value, attr) or class_attribute(self, value, attr)
+                if member is None and attr == "apply" and method_of(self, value, "forward") is not None:
                     return Attribute(value, attr)
-                return found if found is not None else Unknown(f"`{value.name}.{attr}`")
+                return member if member is not None else Unknown(f"`{value.name}.{attr}`")
             case Function() | Method() if attr in ("fn", "func", "__wrapped__"):
                 return value
             case Function() if attr == "__name__" and isinstance(value.node, ast.FunctionDef):
@@ -378,8 +378,8 @@ class Reader:
 
     def named_example(self, name: str, number: int) -> int | Size:
         """The same for a number that the test has a name for: a dim of that name, though others are of its size."""
-        known = f"d{number}" in self.sizes or self.sizes.get(name, number) != number
-        if known or number <= 1:
+        has_dim = f"d{number}" in self.sizes or self.sizes.get(name, number) != number
+        if has_dim or number <= 1:
             dim = self.example_extent(number)
             if isinstance(dim, Size):
                 self.called_as.setdefault(dim.text, name)

@@ -122,10 +122,10 @@ def read_module(file: Path, place: str) -> HostModule | None:
     `place` tells files of one state apart that hold the same text: what one defines is not what the other does.
     """
     try:
-        found = _PARSED.of(read_file(file, most=_LARGEST), place)
+        module = _PARSED.of(read_file(file, most=_LARGEST), place)
     except OSError:
         return None
-    return replace(found, path=file) if found is not None else None
+    return replace(module, path=file) if module is not None else None
 
 
 def words_of(file: Path) -> frozenset[bytes]:
@@ -215,25 +215,25 @@ def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
 def shaping(function: ast.FunctionDef) -> frozenset[str]:
     """The names of a function that tell the shapes of the tensors that it makes, directly or through other names."""
     by_name: dict[str, set[str]] = {}
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=targets, value=value):
                 used = _read_in(value)
                 for target in (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
                     by_name.setdefault(target.id, set()).update(used)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=given) if (
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=arguments) if (
                 made in MADE
             ):
-                given = given[:1] if made == "full" else given
+                arguments = arguments[:1] if made == "full" else arguments
                 size = [k.value for k in node.keywords if k.arg in ("size", "high")]
-                found.update(*map(_read_in, () if made in _OF_ELEMENTS else (*given, *size)))
-    waiting = list(found)
+                names.update(*map(_read_in, () if made in _OF_ELEMENTS else (*arguments, *size)))
+    waiting = list(names)
     while waiting:
-        more = by_name.get(waiting.pop(), set()) - found
-        found |= more
+        more = by_name.get(waiting.pop(), set()) - names
+        names |= more
         waiting += more
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _read_in(node: ast.expr) -> set[str]:

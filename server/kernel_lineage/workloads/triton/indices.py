@@ -15,15 +15,15 @@ def indices_of(function: ast.FunctionDef) -> frozenset[str]:
     """The parameters that are loaded from for an address, or for how often a loop goes round."""
     values = values_of(function)
     parameters = {a.arg for a in (*function.args.posonlyargs, *function.args.args)}
-    found: set[str] = set()
+    indices: set[str] = set()
     for call in ast.walk(function):
         if isinstance(call, ast.Call) and dotted(call.func) in _ACCESSES:
             parts = call.args if dotted(call.func) == "range" else call.args[:1]
             for inner in _reached(parts, values):
                 if isinstance(inner, ast.Call) and dotted(inner.func) == "tl.load" and inner.args:
                     names = {n.id for n in _reached(inner.args[:1], values) if isinstance(n, ast.Name)}
-                    found |= names & parameters
-    return frozenset(found)
+                    indices |= names & parameters
+    return frozenset(indices)
 
 
 def _reached(parts: list[ast.expr], values: dict[str, list[ast.expr]]) -> list[ast.AST]:

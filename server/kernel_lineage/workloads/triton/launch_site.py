@@ -53,18 +53,18 @@ def followed_launch(
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
     ]
     for function, call in _calls(kernel.name, own):
-        given = _given(kernel, call, workload, order)
-        tried = [_at(kernel, own, modules, function, call, given, workload, dims) for dims in shapes]
-        found = tried[0] if tried else None
-        if found is None or any(other not in (found, None) for other in tried):
+        bindings = _given(kernel, call, workload, order)
+        tried = [_at(kernel, own, modules, function, call, bindings, workload, dims) for dims in shapes]
+        launch = tried[0] if tried else None
+        if launch is None or any(other not in (launch, None) for other in tried):
             continue
         try:
-            values = _evaluated(found, workload)
+            values = _evaluated(launch, workload)
         except ExpressionError:
             continue
         if usual is None or values == usual:
-            return found
-        first = first or found
+            return launch
+        first = first or launch
     return first
 
 
@@ -79,10 +79,10 @@ def _calls(kernel: str, own: HostModule) -> Iterator[tuple[ast.FunctionDef, ast.
 def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
     """What a launch is at the first shape. Raises `ExpressionError` where the workload's language does not take it."""
     for dims in itertools.islice(workload.shapes(), 1):
-        known: dict[str, Number] = {**dims, **workload.scalars(dims)}
-        constants = {name: constant(text, known) for name, text in launch.constexpr.items()}
-        known |= {n: v for n, v in constants.items() if isinstance(v, (int, float))}
-        return tuple(evaluate_int(text, known) for text in launch.grid), constants
+        values: dict[str, Number] = {**dims, **workload.scalars(dims)}
+        constants = {name: constant(text, values) for name, text in launch.constexpr.items()}
+        values |= {n: v for n, v in constants.items() if isinstance(v, (int, float))}
+        return tuple(evaluate_int(text, values) for text in launch.grid), constants
     return ()
 
 
@@ -93,17 +93,17 @@ def _given(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[s
     arguments = dict(zip(own, map(workload.argument, order), strict=False))
     passed = dict(zip((p.name for p in kernel.parameters), call.args, strict=False))
     passed |= {k.arg: k.value for k in call.keywords if k.arg}
-    found: dict[str, Size | Tensor | None] = {}
+    bindings: dict[str, Size | Tensor | None] = {}
     for parameter, host in passed.items():
         argument = arguments.get(parameter)
         if isinstance(host, ast.Name) and argument is not None:
             extents = (size_of(ast.parse(str(e), mode="eval").body) for e in argument.shape or ())
             shape = tuple(e for e in extents if isinstance(e, (int, Size)))
             scalar = argument.kind == "scalar"
-            found[host.id] = Size(argument.name) if scalar else Tensor(host.id, shape, argument.dtype)
+            bindings[host.id] = Size(argument.name) if scalar else Tensor(host.id, shape, argument.dtype)
         elif isinstance(host, ast.Name) and fixed.get(parameter) == "None":
-            found[host.id] = None
-    return found
+            bindings[host.id] = None
+    return bindings
 
 
 def _at(
@@ -112,7 +112,7 @@ def _at(
     modules: Modules,
     function: ast.FunctionDef,
     call: ast.Call,
-    given: _Bound,
+    bindings: _Bound,
     workload: Workload,
     dims: Mapping[str, int],
 ) -> LaunchSpec | None:
@@ -121,20 +121,20 @@ def _at(
     sizes: dict[str, Number] = {**dims, **workload.scalars(dims)}
     reader = Reader(modules, kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
     # Callers may pass what they like for what the workload does not tell: a default is no answer.
-    names: Names = {n: given.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
+    names: Names = {n: bindings.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
     try:
         reader.run(function, own, names)
     except Reached as reached:
-        return _spec(kernel, Reading(call, reached.frame, function.name), given, workload)
+        return _spec(kernel, Reading(call, reached.frame, function.name), bindings, workload)
     except Stopped:
         pass
     return None
 
 
-def _spec(kernel: Kernel, reading: Reading, given: _Bound, workload: Workload) -> LaunchSpec | None:
+def _spec(kernel: Kernel, reading: Reading, bindings: _Bound, workload: Workload) -> LaunchSpec | None:
     """The launch that was reached; None where a name is no longer what the workload says, or something is not told."""
     names, spec = reading.frame.names, workload.launch.spec()
-    if any(not _is_same(names.get(n), told, reading.reader.sizes) for n, told in given.items()):
+    if any(not _is_same(names.get(n), argument, reading.reader.sizes) for n, argument in bindings.items()):
         return None
     passed = passed_at(kernel, reading)
     constexpr: dict[str, str] = {}
@@ -158,13 +158,13 @@ def _spec(kernel: Kernel, reading: Reading, given: _Bound, workload: Workload) -
     return LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
 
 
-def _is_same(value: object, told: Size | Tensor | None, sizes: Mapping[str, Number]) -> bool:
+def _is_same(value: object, argument: Size | Tensor | None, sizes: Mapping[str, Number]) -> bool:
     """Whether a name stands at the launch for what the workload says that it is; one that nothing tells may."""
-    if told is None:
+    if argument is None:
         return value is None or isinstance(value, Unknown)
-    if isinstance(told, Tensor):
+    if isinstance(argument, Tensor):
         shape = value.shape if isinstance(value, Tensor) else None
         return shape is None or [value_at(e, sizes) for e in shape] == [
-            value_at(e, sizes) for e in told.shape or ()
+            value_at(e, sizes) for e in argument.shape or ()
         ]
-    return not is_number(value) or value_at(value, sizes) == value_at(told, sizes)
+    return not is_number(value) or value_at(value, sizes) == value_at(argument, sizes)

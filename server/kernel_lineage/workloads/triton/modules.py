@@ -51,7 +51,7 @@ class Modules:
             return None
         from_there = [module.imports[name]] if name in module.imports else [(b, name) for b in module.stars]
         for base, inner in from_there:
-            there = self.read(found) if inner and (found := self.file_of(module.path, base)) else None
+            there = self.read(file) if inner and (file := self.file_of(module.path, base)) else None
             if there is not None and (found_there := self.defining(there, inner, depth - 1)) is not None:
                 return found_there
         return None

@@ -82,11 +82,11 @@ def _of_tensors(node: ast.BinOp, op: ast.operator, left: object, right: object) 
         return matrix_product(left, right)
     if not all(isinstance(v, Tensor) or is_number(v) for v in (left, right)):
         return _unknown_of(node, left, right)
-    found = broadcast(tensors)
+    whole = broadcast(tensors)
     as_float = isinstance(op, ast.Div) or isinstance(left, float) or isinstance(right, float)
-    if isinstance(found, Tensor) and not is_float(found) and as_float:
-        return Tensor("", found.shape, "float32")
-    return found
+    if isinstance(whole, Tensor) and not is_float(whole) and as_float:
+        return Tensor("", whole.shape, "float32")
+    return whole
 
 
 def compare(
@@ -99,8 +99,8 @@ def compare(
         return _held(node, left, right, isinstance(op, ast.In))
     tensors = [v for v in (left, right) if isinstance(v, Tensor)]
     if tensors and not isinstance(op, (ast.Is, ast.IsNot)) and all(t.shape is not None for t in tensors):
-        found = broadcast(tensors)
-        return Tensor("", found.shape, "bool", "integers(0, 2)") if isinstance(found, Tensor) else found
+        whole = broadcast(tensors)
+        return Tensor("", whole.shape, "bool", "integers(0, 2)") if isinstance(whole, Tensor) else whole
     if is_number(left) and is_number(right):
         if isinstance(op, (ast.Is, ast.IsNot)):
             return (left is right) == isinstance(op, ast.Is)

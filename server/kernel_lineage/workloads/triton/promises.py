@@ -27,19 +27,19 @@ def promises_of(
         return ()
     as_written = _Written(written)
     extents = dict.fromkeys(as_written.text(e) for e in _block_extents(kernel.function))
-    found = [f"next_power_of_2({e}) == {e}" for e in extents if not e.startswith("next_power_of_2(")]
+    promises = [f"next_power_of_2({e}) == {e}" for e in extents if not e.startswith("next_power_of_2(")]
     syntax = triton_syntax(kernel)
     units = syntax.units if syntax is not None else ()
     if any(call.of_language and call.name == "dot" for unit in units for call in unit.calls):
-        found += [f"{e} >= {_LEAST_IN_PRODUCT}" for e in extents]
+        promises += [f"{e} >= {_LEAST_IN_PRODUCT}" for e in extents]
     constexpr = {p.name for p in kernel.parameters if p.constexpr}
     # A number that is 1 is a constant of the compiled kernel, and no longer a value with methods.
     converted = {name for n in ast.walk(kernel.function) if (name := _converted(n))}
-    found += [f"({written[n]}) != 1" for n in sorted(converted - constexpr) if n in written]
+    promises += [f"({written[n]}) != 1" for n in sorted(converted - constexpr) if n in written]
     for extent, tile in whole_tiles(kernel.function, constexpr, grid):
         whole, part = (as_written.text(e) for e in (extent, tile))
-        found.append(f"({whole}) % ({part}) == 0")
-    return tuple(p for p in dict.fromkeys(found) if _holds(p, sizes))
+        promises.append(f"({whole}) % ({part}) == 0")
+    return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
 
 
 def _converted(node: ast.AST) -> str:
@@ -54,9 +54,9 @@ def _block_extents(function: ast.FunctionDef) -> Iterator[ast.expr]:
         match node:
             case ast.Call(func=ast.Attribute(attr="arange"), args=[_, end]):
                 yield end
-            case ast.Call(func=ast.Attribute(attr="make_block_ptr"), args=given, keywords=named):
+            case ast.Call(func=ast.Attribute(attr="make_block_ptr"), args=arguments, keywords=named):
                 block = next((k.value for k in named if k.arg == "block_shape"), None)
-                block = given[_BLOCK_SHAPE] if len(given) > _BLOCK_SHAPE else block
+                block = arguments[_BLOCK_SHAPE] if len(arguments) > _BLOCK_SHAPE else block
                 yield from block.elts if isinstance(block, ast.Tuple) else ()
 
 

@@ -42,20 +42,22 @@ def published_calls(module: HostModule, modules: Modules) -> Iterator[tuple[Host
     held = {*module.classes, *module.functions, *module.values}
     for form in _FORMS:
         entry = next((name for name in form.entries if name in held), None)
-        given = _with_inputs(form.inputs, module, modules) if entry is not None else None
-        body = given.functions[form.inputs].body if given is not None else []
+        source = _with_inputs(form.inputs, module, modules) if entry is not None else None
+        body = source.functions[form.inputs].body if source is not None else []
         match body:
-            case [*before, ast.Return(value=ast.expr() as inputs)] if given is not None and entry is not None:
-                made = "*get_init_inputs()" if "get_init_inputs" in given.functions else ""
+            case [*before, ast.Return(value=ast.expr() as inputs)] if (
+                source is not None and entry is not None
+            ):
+                made = "*get_init_inputs()" if "get_init_inputs" in source.functions else ""
                 call = ast.parse(form.call.format(entry, made)).body[0]
-                arguments = given.functions[form.inputs].args
+                arguments = source.functions[form.inputs].args
                 function = ast.FunctionDef(
                     form.inputs,
                     arguments,
                     [*before, _kept(inputs), call],
-                    _cases(given, [*names_of(arguments)]),
+                    _cases(source, [*names_of(arguments)]),
                 )
-                yield _with_entry(given, module, entry), ast.fix_missing_locations(function)
+                yield _with_entry(source, module, entry), ast.fix_missing_locations(function)
 
 
 def _kept(inputs: ast.expr) -> ast.stmt:
@@ -69,31 +71,33 @@ def _with_inputs(name: str, module: HostModule, modules: Modules) -> HostModule 
     folders = module.path.parents[: _FOLDERS_ABOVE + 1]
     paths = [p for p in modules.mentioning(frozenset([name.encode()])) if p.parent in folders]
     for path in sorted(paths, key=lambda p: folders.index(p.parent)):
-        found = modules.read(path)
-        if found is not None and name in found.functions:
-            return found
+        candidate = modules.read(path)
+        if candidate is not None and name in candidate.functions:
+            return candidate
     return None
 
 
-def _with_entry(given: HostModule, module: HostModule, entry: str) -> HostModule:
+def _with_entry(source: HostModule, module: HostModule, entry: str) -> HostModule:
     """The module of the inputs, in which the name of the entry is the one of the kernel's module."""
-    if given is module:
-        return given
-    level = given.path.parent
+    if source is module:
+        return source
+    level = source.path.parent
     inside = module.path.relative_to(level).with_suffix("").parts
-    classes, functions = (
-        {n: v for n, v in held.items() if n != entry} for held in (given.classes, given.functions)
+    imports = {**source.imports, entry: (f".{'.'.join(inside)}", entry)}
+    return replace(
+        source,
+        classes={n: c for n, c in source.classes.items() if n != entry},
+        functions={n: f for n, f in source.functions.items() if n != entry},
+        values={n: v for n, v in source.values.items() if n != entry},
+        imports=imports,
     )
-    values = {n: v for n, v in given.values.items() if n != entry}
-    imports = {**given.imports, entry: (f".{'.'.join(inside)}", entry)}
-    return replace(given, classes=classes, functions=functions, values=values, imports=imports)  # type: ignore[arg-type]
 
 
-def _cases(given: HostModule, names: list[str]) -> list[ast.expr]:
+def _cases(source: HostModule, names: list[str]) -> list[ast.expr]:
     """The cases of a task that say all of these names, as a test writes them."""
     rows: list[dict[str, object]] = []
     with suppress(OSError, ValueError):
-        text = read_file(Path(given.path.parent, "task.yml")).decode("utf-8", "replace")
+        text = read_file(Path(source.path.parent, "task.yml")).decode("utf-8", "replace")
         rows = [json.loads(case) for case in _CASE.findall(text)]
     listed = [tuple(row[n] for n in names) for row in rows if {*row} == {*names}]
     if not listed:

@@ -50,69 +50,69 @@ _ITERTOOLS = frozenset({"accumulate", "chain", "combinations", "count", "cycle",
 _MOST_ITEMS = 4096
 
 
-def builtin_function(reader: Reader, name: str, given: list[object], named: Mapping[str, object]) -> object:
+def builtin_function(reader: Reader, name: str, args: list[object], named: Mapping[str, object]) -> object:
     """What a function of Python gives; `Unknown` for all others."""
-    first = given[0] if given else None
+    first = args[0] if args else None
     match name:
-        case "isinstance" if len(given) == 2:
-            return instance_of(reader, first, given[1])
-        case "hasattr" | "getattr" if len(given) > 1 and isinstance(given[1], str):
-            return _by_name(reader, name, first, given[1], given[2:])
+        case "isinstance" if len(args) == 2:
+            return instance_of(reader, first, args[1])
+        case "hasattr" | "getattr" if len(args) > 1 and isinstance(args[1], str):
+            return _by_name(reader, name, first, args[1], args[2:])
         case "min" | "max" | "abs" | "int" | "float" | "bool" | "round" | "pow":
-            return _of_numbers(reader, name, given)
+            return _of_numbers(reader, name, args)
         case "len" if isinstance(first, (tuple, list, dict, set, str, range)):
             return len(first)
         case "len" if isinstance(first, Tensor) and first.shape:
             return first.shape[0]
         case "range":
-            ends = [value_at(g, reader.sizes) for g in given]
+            ends = [value_at(g, reader.sizes) for g in args]
             whole = [int(e) for e in ends if e is not None]
-            if len(whole) == len(given) and whole and 0 not in whole[2:] and is_bounded(whole):
+            if len(whole) == len(args) and whole and 0 not in whole[2:] and is_bounded(whole):
                 return range(*whole)
-        case _ if name.startswith("operator.") and len(given) == 2 and all(map(is_number, given)):
+        case _ if name.startswith("operator.") and len(args) == 2 and all(map(is_number, args)):
             op = _OPERATORS.get(name.rpartition(".")[2])
             if op is not None:
-                return size_of(ast.BinOp(tree_of(first), op, tree_of(given[1])))
-        case "divmod" if len(given) == 2 and all(map(is_number, given)):
-            left, right = (tree_of(g) for g in given)
+                return size_of(ast.BinOp(tree_of(first), op, tree_of(args[1])))
+        case "divmod" if len(args) == 2 and all(map(is_number, args)):
+            left, right = (tree_of(g) for g in args)
             return tuple(size_of(ast.BinOp(left, op, right)) for op in (ast.FloorDiv(), ast.Mod()))
         case "math.prod" | "functools.reduce" | "sum":
-            return _folded(reader, name, given)
+            return _folded(reader, name, args)
         case "dict":
             return {**(first if isinstance(first, dict) else {}), **named}
         case "print" | "warnings.warn" | "torch.manual_seed" | "super":
             return None
         case "str" | "repr" if isinstance(first, (str, int, float)):
             return str(first)
-        case "type" if len(given) == 1 and isinstance(first, Instance):
+        case "type" if len(args) == 1 and isinstance(first, Instance):
             return first.of
         case "all" | "any" if isinstance(first, (list, tuple)):
             return _quantified(reader, name == "all", first)
-    return _of_items(reader, name, given, named)
+    return _of_items(reader, name, args, named)
 
 
-def _of_items(reader: Reader, name: str, given: list[object], named: Mapping[str, object]) -> object:
+def _of_items(reader: Reader, name: str, args: list[object], named: Mapping[str, object]) -> object:
     """Functions of what some values hold."""
     last = name.rpartition(".")[2]
-    items = [reader.items_of(g) for g in given]
+    items = [reader.items_of(g) for g in args]
     first = items[0] if items else []
-    known = [i for i in items if i is not None]
+    lists = [i for i in items if i is not None]
     match last:
         case "SimpleNamespace":
             return Instance(last, dict(named))
         case "tuple" | "list" | "set" | "frozenset" | "sorted" | "reversed" | "iter" | "tqdm":
             if first is None:
-                return next((g for g in given if isinstance(g, Unknown)), Unknown(f"{name}(…)"))
+                return next((g for g in args if isinstance(g, Unknown)), Unknown(f"{name}(…)"))
             if last == "sorted" and all(isinstance(i, (int, float)) for i in first):
                 return sorted(i for i in first if isinstance(i, (int, float)))
             return tuple(first) if last == "tuple" else first[::-1] if last == "reversed" else first
-        case "zip" if len(known) == len(items):
-            return list(zip(*known, strict=False))
-        case "map" if given and isinstance(given[0], Function) and len(known) == len(items) - 1:
-            function = given[0]
-            return [reader.enter(function, list(row), {}) for row in zip(*known, strict=False)]
-        case "filter" if len(given) == 2 and items[1] is not None:
-            keeps = given[0]
+        case "zip" if len(lists) == len(items):
+            return list(zip(*lists, strict=False))
+        case "map" if args and isinstance(args[0], Function) and len(lists) == len(items) - 1:
+            function = args[0]
+            return [reader.enter(function, list(row), {}) for row in zip(*lists, strict=False)]
+        case "filter" if len(args) == 2 and items[1] is not None:
+            keeps = args[0]
             kept = items[1] if keeps is None else None
             if isinstance(keeps, Function):
                 kept = [i for i in items[1] if reader.truth(reader.enter(keeps, [i], {})) is not False]
@@ -120,62 +120,62 @@ def _of_items(reader: Reader, name: str, given: list[object], named: Mapping[str
         case "enumerate" if first is not None:
             return list(enumerate(first))
         case _ if name.startswith("itertools.") and last in _ITERTOOLS:
-            told = [i if i is not None else g for i, g in zip(items, given, strict=True)]
-            if not any(isinstance(t, (Unknown, Open, Function, External, Size)) for t in told):
-                return list(itertools.islice(getattr(itertools, last)(*told, **named), _MOST_ITEMS))
+            operands = [i if i is not None else g for i, g in zip(items, args, strict=True)]
+            if not any(isinstance(t, (Unknown, Open, Function, External, Size)) for t in operands):
+                return list(itertools.islice(getattr(itertools, last)(*operands, **named), _MOST_ITEMS))
         case "from_iterable" if first is not None:
             inner = [reader.items_of(i) for i in first]
             if all(i is not None for i in inner):
                 return [i for row in inner for i in row or ()]
         case "next" if first:
             return first[0]
-        case "constexpr" if len(given) == 1:
-            return given[0]
-        case "Config" if given and isinstance(given[0], dict):
+        case "constexpr" if len(args) == 1:
+            return args[0]
+        case "Config" if args and isinstance(args[0], dict):
             options = {k: v for k, v in named.items() if k in ("num_warps", "num_stages")}
-            return Instance("Config", {"kwargs": given[0], **options})
-        case "partial" if given and isinstance(given[0], (Function, Method, External)):
-            return Instance("partial", {"function": given[0], "given": given[1:], "named": dict(named)})
+            return Instance("Config", {"kwargs": args[0], **options})
+        case "partial" if args and isinstance(args[0], (Function, Method, External)):
+            return Instance("partial", {"function": args[0], "given": args[1:], "named": dict(named)})
         case "param" if name.startswith("pytest."):
-            return Instance("param", {"values": tuple(given)})
+            return Instance("param", {"values": tuple(args)})
     return Unknown(f"{name}(…)")
 
 
-def _folded(reader: Reader, name: str, given: list[object]) -> object:
+def _folded(reader: Reader, name: str, args: list[object]) -> object:
     """The sum or the product of some numbers, which `functools.reduce` is told."""
     by = {"sum": "add", "math.prod": "mul"}.get(name, "")
-    if not by and given:
-        asked = given.pop(0)
+    if not by and args:
+        asked = args.pop(0)
         by = asked.name.rpartition(".")[2] if isinstance(asked, External) else ""
-    numbers = reader.items_of(given[0]) if given else None
+    numbers = reader.items_of(args[0]) if args else None
     if (
         numbers is None
         or by not in ("mul", "add")
-        or not all(map(is_number, numbers := [*given[1:], *numbers]))
+        or not all(map(is_number, numbers := [*args[1:], *numbers]))
     ):
         return Unknown(f"{name}(…)")
     return product(numbers) if by == "mul" else sum(numbers)  # type: ignore[arg-type]
 
 
-def _of_numbers(reader: Reader, name: str, given: list[object]) -> object:
-    if name in ("min", "max") and len(given) == 1:
-        given = reader.items_of(given[0]) or given
-    given = [_one(reader, g) for g in given]
-    unknown = next((g for g in given if isinstance(g, Unknown)), None)
-    if unknown is not None or not given:
+def _of_numbers(reader: Reader, name: str, args: list[object]) -> object:
+    if name in ("min", "max") and len(args) == 1:
+        args = reader.items_of(args[0]) or args
+    args = [_one(reader, g) for g in args]
+    unknown = next((g for g in args if isinstance(g, Unknown)), None)
+    if unknown is not None or not args:
         return unknown or Unknown(f"{name}(…)")
-    first = given[0]
-    if not all(is_number(g) for g in given):
+    first = args[0]
+    if not all(is_number(g) for g in args):
         is_text = name == "float" and isinstance(first, str) and first.strip("-") in ("inf", "nan")
         return float(first) if is_text else Unknown(f"{name}(…)")  # type: ignore[arg-type]
     if name in ("min", "max", "abs"):
-        return first if len(given) == 1 and name != "abs" else called(name, *given)
-    if name == "pow" and len(given) == 2:
-        return size_of(ast.BinOp(tree_of(first), ast.Pow(), tree_of(given[1])))
+        return first if len(args) == 1 and name != "abs" else called(name, *args)
+    if name == "pow" and len(args) == 2:
+        return size_of(ast.BinOp(tree_of(first), ast.Pow(), tree_of(args[1])))
     if name == "bool":
         return reader.truth(first)
     if name in ("int", "round") and isinstance(value_at(first, reader.sizes), float):
-        return number_function("math.floor", given[:1])
+        return number_function("math.floor", args[:1])
     if isinstance(first, (int, float)):
         return {"int": int, "float": float}.get(name, round)(first)
     return first
@@ -201,18 +201,18 @@ def _by_name(reader: Reader, name: str, of: object, attr: str, default: list[obj
     if not isinstance(of, (External, Instance, Tensor, Class)):
         return Unknown(f"{name}(…)")
     elsewhere = isinstance(of, External) and attr in ("npu", "xpu", "hpu", "musa", "mlu")
-    found = None if elsewhere else reader.attribute_of(of, attr)
-    there = found is not None and not isinstance(found, Unknown)
+    value = None if elsewhere else reader.attribute_of(of, attr)
+    there = value is not None and not isinstance(value, Unknown)
     if name == "hasattr":
         return there or (isinstance(of, Instance) and attr in of.attributes)
-    return found if there or not default else default[0]
+    return value if there or not default else default[0]
 
 
 def instance_of(reader: Reader, value: object, asked: object) -> object:
     """Whether a value is of a type, or of one of several."""
     if isinstance(asked, (tuple, list)):
-        found = [instance_of(reader, value, a) for a in asked]
-        return True if True in found else next((f for f in found if f is not False), False)
+        answers = [instance_of(reader, value, a) for a in asked]
+        return True if True in answers else next((f for f in answers if f is not False), False)
     if isinstance(asked, Class):
         return isinstance(value, Instance) and is_a(reader, value.of, asked)
     if not isinstance(asked, External) or isinstance(value, (Unknown, External)):
@@ -236,38 +236,38 @@ def instance_of(reader: Reader, value: object, asked: object) -> object:
 
 
 def container_method(
-    reader: Reader, of: object, name: str, given: list[object], named: Mapping[str, object]
+    reader: Reader, of: object, name: str, args: list[object], named: Mapping[str, object]
 ) -> object:
     """What a method of a list, a dict, a set or a text gives; it changes lists and dicts."""
     if isinstance(of, dict):
-        return _dict_method(reader, of, name, given, named)
+        return _dict_method(reader, of, name, args, named)
     if isinstance(of, tuple) and name == "numel":
         return product([e for e in of if isinstance(e, (int, Size))])
-    if isinstance(of, set) and name == "add" and given:
-        of.add(key_of(given[0], reader.sizes))
+    if isinstance(of, set) and name == "add" and args:
+        of.add(key_of(args[0], reader.sizes))
         return None
     if name not in _METHODS.get(type(of), ()):
         return Unknown(f".{name}(…)")
     if name == "extend":
-        given = [reader.items_of(g) for g in given]
-    texts = (t for g in given for t in (g if isinstance(g, (list, tuple)) else [g]))
+        args = [reader.items_of(g) for g in args]
+    texts = (t for g in args for t in (g if isinstance(g, (list, tuple)) else [g]))
     if isinstance(of, str) and not all(isinstance(t, str) for t in texts):
         return Unknown("a text")
-    result: Any = getattr(of, name)(*given)
+    result: Any = getattr(of, name)(*args)
     return result
 
 
 def _dict_method(
-    reader: Reader, of: dict[Any, object], name: str, given: list[object], named: Mapping[str, object]
+    reader: Reader, of: dict[Any, object], name: str, args: list[object], named: Mapping[str, object]
 ) -> object:
     match name:
-        case "get" | "pop" | "setdefault" if given:
-            key = key_of(given[0], reader.sizes)
-            if key is None and given[0] is not None:
-                return given[0] if isinstance(given[0], Unknown) else Unknown("an item")
-            return getattr(of, name)(key, *(given[1:] or [None]))
+        case "get" | "pop" | "setdefault" if args:
+            key = key_of(args[0], reader.sizes)
+            if key is None and args[0] is not None:
+                return args[0] if isinstance(args[0], Unknown) else Unknown("an item")
+            return getattr(of, name)(key, *(args[1:] or [None]))
         case "update":
-            for more in (*given, dict(named)):
+            for more in (*args, dict(named)):
                 of.update(more if isinstance(more, dict) else {})
             return None
         case "items" | "keys" | "values":

@@ -90,12 +90,12 @@ def _handed(
 ) -> Iterator[Touch]:
     """What a function does with the pointers that it is handed."""
     names = [a.arg for a in (*callee.function.args.posonlyargs, *callee.function.args.args)]
-    given = dict(zip(names, call.node.args, strict=False))
-    given.update({k.arg: k.value for k in call.node.keywords if k.arg})
+    arguments = dict(zip(names, call.node.args, strict=False))
+    arguments.update({k.arg: k.value for k in call.node.keywords if k.arg})
     for touch in _touches(syntax, callee, depth - 1):
-        if touch.pointer in given:
-            base = _base_of_window(unit, given[touch.pointer], _DEPTH)
-            pointer = pointer_of(unit.form(base if base is not None else given[touch.pointer]))
+        if touch.pointer in arguments:
+            base = _base_of_window(unit, arguments[touch.pointer], _DEPTH)
+            pointer = pointer_of(unit.form(base if base is not None else arguments[touch.pointer]))
             yield Touch(pointer, touch.reads, touch.writes, touch.form, own=False)
 
 

@@ -17,33 +17,33 @@ _Key = tuple[tuple[str, str], ...]
 
 
 def shapes_by_addresses(
-    touches: Sequence[Touch], given: Mapping[str, object], known: Mapping[str, Tensor]
+    touches: Sequence[Touch], arguments: Mapping[str, object], tensors: Mapping[str, Tensor]
 ) -> dict[str, Shape]:
-    """Pointer parameter → its shape, for those in `given` that are no tensors of known shape.
+    """Pointer parameter → its shape, for those in `arguments` that are no tensors of known shape.
 
-    `given` is what the launch gives to each parameter, `known` the tensors of known shape.
+    `arguments` is what the launch gives to each parameter, `tensors` the tensors of known shape.
     """
     forms: dict[str, dict[_Key, Linear]] = {}
     for touch in touches:
         if touch.own:
-            strides = _axes(touch.pointer, given)
+            strides = _axes(touch.pointer, arguments)
             forms.setdefault(touch.pointer, {})[_key(touch.form, strides)] = touch.form
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     for name, own in forms.items():
-        if name in known:
+        if name in tensors:
             continue
-        same = next((n for n in known if set(forms.get(n, ())) & set(own)), None)
-        shape = known[same].shape if same is not None else _by_axes(own, forms, given, known)
+        same = next((n for n in tensors if set(forms.get(n, ())) & set(own)), None)
+        shape = tensors[same].shape if same is not None else _by_axes(own, forms, arguments, tensors)
         if shape is not None:
-            found[name] = shape
-    return found
+            shapes[name] = shape
+    return shapes
 
 
-def _axes(pointer: str, given: Mapping[str, object]) -> dict[str, int]:
+def _axes(pointer: str, arguments: Mapping[str, object]) -> dict[str, int]:
     """Parameter that is a stride of the pointer's own tensor → the axis."""
-    tensor = given.get(pointer)
+    tensor = arguments.get(pointer)
     name = getattr(tensor, "name", None)
-    return {p: v.axis for p, v in given.items() if isinstance(v, Stride) and v.tensor == name}
+    return {p: v.axis for p, v in arguments.items() if isinstance(v, Stride) and v.tensor == name}
 
 
 def _key(form: Linear, strides: Mapping[str, int]) -> _Key:
@@ -58,16 +58,16 @@ def _by_axis(coefficient: str, strides: Mapping[str, int]) -> str:
 def _by_axes(
     own: Mapping[_Key, Linear],
     forms: Mapping[str, Mapping[_Key, Linear]],
-    given: Mapping[str, object],
-    known: Mapping[str, Tensor],
+    arguments: Mapping[str, object],
+    tensors: Mapping[str, Tensor],
 ) -> Shape | None:
     """The extents along the axes of a form, each as another buffer has it."""
     extents: dict[str, int | Size] = {}
     for other, others in forms.items():
-        tensor = known.get(other)
+        tensor = tensors.get(other)
         for form in others.values() if tensor is not None and tensor.shape else ():
             for axis, place in _places(
-                form, _axes(other, given), len(tensor.shape or ()) if tensor else 0
+                form, _axes(other, arguments), len(tensor.shape or ()) if tensor else 0
             ).items():
                 extents.setdefault(axis, (tensor.shape or ())[place] if tensor else 0)
     for form in own.values():

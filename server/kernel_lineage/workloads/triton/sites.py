@@ -27,15 +27,15 @@ def sites_of(kernel: str, own: HostModule, modules: Modules) -> tuple[Site, ...]
     """
     for leads in (_launches, _hands_on):
         for held in ((own,), _users_of(kernel, own, modules)):
-            found = [
+            sites = [
                 Site(m, name)
                 for m in held
                 for names in [_names_of(kernel, m)]
                 for name, f in m.functions.items()
                 if leads(f, names)
             ]
-            if found:
-                return tuple(found)
+            if sites:
+                return tuple(sites)
     return ()
 
 
@@ -53,7 +53,7 @@ def _users_of(kernel: str, own: HostModule, modules: Modules) -> Iterator[HostMo
 def _imports(module: HostModule, own: HostModule, modules: Modules) -> bool:
     """Whether a module imports another one whole."""
     named = (modules.module_named(module, name) for name in module.imports)
-    return any(found is not None and found.path == own.path for found in named)
+    return any(imported is not None and imported.path == own.path for imported in named)
 
 
 def _names_of(kernel: str, module: HostModule) -> frozenset[str]:
@@ -80,11 +80,11 @@ def standing_in(own: HostModule, modules: Modules) -> Iterator[tuple[Path, Modul
     one of them, and gets the other.
     """
     public = {n for n in (*own.functions, *own.classes) if "." not in n and not n.startswith("_")}
-    found: list[tuple[int, int, Path]] = []
+    candidates: list[tuple[int, int, Path]] = []
     for path in modules.mentioning(frozenset(n.encode() for n in public)) if public else ():
         module = modules.read(path) if path.name == own.path.name and path != own.path else None
         shared = public & {*module.functions, *module.classes} if module is not None else set()
         if shared:
-            found.append((-len(shared), len(path.parts), path))
-    for _, _, path in sorted(found):
+            candidates.append((-len(shared), len(path.parts), path))
+    for _, _, path in sorted(candidates):
         yield path, replace(modules, instead={path: own.path}, concluded={})

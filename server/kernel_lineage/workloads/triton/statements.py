@@ -34,10 +34,10 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
     reader, names = frame.reader, frame.names
     match statement:
         case ast.Assign(targets=targets, value=value):
-            found = frame.evaluate(value)
+            content = frame.evaluate(value)
             for target in targets:
                 _want_axes(frame, target, value)
-                assign(frame, target, found)
+                assign(frame, target, content)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
             assign(frame, target, frame.evaluate(value))
         case ast.AugAssign(target=target, op=op, value=value):
@@ -67,9 +67,9 @@ def read_statement(frame: Frame, statement: ast.stmt) -> None:
             raise LeftLoop(isinstance(statement, ast.Continue))
         case ast.With(items=items, body=body):
             for item in items:
-                given = reader.entered(frame.evaluate(item.context_expr))
+                manager = reader.entered(frame.evaluate(item.context_expr))
                 if item.optional_vars is not None:
-                    assign(frame, item.optional_vars, given)
+                    assign(frame, item.optional_vars, manager)
             reader.block(frame, body)
         case ast.Try():
             _try(frame, statement)
@@ -103,10 +103,10 @@ def _augmented(frame: Frame, target: ast.expr, op: ast.operator, value: ast.expr
         before.extend(more)
         return
     opened = (frame.reader.opened(v, "shape") for v in (before, more))
-    found = arithmetic(ast.BinOp(target, op, value), op, *opened)
-    if isinstance(before, Tensor) and isinstance(found, Tensor):
-        found = replace(before, values=found.values)
-    assign(frame, target, found)
+    outcome = arithmetic(ast.BinOp(target, op, value), op, *opened)
+    if isinstance(before, Tensor) and isinstance(outcome, Tensor):
+        outcome = replace(before, values=outcome.values)
+    assign(frame, target, outcome)
 
 
 def _try(frame: Frame, statement: ast.Try) -> None:
@@ -120,11 +120,11 @@ def _try(frame: Frame, statement: ast.Try) -> None:
             raise
         frame.reader.block(frame, handlers[0].body)
     except Returned as returned:
-        found = returned.value
-        number = _number_of(frame, handlers) if isinstance(found, Unknown) else None
-        if number is None or not isinstance(found, Unknown):
+        value = returned.value
+        number = _number_of(frame, handlers) if isinstance(value, Unknown) else None
+        if number is None or not isinstance(value, Unknown):
             raise
-        frame.reader.say(f"{number} is taken, which stands where {found.why} cannot be told")
+        frame.reader.say(f"{number} is taken, which stands where {value.why} cannot be told")
         raise Returned(number) from None
     finally:
         frame.reader.block(frame, statement.finalbody)
@@ -135,9 +135,9 @@ def _number_of(frame: Frame, handlers: list[ast.ExceptHandler]) -> object | None
     for handler in handlers:
         match handler.body:
             case [ast.Return(value=ast.expr() as value)]:
-                found = frame.evaluate(value)
-                if is_number(found) and not isinstance(found, bool):
-                    return found
+                number = frame.evaluate(value)
+                if is_number(number) and not isinstance(number, bool):
+                    return number
     return None
 
 
@@ -233,8 +233,8 @@ def assign(frame: Frame, target: ast.expr, value: object) -> None:
             if isinstance(value, Size) and value_at(value, reader.sizes) is not None:
                 reader.called_as.setdefault(value.text, name)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            for part, found in zip(parts, unpacked(value, parts), strict=True):
-                assign(frame, part.value if isinstance(part, ast.Starred) else part, found)
+            for part, entry in zip(parts, unpacked(value, parts), strict=True):
+                assign(frame, part.value if isinstance(part, ast.Starred) else part, entry)
         case ast.Attribute(value=of, attr=attr):
             held = frame.evaluate(of)
             if isinstance(held, Instance):
@@ -242,8 +242,8 @@ def assign(frame: Frame, target: ast.expr, value: object) -> None:
         case ast.Subscript(value=of, slice=key):
             held = frame.evaluate(of)
             at = None if isinstance(key, ast.Slice) else frame.evaluate(key)
-            if isinstance(held, dict) and (found := key_of(at, reader.sizes)) is not None:
-                held[found] = value
+            if isinstance(held, dict) and (entry := key_of(at, reader.sizes)) is not None:
+                held[entry] = value
             elif isinstance(held, list) and isinstance(at, int) and -len(held) <= at < len(held):
                 held[at] = value
             elif isinstance(held, Tensor) and isinstance(of, ast.Name):

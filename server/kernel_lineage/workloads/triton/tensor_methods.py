@@ -71,7 +71,7 @@ def attribute(tensor: Tensor, name: str) -> object:
     return Unknown(f"`{tensor.name or 'tensor'}.{name}`")
 
 
-def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+def method(tensor: Tensor, name: str, args: Sequence[object], named: Mapping[str, object]) -> object:
     """What a method gives; `Unknown` where it depends on elements, `MISSING` for those that are not known here."""
     floats = "float" in (tensor.dtype or "float")
     if name in _ITSELF:
@@ -81,11 +81,11 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
     if name in _PACKED:
         return packed(tensor)
     if name in ("to", "type", "type_as"):
-        return _converted(tensor, given, named)
+        return _converted(tensor, args, named)
     if name in ALIASES or name == "bfloat16":
         return _as_dtype(tensor, ALIASES.get(name, name))
-    if name == "stride" and len(given) == 1 and isinstance(given[0], int):
-        return stride_of(tensor, given[0])
+    if name == "stride" and len(args) == 1 and isinstance(args[0], int):
+        return stride_of(tensor, args[0])
     if name == "is_contiguous":
         return tensor.strides is None or tensor.strides == strides_of(packed(tensor))
     if name in ("is_floating_point", "is_complex"):
@@ -94,7 +94,7 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
         return dtype_bytes(tensor.dtype)
     if name in ("get_device", "storage_offset"):
         return 0
-    listed = given[0] if given and isinstance(given[0], (tuple, list)) else given
+    listed = args[0] if args and isinstance(args[0], (tuple, list)) else args
     if tensor.shape is None and name in ("view", "reshape") and -1 not in listed:
         tensor = replace(tensor, shape=())
     shape = tensor.shape
@@ -102,7 +102,7 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
         return Unknown(f"the shape of {tensor.name}")
     match name:
         case "size":
-            axis = argument(given, named, 0, "dim")
+            axis = argument(args, named, 0, "dim")
             if axis is None:
                 return shape
             return (
@@ -114,12 +114,12 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
             return product(shape)
         case "dim" | "ndimension":
             return len(shape)
-        case "stride" if not given:
+        case "stride" if not args:
             return strides_of(tensor)
         case "new_empty" | "new_zeros" | "new_ones" | "new_full":
-            found = made(name.removeprefix("new_"), given, named)
-            is_own = isinstance(found, Tensor) and "dtype" not in named
-            return replace(found, dtype=tensor.dtype) if is_own else found  # type: ignore[type-var]
+            outcome = made(name.removeprefix("new_"), args, named)
+            is_own = isinstance(outcome, Tensor) and "dtype" not in named
+            return replace(outcome, dtype=tensor.dtype) if is_own else outcome  # type: ignore[type-var]
         case "item":
             one = element_of(tensor)
             return one if one is not None else Unknown("an element")
@@ -128,16 +128,16 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
             return held if held is not None and len(shape) == 1 else Unknown("the elements")
         case "backward":
             return None
-    return _view(tensor, name, given, listed, named) if name in _VIEWS else MISSING
+    return _view(tensor, name, args, listed, named) if name in _VIEWS else MISSING
 
 
 MISSING = Unknown("a method")
 """For a method that is looked up among torch's functions next."""
 
 
-def _converted(tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> Tensor:
-    dtype = next((g.name for g in (*given, *named.values()) if isinstance(g, Dtype)), None)
-    other = next((g for g in given if isinstance(g, Tensor)), None)
+def _converted(tensor: Tensor, args: Sequence[object], named: Mapping[str, object]) -> Tensor:
+    dtype = next((g.name for g in (*args, *named.values()) if isinstance(g, Dtype)), None)
+    other = next((g for g in args if isinstance(g, Tensor)), None)
     return _as_dtype(tensor, dtype or (other.dtype if other is not None else tensor.dtype))
 
 
@@ -152,11 +152,11 @@ def _axis(value: object, rank: int) -> int | None:
 
 
 def _view(
-    tensor: Tensor, name: str, given: Sequence[object], listed: Sequence[object], named: Mapping[str, object]
+    tensor: Tensor, name: str, args: Sequence[object], listed: Sequence[object], named: Mapping[str, object]
 ) -> object:
     shape = tensor.shape or ()
-    first = argument(given, named, 0, "dim", "dim0")
-    second = argument(given, named, 1, "dim1", "index")
+    first = argument(args, named, 0, "dim", "dim0")
+    second = argument(args, named, 1, "dim1", "index")
     axis = _axis(first, len(shape))
 
     def shaped(*extents: int | Size) -> Tensor:
@@ -166,8 +166,8 @@ def _view(
         case "view" | "reinterpret" if isinstance(first, Dtype):
             return replace(tensor, dtype=first.name)
         case "view" | "reshape":
-            found = reshaped(shape, listed)
-            return found if isinstance(found, Unknown) else tensor if found == shape else shaped(*found)
+            target = reshaped(shape, listed)
+            return target if isinstance(target, Unknown) else tensor if target == shape else shaped(*target)
         case "view_as" | "expand_as" | "reshape_as" if isinstance(first, Tensor):
             return replace(packed(tensor), shape=first.shape)
         case "flatten" | "ravel":
@@ -175,7 +175,7 @@ def _view(
             start, stop = (*ends, *(0, len(shape) - 1)[len(ends) :])
             return shaped(*shape[:start], product(shape[start : stop + 1]), *shape[stop + 1 :])
         case "unflatten" if axis is not None:
-            sizes = argument(given, named, 1, "sizes")
+            sizes = argument(args, named, 1, "sizes")
             inner = reshaped([shape[axis]], sizes if isinstance(sizes, (tuple, list)) else ())
             return inner if isinstance(inner, Unknown) else shaped(*shape[:axis], *inner, *shape[axis + 1 :])
         case "squeeze" if axis is not None:
@@ -203,18 +203,18 @@ def _view(
         case "select" if axis is not None:
             return without(tensor, axis)
         case "narrow" if (
-            axis is not None and len(given) == 3 and all(isinstance(g, (int, Size)) for g in given[1:])
+            axis is not None and len(args) == 3 and all(isinstance(g, (int, Size)) for g in args[1:])
         ):
-            return narrowed(tensor, axis, given[1], given[2])  # type: ignore[arg-type]
+            return narrowed(tensor, axis, args[1], args[2])  # type: ignore[arg-type]
         case "chunk" | "split":
-            return _parts(tensor, name, first, argument(given, named, 1, "dim", default=0))
+            return _parts(tensor, name, first, argument(args, named, 1, "dim", default=0))
         case "unbind":
             rows = shape[axis or 0] if shape else 0
             return (without(tensor, axis or 0),) * rows if isinstance(rows, int) else Unknown("unbind")
         case "repeat":
             return _repeated(tensor, listed)
         case "repeat_interleave":
-            along = _axis(argument(given, named, 1, "dim"), len(shape))
+            along = _axis(argument(args, named, 1, "dim"), len(shape))
             if along is not None and isinstance(first, (int, Size)):
                 return shaped(*shape[:along], shape[along] * first, *shape[along + 1 :])
     return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")

@@ -29,10 +29,10 @@ def wider(dtypes: Sequence[str | None]) -> str | None:
     """The dtype that torch gives an operation on some."""
     if None in dtypes or not dtypes:
         return None
-    found = {d for d in dtypes if d is not None}
-    if {"float16", "bfloat16"} <= found:
+    kinds = {d for d in dtypes if d is not None}
+    if {"float16", "bfloat16"} <= kinds:
         return "float32"
-    return max(found, key=lambda d: _RANK.get(d, 5))
+    return max(kinds, key=lambda d: _RANK.get(d, 5))
 
 
 def broadcast(tensors: Sequence[Tensor]) -> Tensor | Unknown:
@@ -88,12 +88,14 @@ def permuted(tensor: Tensor, order: Sequence[object]) -> Tensor | Unknown:
 
 def strided(tensor: object, steps: object) -> object:
     """A tensor whose neighbours along each axis are so many elements apart; another value as it is."""
-    told = tuple(s for s in steps if isinstance(s, (int, Size))) if isinstance(steps, (tuple, list)) else ()
-    if not isinstance(tensor, Tensor) or len(told) != len(tensor.shape or ()):
+    strides = (
+        tuple(s for s in steps if isinstance(s, (int, Size))) if isinstance(steps, (tuple, list)) else ()
+    )
+    if not isinstance(tensor, Tensor) or len(strides) != len(tensor.shape or ()):
         return tensor
-    if [*map(text_of, told)] == [*map(text_of, strides_of(tensor))]:
+    if [*map(text_of, strides)] == [*map(text_of, strides_of(tensor))]:
         return tensor
-    return replace(tensor, strides=told, memory=_memory(tensor))
+    return replace(tensor, strides=strides, memory=_memory(tensor))
 
 
 def expanded(tensor: Tensor, extents: Sequence[object]) -> Tensor | Unknown:
@@ -167,10 +169,10 @@ def indexed(tensor: Tensor, parts: Sequence[object]) -> Tensor | Unknown:
         elif axis >= len(own):
             return Unknown("an index too many")
         elif isinstance(part, slice):
-            found = _sliced(result, axis, part)
-            if isinstance(found, Unknown):
-                return found
-            result, axis = found, axis + 1
+            portion = _sliced(result, axis, part)
+            if isinstance(portion, Unknown):
+                return portion
+            result, axis = portion, axis + 1
         elif isinstance(part, Tensor):
             # One row of indices picks along one axis; a mask picks as many as it likes.
             if part.shape is None or part.dtype == "bool" or gathered:
@@ -192,13 +194,13 @@ def indexed(tensor: Tensor, parts: Sequence[object]) -> Tensor | Unknown:
 def _sliced(tensor: Tensor, axis: int, part: slice) -> Tensor | Unknown:
     extent = (tensor.shape or ())[axis]
     ends: list[int | Size] = []
-    for given, default in ((part.start, 0), (part.stop, extent)):
-        if given is None:
+    for end, default in ((part.start, 0), (part.stop, extent)):
+        if end is None:
             ends.append(default)
-        elif isinstance(given, (int, Size)):
-            ends.append(extent + given if isinstance(given, int) and given < 0 else given)
+        elif isinstance(end, (int, Size)):
+            ends.append(extent + end if isinstance(end, int) and end < 0 else end)
         else:
-            return given if isinstance(given, Unknown) else Unknown("the end of a slice")
+            return end if isinstance(end, Unknown) else Unknown("the end of a slice")
     if part.step not in (None, 1):
         return Unknown("a slice with a step")
     start, stop = ends

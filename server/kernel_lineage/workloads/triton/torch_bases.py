@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def begin_as_torch(
-    reader: Reader, base: str, made: Instance, given: list[object], named: Mapping[str, object]
+    reader: Reader, base: str, made: Instance, arguments: list[object], named: Mapping[str, object]
 ) -> bool:
     """What the constructor of torch's class gives an object: weights of a layer, parameters of an optimizer."""
     if base.endswith(".Optimizer"):
-        defaults = argument(given, named, 1, "defaults")
-        parameters = reader.items_of(argument(given, named, 0, "params"))
+        defaults = argument(arguments, named, 1, "defaults")
+        parameters = reader.items_of(argument(arguments, named, 0, "params"))
         group = {**(defaults if isinstance(defaults, dict) else {}), "params": parameters or []}
         made.attributes["param_groups"] = [group]
         made.attributes["state"] = Instance("of each tensor", {"state": {}})
         return True
-    layer = made_module(base, given, named)
+    layer = made_module(base, arguments, named)
     made.attributes.update(layer.attributes if layer is not None else {})
     return layer is not None

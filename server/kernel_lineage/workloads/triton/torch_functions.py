@@ -62,37 +62,35 @@ _OF_INDICES = frozenset({"argmax", "argmin", "argsort", "count_nonzero"})
 _PACKAGES = ("torch.", "triton.", "math.", "numpy.", "tl.", "F.")
 
 
-def number_function(name: str, given: Sequence[object]) -> object | None:
+def number_function(name: str, args: Sequence[object]) -> object | None:
     """What a function of numbers gives, `triton.cdiv` and those of `math`; None for all others."""
     last = name.rpartition(".")[2]
-    unknown = next((g for g in given if isinstance(g, Unknown)), None)
-    told = all(is_number(g) for g in given)
+    unknown = next((g for g in args if isinstance(g, Unknown)), None)
+    all_numbers = all(is_number(g) for g in args)
     match last:
-        case "cdiv" | "ceil_div" | "next_power_of_2" if given:
+        case "cdiv" | "ceil_div" | "next_power_of_2" if args:
             name = "ceil_div" if last == "cdiv" else last
-            return unknown or (called(name, *given) if told else Unknown(name))
-        case "sqrt" if len(given) == 1 and told:
-            return _root(given[0])
-        case "rsqrt" if len(given) == 1 and isinstance(given[0], (int, float)) and given[0] > 0:
-            return 1 / math.sqrt(given[0])
-        case "log2" | "isqrt" if len(given) == 1 and told:
-            return called(last, given[0])
-        case "ceil" | "floor" if len(given) == 1 and told and not name.startswith("torch."):
-            return _rounded(last, given[0])
+            return unknown or (called(name, *args) if all_numbers else Unknown(name))
+        case "sqrt" if len(args) == 1 and all_numbers:
+            return _root(args[0])
+        case "rsqrt" if len(args) == 1 and isinstance(args[0], (int, float)) and args[0] > 0:
+            return 1 / math.sqrt(args[0])
+        case "log2" | "isqrt" if len(args) == 1 and all_numbers:
+            return called(last, args[0])
+        case "ceil" | "floor" if len(args) == 1 and all_numbers and not name.startswith("torch."):
+            return _rounded(last, args[0])
         case "prod" if (
-            given
-            and isinstance(given[0], (tuple, list))
-            and all(isinstance(g, (int, Size)) for g in given[0])
+            args and isinstance(args[0], (tuple, list)) and all(isinstance(g, (int, Size)) for g in args[0])
         ):
-            return product(given[0])
+            return product(args[0])
         case "gcd" | "exp" | "log" | "pow" | "isinf" | "isnan" | "fabs" if name.startswith("math.") and all(
-            isinstance(g, (int, float)) for g in given
+            isinstance(g, (int, float)) for g in args
         ):
             try:
-                found: object = getattr(math, last)(*given)
+                number: object = getattr(math, last)(*args)
             except (ValueError, OverflowError, TypeError):
                 return Unknown(f"{name}(…)")
-            return found
+            return number
     return None
 
 
@@ -115,54 +113,52 @@ def _rounded(name: str, value: object) -> object:
     return size_of(ast.BinOp(tree, ast.FloorDiv(), ast.Constant(1)))
 
 
-def torch_function(name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+def torch_function(name: str, args: Sequence[object], named: Mapping[str, object]) -> object:
     """What a function gives; `Unknown` for those that are not known."""
-    number = number_function(name, given)
+    number = number_function(name, args)
     if number is not None:
         return number
     if not name.startswith(_PACKAGES):
         return Unknown(f"{name}(…)")
     last = name.rpartition(".")[2]
-    if last.strip("_").startswith("empty_strided") and len(given) > 1:
-        dtype = next((g for g in given if isinstance(g, Dtype)), named.get("dtype"))
-        return strided(made("empty", given[:1], {**named, "dtype": dtype} if dtype else named), given[1])
-    if last.endswith("reinterpret_tensor") and len(given) > 2 and isinstance(given[0], Tensor):
-        return tensor_function("as_strided", given[0], given[1:], named)
+    if last.strip("_").startswith("empty_strided") and len(args) > 1:
+        dtype = next((g for g in args if isinstance(g, Dtype)), named.get("dtype"))
+        return strided(made("empty", args[:1], {**named, "dtype": dtype} if dtype else named), args[1])
+    if last.endswith("reinterpret_tensor") and len(args) > 2 and isinstance(args[0], Tensor):
+        return tensor_function("as_strided", args[0], args[1:], named)
     if name.startswith("torch.") and last in MADE and name.count(".") == 1:
-        return made(last, given, named)
-    if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter") and given:
-        return given[0]
-    if name == "torch.Size" and given:
-        return given[0]
-    first = given[0] if given else named.get("input", named.get("tensors"))
-    if last == "broadcast_tensors" and given and not isinstance(first, (tuple, list)):
-        first = tuple(given)
+        return made(last, args, named)
+    if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter") and args:
+        return args[0]
+    if name == "torch.Size" and args:
+        return args[0]
+    first = args[0] if args else named.get("input", named.get("tensors"))
+    if last == "broadcast_tensors" and args and not isinstance(first, (tuple, list)):
+        first = tuple(args)
     if isinstance(first, (tuple, list)) and all(isinstance(t, Tensor) and t.shape is not None for t in first):
-        return _of_several(last, [t for t in first if isinstance(t, Tensor)], given[1:], named)
+        return _of_several(last, [t for t in first if isinstance(t, Tensor)], args[1:], named)
     if last in LIKE and isinstance(first, Tensor):
         return made_like(last, first, named)
-    tensors = [g for g in (*given, *named.values()) if isinstance(g, Tensor)]
+    tensors = [g for g in (*args, *named.values()) if isinstance(g, Tensor)]
     if last == "einsum" and isinstance(first, str):
         return _einsum(first, tensors)
     if isinstance(first, Tensor):
-        return tensor_function(last, first, given[1:], named)
+        return tensor_function(last, first, args[1:], named)
     if last == "where" and len(tensors) > 1:
         return broadcast(tensors)
-    return next((g for g in given if isinstance(g, Unknown)), Unknown(f"{name}(…)"))
+    return next((g for g in args if isinstance(g, Unknown)), Unknown(f"{name}(…)"))
 
 
-def tensor_function(
-    name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]
-) -> object:
+def tensor_function(name: str, tensor: Tensor, args: Sequence[object], named: Mapping[str, object]) -> object:
     """`torch.NAME(x, …)` and `x.NAME(…)`."""
-    found = method(tensor, name, given, named)
-    if found is not MISSING:
-        return found
+    answer = method(tensor, name, args, named)
+    if answer is not MISSING:
+        return answer
     name = name.removesuffix("_") if not name.endswith("__") else name
     shape = tensor.shape
     if shape is None:
         return Unknown(f"the shape of {tensor.name}")
-    others = [g for g in (*given, *named.values()) if isinstance(g, Tensor) and g.shape is not None]
+    others = [g for g in (*args, *named.values()) if isinstance(g, Tensor) and g.shape is not None]
     match name:
         case "matmul" | "mm" | "bmm" | "mv" if others:
             return matrix_product(tensor, others[0])
@@ -173,19 +169,19 @@ def tensor_function(
         case "embedding" if others and others[0].shape:
             return Tensor("", (*shape, others[0].shape[-1]), others[0].dtype)
         case "bincount":
-            wide = argument(given, named, 0, "minlength", default=0)
+            wide = argument(args, named, 0, "minlength", default=0)
             return (
                 Tensor("", (wide,), "int64") if isinstance(wide, (int, Size)) and wide != 0 else Unknown(name)
             )
-        case "as_strided" if len(given) > 1:
-            seen = tensor_function("view", packed(tensor), given[:1], {})
+        case "as_strided" if len(args) > 1:
+            seen = tensor_function("view", packed(tensor), args[:1], {})
             return (
-                strided(replace(seen, memory=product(shape)), given[1]) if isinstance(seen, Tensor) else seen
+                strided(replace(seen, memory=product(shape)), args[1]) if isinstance(seen, Tensor) else seen
             )
         case "sort" | "topk" | "kthvalue":
-            return _sorted(name, tensor, given, named)
-        case "index_select" if others and others[0].shape and given and type(given[0]) is int:
-            at = given[0] % len(shape)
+            return _sorted(name, tensor, args, named)
+        case "index_select" if others and others[0].shape and args and type(args[0]) is int:
+            at = args[0] % len(shape)
             picked = (*shape[:at], others[0].shape[0], *shape[at + 1 :])
             return Tensor("", picked, tensor.dtype, tensor.values)
         case "gather" | "take_along_dim" if others:
@@ -194,18 +190,18 @@ def tensor_function(
             return _searched(name, tensor, others[0])
         case "argsort":
             return Tensor("", shape, "int64", f"integers(0, {text_of(shape[-1])})" if shape else "")
-        case "pad" if given and isinstance(given[0], (tuple, list)):
-            return _padded(tensor, given[0], named.get("value", 0))
+        case "pad" if args and isinstance(args[0], (tuple, list)):
+            return _padded(tensor, args[0], named.get("value", 0))
         case "cumsum" if "float" not in (tensor.dtype or "float"):
             return replace(packed(tensor), name="", dtype="int64", values=running_sums(tensor))
         case "broadcast_to":
-            return tensor_function("expand", tensor, given, named)
+            return tensor_function("expand", tensor, args, named)
         case "outer" | "ger" if others:
             return Tensor("", (*shape, *(others[0].shape or ())), wider([tensor.dtype, others[0].dtype]))
         case "mse_loss" | "l1_loss" | "cross_entropy" | "nll_loss" | "kl_div" | "binary_cross_entropy":
             return Tensor("", (), tensor.dtype)
     if name in _REDUCTIONS:
-        return _reduced(name, tensor, given, named)
+        return _reduced(name, tensor, args, named)
     if name in _ELEMENTWISE:
         combined = broadcast([packed(tensor), *others])
         if isinstance(combined, Unknown):
@@ -217,22 +213,22 @@ def tensor_function(
     return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
 
 
-def _reduced(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> object:
-    axes: object = next((g for g in given if isinstance(g, (int, tuple, list))), None)
-    axes = argument(given, named, 1) if name == "norm" else axes
+def _reduced(name: str, tensor: Tensor, args: Sequence[object], named: Mapping[str, object]) -> object:
+    axes: object = next((g for g in args if isinstance(g, (int, tuple, list))), None)
+    axes = argument(args, named, 1) if name == "norm" else axes
     axes = named.get("dim", named.get("axis", axes))
-    keep = named.get("keepdim") is True or (len(given) > 1 and given[-1] is True)
+    keep = named.get("keepdim") is True or (len(args) > 1 and args[-1] is True)
     dtype = "int64" if name in _OF_INDICES else dtype_given(named) or tensor.dtype
     dtype = "bool" if name in ("any", "all") else dtype
-    others = [g for g in given if isinstance(g, Tensor)]
+    others = [g for g in args if isinstance(g, Tensor)]
     if name in ("max", "min") and others:
         return broadcast([tensor, *others])
-    found = reduced(tensor, axes, keep, dtype)
-    if axes is None and not others and isinstance(found, Tensor):
-        found = replace(found, values=reduced_elements(name, tensor))
-    if name in ("max", "min", "median") and axes is not None and isinstance(found, Tensor):
-        return _ranked(found)
-    return found
+    reduction = reduced(tensor, axes, keep, dtype)
+    if axes is None and not others and isinstance(reduction, Tensor):
+        reduction = replace(reduction, values=reduced_elements(name, tensor))
+    if name in ("max", "min", "median") and axes is not None and isinstance(reduction, Tensor):
+        return _ranked(reduction)
+    return reduction
 
 
 def _ranked(values: Tensor, indices: str = "") -> Instance:
@@ -241,9 +237,9 @@ def _ranked(values: Tensor, indices: str = "") -> Instance:
     return Instance("values and indices", {"values": values, "indices": places})
 
 
-def _sorted(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> object:
+def _sorted(name: str, tensor: Tensor, args: Sequence[object], named: Mapping[str, object]) -> object:
     shape = tensor.shape or ()
-    wide = shape[-1] if name == "sort" and shape else argument(given, named, 0, "k")
+    wide = shape[-1] if name == "sort" and shape else argument(args, named, 0, "k")
     if not isinstance(wide, (int, Size)) or not shape:
         return Unknown(f"{name}(…)")
     values = Tensor("", (*shape[:-1], wide), tensor.dtype, tensor.values)
@@ -260,24 +256,24 @@ def _searched(name: str, tensor: Tensor, other: Tensor) -> Tensor:
 
 def _padded(tensor: Tensor, pads: Sequence[object], value: object) -> object:
     shape = list(tensor.shape or ())
-    told = [p for p in pads if isinstance(p, (int, Size))]
-    if len(told) != len(pads) or len(told) % 2 or len(told) // 2 > len(shape):
+    widths = [p for p in pads if isinstance(p, (int, Size))]
+    if len(widths) != len(pads) or len(widths) % 2 or len(widths) // 2 > len(shape):
         return Unknown("what is padded")
-    for back in range(len(told) // 2):
+    for back in range(len(widths) // 2):
         at = len(shape) - 1 - back
-        shape[at] = shape[at] + told[2 * back] + told[2 * back + 1]
-    values = padded_elements(tensor, told[0], told[1], value) if told else tensor.values
+        shape[at] = shape[at] + widths[2 * back] + widths[2 * back + 1]
+    values = padded_elements(tensor, widths[0], widths[1], value) if widths else tensor.values
     return Tensor("", tuple(shape), tensor.dtype, values)
 
 
 def _of_several(
-    name: str, tensors: list[Tensor], given: Sequence[object], named: Mapping[str, object]
+    name: str, tensors: list[Tensor], args: Sequence[object], named: Mapping[str, object]
 ) -> object:
     """`torch.stack`, `torch.cat` and the like."""
     if not tensors:
         return Unknown(f"torch.{name}(…)")
     shape = tensors[0].shape or ()
-    axis = argument(given, named, 0, "dim", default=0)
+    axis = argument(args, named, 0, "dim", default=0)
     if name == "broadcast_tensors":
         whole = broadcast(tensors)
         return whole if isinstance(whole, Unknown) else tuple(expanded(t, whole.shape or ()) for t in tensors)

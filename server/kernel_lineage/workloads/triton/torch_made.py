@@ -29,9 +29,9 @@ LIKE = frozenset(
 _BETWEEN = "uniform(0, 1)"
 
 
-def made(name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+def made(name: str, args: Sequence[object], named: Mapping[str, object]) -> object:
     """What `torch.NAME(…)` gives; a shape that is not told is None."""
-    rest = list(given)
+    rest = list(args)
     dtype = dtype_given(named) or ("float32" if "dtype" not in named else None)
     whole = dtype_given(named) or "int64"
     match name:
@@ -69,12 +69,12 @@ def made(name: str, given: Sequence[object], named: Mapping[str, object]) -> obj
     return Tensor("", _shape(rest, named), dtype)
 
 
-def _shape(given: Sequence[object], named: Mapping[str, object]) -> tuple[int | Size, ...] | None:
+def _shape(args: Sequence[object], named: Mapping[str, object]) -> tuple[int | Size, ...] | None:
     if "size" in named:
-        given = [named["size"]]
-    extents = given[0] if given and isinstance(given[0], (tuple, list)) else given
-    told = tuple(e for e in extents if isinstance(e, (int, Size)))
-    return told if len(told) == len(extents) else None
+        args = [named["size"]]
+    extents = args[0] if args and isinstance(args[0], (tuple, list)) else args
+    shape = tuple(e for e in extents if isinstance(e, (int, Size)))
+    return shape if len(shape) == len(extents) else None
 
 
 def _constant(dtype: str | None, value: object) -> str:
@@ -114,8 +114,8 @@ def _flat(value: object) -> list[object]:
     return [int(value) if isinstance(value, bool) else value]
 
 
-def _arange(given: Sequence[object], named: Mapping[str, object], dtype: str) -> object:
-    listed = given or [named[n] for n in ("start", "end") if n in named]
+def _arange(args: Sequence[object], named: Mapping[str, object], dtype: str) -> object:
+    listed = args or [named[n] for n in ("start", "end") if n in named]
     ends = [g for g in listed if isinstance(g, (int, Size))]
     if not ends or len(ends) < len(listed):
         return Unknown("torch.arange(…)")

@@ -37,15 +37,13 @@ _OF_OTHERS = frozenset({"Sequential", "ModuleList"})
 Extent = int | Size
 
 
-def made_module(name: str, given: list[object], named: Mapping[str, object]) -> Instance | None:
+def made_module(name: str, args: list[object], named: Mapping[str, object]) -> Instance | None:
     """The layer that `torch.nn.NAME(…)` gives; None for what is no layer that is known."""
     if not name.startswith("torch.nn."):
         return None
     last = name.rpartition(".")[2]
     if last in _OF_OTHERS:
-        return Instance(
-            last, {"layers": given[0] if len(given) == 1 and isinstance(given[0], list) else given}
-        )
+        return Instance(last, {"layers": args[0] if len(args) == 1 and isinstance(args[0], list) else args})
     if last == "Module" or last in _SAME or last in _LOSSES:
         return Instance(last, dict(named))
     if last not in _MADE_WITH:
@@ -53,7 +51,7 @@ def made_module(name: str, given: list[object], named: Mapping[str, object]) -> 
     attributes: dict[str, object] = {}
     for place, parameter in enumerate(_MADE_WITH[last]):
         key, default = parameter if isinstance(parameter, tuple) else (parameter, Unknown(f"{last}(…)"))
-        attributes[key] = given[place] if place < len(given) else named.get(key, default)
+        attributes[key] = args[place] if place < len(args) else named.get(key, default)
     dtype = dtype_given(named) or "float32"
     weight, bias = _weights(last, attributes, dtype)
     has_bias = attributes.pop("bias", True) is not False
@@ -110,9 +108,9 @@ def parameters_of_module(module: Instance) -> Iterator[Tensor]:
             left = [*value, *left]
 
 
-def called_module(module: Instance, given: list[object]) -> object:
+def called_module(module: Instance, args: list[object]) -> object:
     """What a layer gives for a tensor."""
-    tensor = next((g for g in given if isinstance(g, Tensor)), None)
+    tensor = next((g for g in args if isinstance(g, Tensor)), None)
     held, layer = module.attributes, str(module.of)
     weight = held.get("weight")
     if tensor is None or tensor.shape is None:

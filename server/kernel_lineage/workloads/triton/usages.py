@@ -47,8 +47,8 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
     users: dict[Path, HostModule] = {}
     nearest: dict[Path, HostModule] = {modules.stood_for(module.path): module}
     for _ in range(_STEPS_AWAY):
-        found = _importing(nearest, modules)
-        nearest = {p: m for p, m in found.items() if p not in users and p != module.path}
+        importers = _importing(nearest, modules)
+        nearest = {p: m for p, m in importers.items() if p not in users and p != module.path}
         users.update(nearest)
         nearest = {p: m for p, m in nearest.items() if not is_test(p)}
         if any(is_test(p) for p in users) and len(users) > 12:
@@ -121,17 +121,17 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
         for n in (*m.functions, *m.classes, *_other_names(m))
         if "." not in n and not n.startswith("__")
     }
-    found: dict[Path, HostModule] = {}
-    known = {m.path for m in wanted.values()}
+    importers: dict[Path, HostModule] = {}
+    paths = {m.path for m in wanted.values()}
     for path in modules.mentioning(frozenset(n.encode() for n in names)):
         if path in wanted or path.name == "__init__.py":
             continue
         module = modules.read(path)
         for local in module.imports if module is not None else ():
-            if module is not None and _defining(module, local, modules) in known:
-                found[path] = module
+            if module is not None and _defining(module, local, modules) in paths:
+                importers[path] = module
                 break
-    return found
+    return importers
 
 
 def _defining(module: HostModule, local: str, modules: Modules) -> Path | None:

@@ -127,13 +127,13 @@ def _parsed(text: str) -> ast.expr:
 def size_of(tree: ast.expr) -> Size | int | float:
     """The number of a tree; one without names is calculated. Raises `OverflowError` for one that no size can be."""
     text = ast.unparse(tree)
-    found: Size | int | float = Size(text)
+    number: Size | int | float = Size(text)
     if not any(isinstance(n, ast.Name) and n.id not in FUNCTIONS for n in ast.walk(tree)):
         with suppress(ExpressionError):
-            found = evaluate(text, {})
-    if len(text) > _MOST_TEXT or not is_bounded(found):
+            number = evaluate(text, {})
+    if len(text) > _MOST_TEXT or not is_bounded(number):
         raise OverflowError("it is longer or larger than any size")
-    return found
+    return number
 
 
 def is_bounded(value: object) -> bool:
@@ -168,10 +168,10 @@ def value_at(value: object, sizes: Mapping[str, Number]) -> Number | None:
 
 def product(values: Iterable[int | Size]) -> int | Size:
     """The product of extents."""
-    found: int | Size = 1
+    total: int | Size = 1
     for value in values:
-        found = found * value
-    return found
+        total = total * value
+    return total
 
 
 def reshaped(old: Sequence[int | Size], new: Sequence[object]) -> tuple[int | Size, ...] | Unknown:
@@ -225,9 +225,9 @@ def packed(tensor: Tensor) -> Tensor:
 
 
 def argument(
-    given: Sequence[object], named: Mapping[str, object], place: int, *names: str, default: object = None
+    args: Sequence[object], named: Mapping[str, object], place: int, *names: str, default: object = None
 ) -> object:
     """What a call gives a parameter, by its place or by one of its names."""
-    if place < len(given):
-        return given[place]
+    if place < len(args):
+        return args[place]
     return next((named[n] for n in names if n in named), default)

@@ -75,16 +75,16 @@ class Ways:
         left: list[tuple[Usage, list[Names]]] = []
         for usage in usages:
             cases = cases_of(usage, self._test_reader(usage))
-            found = self._tried(usage, cases[0], keeps=True)
-            if found is not None:
-                yield found
+            reading = self._tried(usage, cases[0], keeps=True)
+            if reading is not None:
+                yield reading
             elif len(cases) > 1:
                 left.append((usage, cases[1:]))
         for usage, cases in left:
             for case in cases:
-                found = self._tried(usage, case)
-                if found is not None:
-                    yield found
+                reading = self._tried(usage, case)
+                if reading is not None:
+                    yield reading
                     break
 
     def _test_reader(self, usage: Usage, depth: int = 1) -> Reader:
@@ -107,8 +107,8 @@ class Ways:
             # A test that hands on its sizes as numbers makes no tensor itself.
             if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
                 return deeper
-            said = [f"sizes are those of {usage.name}"]
-            return Reading(reached.call, reached.frame, usage.name, said, tested=True)
+            notes = [f"sizes are those of {usage.name}"]
+            return Reading(reached.call, reached.frame, usage.name, notes, tested=True)
         except Stopped:
             pass
         finally:
@@ -136,8 +136,8 @@ class Ways:
                 left_out = [
                     n for n in sorted(self.absent) if n in names_of(site.module.functions[start].args)
                 ]
-                said = [f"{name} is taken to be None: nothing tells its shape" for name in left_out]
-                chosen = Chosen(site.module, start, site.launcher, said=said)
+                notes = [f"{name} is taken to be None: nothing tells its shape" for name in left_out]
+                chosen = Chosen(site.module, start, site.launcher, said=notes)
                 yield from self._from_start(site, start, chosen, start)
 
     def _from_start(self, site: Site, start: str, caller: Chosen | _Example, way: str) -> Iterator[Reading]:
@@ -219,10 +219,10 @@ class Ways:
 
 def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
     """Those parameters of a module's functions that its code compares with None, or says may be None."""
-    found: set[str] = set()
+    optionals: set[str] = set()
     for function in module.functions.values():
-        told = names_of(function.args).items()
-        found.update(name for name, annotation in told if _OPTIONAL.search(annotation))
+        hints = names_of(function.args).items()
+        optionals.update(name for name, annotation in hints if _OPTIONAL.search(annotation))
     for node in ast.walk(module.tree):
         match node:
             case ast.Compare(
@@ -230,14 +230,14 @@ def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
                 ops=[ast.Is() | ast.IsNot()],
                 comparators=[ast.Constant(value=None)],
             ):
-                found.add(name)
-    return frozenset(found & set(names))
+                optionals.add(name)
+    return frozenset(optionals & set(names))
 
 
 def left_out(module: HostModule, launcher: str) -> frozenset[str]:
     """The parameters of a function that its annotation says may be None."""
-    told = names_of(module.functions[launcher].args).items()
-    return frozenset(name for name, annotation in told if _OPTIONAL.search(annotation))
+    types = names_of(module.functions[launcher].args).items()
+    return frozenset(name for name, annotation in types if _OPTIONAL.search(annotation))
 
 
 @dataclass(slots=True)
@@ -266,5 +266,5 @@ class _Example:
             text = f"{name} is taken to have the shape ({extents}) of a tensor of {self.usage.name}"
             if text not in self.said:
                 self.said.append(text)
-        told = shape if isinstance(shape, tuple) else None
-        return Tensor(name, told, same.dtype if same is not None else None, same.values if same else "")  # type: ignore[arg-type]
+        sizes = shape if isinstance(shape, tuple) else None
+        return Tensor(name, sizes, same.dtype if same is not None else None, same.values if same else "")  # type: ignore[arg-type]

@@ -59,27 +59,31 @@ class _Reached:
 
     @classmethod
     def of(cls, parts: Sequence[ast.expr], values: Mapping[str, list[ast.expr]]) -> _Reached:
-        found = cls()
+        reach = cls()
         left: list[ast.expr] = list(parts)
         for _ in range(_DEEPEST):
             if not left:
                 break
             for node in ast.walk(left.pop()):
                 match node:
-                    case ast.Name(id=name) if name not in found.names:
-                        found.names.add(name)
+                    case ast.Name(id=name) if name not in reach.names:
+                        reach.names.add(name)
                         left += values.get(name, [])
                     case ast.Call(func=func, args=[*_]) if dotted(func).endswith("program_id"):
-                        given = [*node.args, *(k.value for k in node.keywords)]
-                        if given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, int):
-                            found.axes.add(given[0].value)
+                        arguments = [*node.args, *(k.value for k in node.keywords)]
+                        if (
+                            arguments
+                            and isinstance(arguments[0], ast.Constant)
+                            and isinstance(arguments[0].value, int)
+                        ):
+                            reach.axes.add(arguments[0].value)
                     case ast.Call(func=func) if dotted(func).rpartition(".")[2] in _BLOCKS:
-                        found.spans = True
+                        reach.spans = True
                     case ast.BinOp(op=ast.Mod(), left=inner) if any(
                         isinstance(n, ast.Call) and dotted(n.func).endswith("arange") for n in ast.walk(inner)
                     ):
-                        found.wraps = True
-        return found
+                        reach.wraps = True
+        return reach
 
 
 def values_of(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:

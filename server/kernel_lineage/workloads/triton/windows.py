@@ -19,23 +19,23 @@ Shape = tuple[int | Size, ...]
 
 
 def shapes_by_windows(
-    kernel: Kernel, given: Mapping[str, object], sizes: Mapping[str, Number]
+    kernel: Kernel, arguments: Mapping[str, object], sizes: Mapping[str, Number]
 ) -> dict[str, Shape]:
     """Pointer parameter → its shape, where the kernel makes a window on all of its tensor.
 
-    `given` is what the launch gives to each parameter, `sizes` what the dims are.
+    `arguments` is what the launch gives to each parameter, `sizes` what the dims are.
     """
     syntax = triton_syntax(kernel)
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     for call in syntax.entry.calls if syntax is not None else ():
         if call.of_language and call.name in WINDOWS:
             base, shape, strides = _parts(call.node)
-            extents, steps = (_numbers(e, given) for e in (shape, strides))
+            extents, steps = (_numbers(e, arguments) for e in (shape, strides))
             if isinstance(base, ast.Name) and extents and steps and len(extents) == len(steps):
                 order = _order(steps, sizes)
                 if order is not None:
-                    found.setdefault(base.id, tuple(extents[axis] for axis in order))
-    return found
+                    shapes.setdefault(base.id, tuple(extents[axis] for axis in order))
+    return shapes
 
 
 def _parts(call: ast.Call) -> Iterator[ast.expr | None]:
@@ -45,24 +45,24 @@ def _parts(call: ast.Call) -> Iterator[ast.expr | None]:
         yield call.args[place] if place < len(call.args) else named.get(name)
 
 
-def _numbers(listed: ast.expr | None, given: Mapping[str, object]) -> list[int | Size] | None:
+def _numbers(listed: ast.expr | None, arguments: Mapping[str, object]) -> list[int | Size] | None:
     parts = listed.elts if isinstance(listed, (ast.Tuple, ast.List)) else []
-    found = [_number(part, given) for part in parts]
-    told = [f for f in found if isinstance(f, (int, Size))]
-    return told if len(told) == len(found) else None
+    numbers = [_number(part, arguments) for part in parts]
+    sizes = [f for f in numbers if isinstance(f, (int, Size))]
+    return sizes if len(sizes) == len(numbers) else None
 
 
-def _number(part: ast.expr, given: Mapping[str, object]) -> int | float | Size | None:
+def _number(part: ast.expr, arguments: Mapping[str, object]) -> int | float | Size | None:
     """An extent or a stride, as an expression over dims; a stride of a tensor of unknown shape stays what it is."""
-    if isinstance(part, ast.Name) and isinstance(value := given.get(part.id), Stride):
+    if isinstance(part, ast.Name) and isinstance(value := arguments.get(part.id), Stride):
         return value
     names = [n for n in ast.walk(part) if isinstance(n, ast.Name)]
-    if not all(is_number(given.get(n.id)) for n in names):
+    if not all(is_number(arguments.get(n.id)) for n in names):
         return None
 
     class Given(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return tree_of(given[node.id])
+            return tree_of(arguments[node.id])
 
     try:
         return size_of(Given().visit(copy.deepcopy(part)))

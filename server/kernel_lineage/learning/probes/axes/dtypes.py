@@ -34,7 +34,7 @@ def _generic(setting: Setting) -> str | None:
     types = [
         [a for a in p.template_arguments if DTYPES.get(a) in _FLOATS] for p in (setting.before, setting.after)
     ]
-    same = {t for found in types for t in found}
+    same = {t for dtypes in types for t in dtypes}
     return same.pop() if all(types) and len(same) == 1 else None
 
 

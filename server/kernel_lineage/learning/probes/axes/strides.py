@@ -53,18 +53,18 @@ def _padded(setting: Setting, buffer: Argument, scalar: Argument, pad: int) -> S
     )
     *rows, stride = workload.extents(of(buffer), setting.dims)
     # A single row has no gap behind it.
-    told = {**dict(_plain(setting).told), f"contiguous({buffer.name})": math.prod(rows) < 2}
-    told[f"stride({buffer.name}, 0)"] = stride
-    return replace(setting, workload=workload, told=tuple(told.items()))
+    facts = {**dict(_plain(setting).told), f"contiguous({buffer.name})": math.prod(rows) < 2}
+    facts[f"stride({buffer.name}, 0)"] = stride
+    return replace(setting, workload=workload, told=tuple(facts.items()))
 
 
 def _plain(setting: Setting) -> Setting:
     """With what is true of every buffer whose rows may be moved apart, so that cases can be compared."""
-    told: list[tuple[str, Scalar]] = []
+    facts: list[tuple[str, Scalar]] = []
     for buffer, _ in strided(setting.workload):
         stride = setting.workload.extents(buffer, setting.dims)[-1]
-        told += [(f"contiguous({buffer.name})", True), (f"stride({buffer.name}, 0)", stride)]
-    return replace(setting, told=tuple(told))
+        facts += [(f"contiguous({buffer.name})", True), (f"stride({buffer.name}, 0)", stride)]
+    return replace(setting, told=tuple(facts))
 
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:

@@ -56,13 +56,13 @@ def _arguments(ground: Ground) -> list[Argument]:
 
 
 def _kinds(argument: Argument) -> tuple[str, ...]:
-    kind, given = argument.values_spec
+    kind, bounds = argument.values_spec
     if argument.kind not in {"input", "inout"} or kind == "file":
         return ()
     if DTYPES[argument.dtype].is_float:
         return _FLOAT_KINDS if kind == "normal" else ()
-    if kind == "integers" and len(given) == 2:
-        low, high = given
+    if kind == "integers" and len(bounds) == 2:
+        low, high = bounds
         middle = f"({low} + {high}) // 2"
         return (
             f"integers({low}, {low} + 1)", f"integers({high} - 1, {high})",
