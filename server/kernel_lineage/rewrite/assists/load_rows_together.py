@@ -102,7 +102,7 @@ def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candida
     return ASSIST.candidate(
         kernel,
         [*edits, *resized(kernel, choice)],
-        explanation=f"{choice.options[_ROWS]} rows are loaded together, launched with {choice.said}; sums over "
+        explanation=f"{choice.options[_ROWS]} rows are loaded together, launched with {choice.text}; sums over "
         "rows are rounded in another order.",
         launch=choice.launch,
     )

@@ -256,4 +256,4 @@ class Declarations(Calls):
             return value
         if node is None or any(n.type in _COMPUTED or self._is_variable(n, names) for n in inside(node)):
             return value
-        return self.sizes.told(name, int(value.value), self.function)
+        return self.sizes.dim_in_code(name, int(value.value), self.function)
