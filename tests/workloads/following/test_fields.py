@@ -81,3 +81,13 @@ def test_types_to_compute_in_are_wider(tmp_path: Path) -> None:
         "    scale<scalar_t, acc_t><<<1, 32>>>(x.data_ptr<scalar_t>(), y.data_ptr<acc_t>()); }));\n}\n"
     )
     assert [a.dtype for a in _draft(tmp_path, source).arguments] == ["float32", "float32"]
+
+
+def test_an_enumerator_is_no_number_where_a_template_asks_for_it(tmp_path: Path) -> None:
+    source = (
+        "namespace ops { enum class Mode { Sum, Mean = 4, Max };\n"
+        "template <Mode M> __global__ void scale(const float* x, float* y) { y[0] = x[0]; }\n"
+        "}\n"
+        "void launch(const float* x, float* y) { ops::scale<ops::Mode::Max><<<1, 32>>>(x, y); }\n"
+    )
+    assert _draft(tmp_path, source).template_arguments == ("(ops::Mode)5",)

@@ -85,7 +85,8 @@ class Unit:
     """Variables outside of functions without a value → their type and its stars."""
     classes: dict[str, ClassCode] = field(default_factory=dict)
     """Struct or class → its body; of a specialisation by its name with the arguments."""
-    enums: set[str] = field(default_factory=set)
+    enums: dict[str, str] = field(default_factory=dict)
+    """Enumeration → its name with the namespaces and classes around it."""
     kernels: frozenset[str] = frozenset()
     _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
@@ -274,7 +275,13 @@ def _class_code(node: Node, body: Node) -> ClassCode:
 
 
 def _keep_enumerators(node: Node, unit: Unit) -> None:
-    unit.enums.add(text_of(node.child_by_field_name("name")))
+    name = text_of(node.child_by_field_name("name"))
+    around, scopes = node.parent, [name]
+    while around is not None:
+        if around.type in ("namespace_definition", "struct_specifier", "class_specifier"):
+            scopes.append(text_of(around.child_by_field_name("name")))
+        around = around.parent
+    unit.enums[name] = "::".join(s for s in reversed(scopes) if s)
     before: Node | None = None
     after = 0
     for child in inside(node):
