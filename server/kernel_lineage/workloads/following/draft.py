@@ -300,7 +300,10 @@ def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Ga
         if parameter.name in types and (parameter.name in facts.type_parameters):
             result.append(types[parameter.name])
         elif position < len(launch.template):
-            result.append(launch.template[position])
+            argument = launch.template[position]
+            enum = facts.unit.enums.get(bare_type(parameter.type or "").rsplit("::", 1)[-1])
+            # C++ takes no number for an enumerator.
+            result.append(f"({enum}){argument}" if enum and argument.isdigit() else argument)
         elif parameter.default is not None:
             break
         else:
