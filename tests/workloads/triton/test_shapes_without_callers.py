@@ -132,3 +132,48 @@ def test_windows_of_the_kernel_say_shapes_and_roles(tmp_path: Path) -> None:
         "x": ("input", ("M", "N")),
         "bias": ("input", ("N",)),
     }
+
+
+ALIKE = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mix(out, x, y, x_row, x_col, y_row, y_col, cols, first, alpha, BLOCK: tl.constexpr):
+    at = first + tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    kept = tl.load(x + row * x_row + at * x_col, mask=at < cols)
+    more = 0.0
+    for k in range(0, cols):
+        more += tl.load(y + k * y_row + row * y_col)
+    tl.store(out + row * x_row + at * x_col, kept * alpha + more, mask=at < cols)
+
+
+def run(x, y, first, alpha):
+    M, N = x.shape
+    out = torch.empty_like(x)
+    mix[(M,)](out, x, y, x.stride(0), x.stride(1), y.stride(0), y.stride(1), N, first, alpha, BLOCK=64)
+    return out
+"""
+
+
+def test_strides_and_numbers_that_no_caller_tells_are_chosen_and_said(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, ALIKE, "mix")
+    values = {a.name: (a.dtype, a.value) for a in draft.arguments if a.kind == "scalar"}
+    assert values["y_row"] == ("int32", "N")
+    assert values["alpha"] == ("float32", "0.5")
+    assert values["first"] == ("int32", "first"), "the kernel adds it to an address"
+    assert {"y is taken to have the strides of x: nothing tells its shape"} <= {*draft.assumed}
+    # How far the kernel reaches with the strides is for its run to say.
+    assert [m for m in draft.missing if "of y" not in m] == []
+
+
+def test_where_a_test_leads_to_the_launch_a_number_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "test_rows.py").write_text(
+        "import torch\nfrom rows import run\n\n\ndef test_run():\n"
+        "    run(torch.randn(8, 40), torch.randn(8, 40), alpha=somewhere(), first=0)\n"
+    )
+    draft = drafted(tmp_path, ALIKE, "mix")
+    assert any(m.startswith("the value of alpha") for m in draft.missing), draft.missing

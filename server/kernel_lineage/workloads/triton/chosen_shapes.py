@@ -96,8 +96,7 @@ class Chosen:
         if isinstance(default, Open) and annotation in ("int", "Optional[int]", "int | None"):
             return self.dim(name)
         if isinstance(default, Open) and annotation == "float":
-            self.said.append(f"{name} is taken to be {_FLOAT}: nothing tells it")
-            return _FLOAT
+            return self._fraction(name)
         if isinstance(default, Open) and (annotation == "bool" or (not annotation and self._is_flag(name))):
             self.said.append(f"{name} is taken to be {self.flags}: nothing tells it")
             return self.flags
@@ -110,14 +109,35 @@ class Chosen:
             return Open(name)
         return default
 
+    def number(self, name: str, whole: bool) -> object:
+        """What a parameter is that the kernel uses as a number: a dim where `whole`; open where it is an object."""
+        if self._is_object(name):
+            return Open(name)
+        if not whole and _INDEX.search(name):
+            self.said.append(f"{name} is taken to be 0: nothing tells it")
+            return 0
+        return self.dim(name) if whole else self._fraction(name)
+
+    def _fraction(self, name: str) -> float:
+        text = f"{name} is taken to be {_FLOAT}: nothing tells it"
+        if text not in self.said:
+            self.said.append(text)
+        return _FLOAT
+
     def _is_flag(self, name: str) -> bool:
         """Whether a function asks of its parameter only whether it is true."""
-        function = self.module.functions.get(self.start)
-        nodes = [*ast.walk(function)] if function is not None else []
-        tests = [n.test for n in nodes if isinstance(n, (ast.If, ast.IfExp))]
+        tests = [n.test for n in self._nodes() if isinstance(n, (ast.If, ast.IfExp))]
         asked = any(isinstance(t, ast.Name) and t.id == name for t in tests)
-        used = (n.value for n in nodes if isinstance(n, (ast.Attribute, ast.Subscript)))
-        return asked and not any(isinstance(u, ast.Name) and u.id == name for u in used)
+        return asked and not self._is_object(name)
+
+    def _is_object(self, name: str) -> bool:
+        """Whether a function takes an attribute or an element of its parameter."""
+        used = (n.value for n in self._nodes() if isinstance(n, (ast.Attribute, ast.Subscript)))
+        return any(isinstance(u, ast.Name) and u.id == name for u in used)
+
+    def _nodes(self) -> list[ast.AST]:
+        function = self.module.functions.get(self.start)
+        return [*ast.walk(function)] if function is not None else []
 
     def dim(self, name: str) -> Size:
         """A dim of this name, with a size of its own."""

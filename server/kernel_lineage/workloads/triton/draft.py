@@ -5,7 +5,7 @@ What no code of the repository tells is missing, or is chosen and said to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,18 +13,19 @@ from pathlib import Path
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
+from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
-from kernel_lineage.workloads.triton.indices import indices_of
+from kernel_lineage.workloads.triton.indices import counts_of, indices_of
 from kernel_lineage.workloads.triton.launch_arguments import given_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import promises_of
 from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
-from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
+from kernel_lineage.workloads.triton.shapes import shapes_by_addresses, strides_alike
 from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
-from kernel_lineage.workloads.triton.values import Tensor, Unknown, is_number
+from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, is_number
 from kernel_lineage.workloads.triton.ways import Reading, Ways, left_out, may_be_none
 from kernel_lineage.workloads.triton.windows import shapes_by_windows
 
@@ -42,7 +43,12 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
     touches = touches_of(kernel)
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
+    tested = False
     for reading, defaults in islice(_readings(kernel, own, sites, modules), _MOST_READINGS):
+        tested = tested or reading.tested
+        if tested:
+            # What callers leave open is asked for: only where nobody calls are numbers chosen.
+            reading.chosen = None
         yield _draft(kernel, path, own, reading, touches, defaults)
         unshaped |= reading.unshaped
     # What may be left out is left out where nothing tells its shape.
@@ -116,6 +122,10 @@ def _draft(
         if tensor is not None and tensor.shape is None:
             tensors[name] = replace(tensor, shape=shape)
             reading.said.append(f"the shape of {name} {why}")
+    if reading.chosen is not None:
+        shaped = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
+        args = {**args, **strides_alike(args, shaped, reading.said)}
+        args.update(_chosen_numbers(kernel, args, reading.chosen, {p.name for p in pointers}))
     constexpr: dict[str, str] = {}
     arguments: list[DraftArgument] = []
     for parameter in kernel.parameters:
@@ -164,6 +174,18 @@ def _draft(
     only = tuple(f"{name} == {size}" for name, size in draft.dims.items())
     why = "the numbers that the test writes out hold at its own sizes alone"
     return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
+
+
+def _chosen_numbers(
+    kernel: Kernel, arguments: Mapping[str, object], chosen: Chosen, pointers: Collection[str]
+) -> dict[str, object]:
+    """The numbers of a launch that no caller tells: a whole one where the kernel counts elements with it."""
+    counts = counts_of(kernel.function) if kernel.function is not None else frozenset()
+    return {
+        p.name: chosen.number(value.name, p.name in counts)
+        for p in kernel.parameters
+        if isinstance(value := arguments.get(p.name), Open) and not p.constexpr and p.name not in pointers
+    }
 
 
 def _is_pointer(name: str, roles: Mapping[str, object], arguments: Mapping[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""Pointers of a Triton kernel whose elements say where others are: what they point to are whole numbers."""
+"""What of a Triton kernel is whole numbers: elements that say where others are, and numbers that count elements."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.workloads.triton.whole_tiles import values_of
 
 _ACCESSES = frozenset({"tl.load", "tl.store", "tl.atomic_add", "range"})
+_SEEDED = frozenset({"tl.rand", "tl.randn", "tl.randint"})
+_VALUES = {"tl.load": 2, "tl.store": 1, "tl.atomic_add": 1}
+"""Access → which of its arguments is a value of elements."""
 _MOST_NODES = 2_000
 
 
@@ -24,6 +27,18 @@ def indices_of(function: ast.FunctionDef) -> frozenset[str]:
                     names = {n.id for n in _reached(inner.args[:1], values) if isinstance(n, ast.Name)}
                     indices |= names & parameters
     return frozenset(indices)
+
+
+def counts_of(function: ast.FunctionDef) -> frozenset[str]:
+    """The names that addresses, masks, the ends of loops and seeds are made of."""
+    values = values_of(function)
+    names: set[str] = set()
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and (kind := dotted(call.func)) in _ACCESSES | _SEEDED:
+            masks = [k.value for k in call.keywords if k.arg == "mask"]
+            parts = [a for at, a in enumerate(call.args) if at != _VALUES.get(kind)]
+            names |= {n.id for n in _reached([*parts, *masks], values) if isinstance(n, ast.Name)}
+    return frozenset(names)
 
 
 def _reached(parts: list[ast.expr], values: dict[str, list[ast.expr]]) -> list[ast.AST]:

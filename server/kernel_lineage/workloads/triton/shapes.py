@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kernel_lineage.kernels.linear_forms import Linear
 from kernel_lineage.workloads.triton.roles import Touch
-from kernel_lineage.workloads.triton.values import Size, Stride, Tensor
+from kernel_lineage.workloads.triton.values import Size, Stride, Tensor, stride_of
 
 Shape = tuple[int | Size, ...]
 _Key = tuple[tuple[str, str], ...]
@@ -37,6 +37,29 @@ def shapes_by_addresses(
         if shape is not None:
             shapes[name] = shape
     return shapes
+
+
+def strides_alike(
+    arguments: Mapping[str, object], tensors: Mapping[str, Tensor], said: list[str]
+) -> dict[str, Stride]:
+    """Parameter → the stride that it is taken to be, where the launch asks it of a tensor of unknown shape.
+
+    A tensor of which the launch asks strides is taken to have those of another one, of which it asks the same. How
+    far the kernel reaches with them is for its run to say.
+    """
+    asked: dict[str, dict[str, int]] = {}
+    for parameter, value in arguments.items():
+        if isinstance(value, Stride):
+            asked.setdefault(value.tensor, {})[parameter] = value.axis
+    alike: dict[str, Stride] = {}
+    shaped = {t.name: t for t in tensors.values() if t.shape is not None and t.name in asked}
+    for name, axes in asked.items():
+        same = (t for n, t in shaped.items() if {*axes.values()} == {*asked[n].values()})
+        other = next(same, None) if name not in shaped else None
+        if other is not None:
+            said.append(f"{name} is taken to have the strides of {other.name}: nothing tells its shape")
+            alike.update({p: stride_of(other, axis) for p, axis in axes.items()})
+    return alike
 
 
 def _axes(pointer: str, arguments: Mapping[str, object]) -> dict[str, int]:

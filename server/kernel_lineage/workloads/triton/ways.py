@@ -49,6 +49,8 @@ class Reading:
     """Constexpr parameters that the grid is a function of: known by their values, and no dims."""
     fixed: bool = False
     """Whether what the test passes holds at the test's own sizes alone."""
+    chosen: Chosen | None = None
+    """What chooses for the parameters of which no caller is known; None where a test leads there."""
     unshaped: set[str] = field(default_factory=set)
     """Names that the host code has for tensors whose shapes nothing tells."""
 
@@ -150,7 +152,8 @@ class Ways:
                 if not isinstance(caller, Chosen) or not caller.chooses_again(reader.wanted):
                     break
             if reached is not None:
-                yield Reading(reached.call, reached.frame, way, caller.said)
+                chosen = caller if isinstance(caller, Chosen) else None
+                yield Reading(reached.call, reached.frame, way, caller.said, chosen=chosen)
                 return
 
     def _read_from(
