@@ -39,7 +39,15 @@ def promises_of(
     for extent, tile in whole_tiles(kernel.function, constexpr, grid):
         whole, part = (as_written.text(e) for e in (extent, tile))
         promises.append(f"({whole}) % ({part}) == 0")
+    # A launch without programs is none: `tiles - tiles % 16` of few tiles.
+    promises += [f"({extent}) >= 1" for extent in grid if _may_be_none(extent)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
+
+
+def _may_be_none(extent: str) -> bool:
+    """Whether an extent of a grid is 0 at some sizes of 1 and more."""
+    taken_away = (ast.Sub, ast.Mod)
+    return any(isinstance(n, taken_away) for n in ast.walk(ast.parse(extent, mode="eval")))
 
 
 def _converted(node: ast.AST) -> str:
