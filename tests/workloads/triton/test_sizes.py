@@ -284,8 +284,9 @@ def test_a_dim_and_a_scalar_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert bind(workload, program, {"d3": 3, "T_": 32, "D": 24}).launches[0].grid == (36, 1, 1)
 
 
-def test_checked_sizes_launch_at_least_one_program(tmp_path: Path) -> None:
-    launch = "(triton.cdiv(T, 64) - triton.cdiv(T, 64) % 16,)"
+@pytest.mark.parametrize("tile", ["64", "meta['BLOCK']"])
+def test_checked_sizes_launch_at_least_one_program(tmp_path: Path, tile: str) -> None:
+    launch = f"lambda meta: (triton.cdiv(T, {tile}) - triton.cdiv(T, {tile}) % 16,)"
     code = FLAT.replace("(triton.cdiv(T, 64),)", launch)
     test = "def test_add():\n    T, D = 1024, 32\n    add(torch.randn(T, D))\n"
     draft = drafted(tmp_path, code, test, "add_kernel")

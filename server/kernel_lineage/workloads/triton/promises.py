@@ -40,14 +40,15 @@ def promises_of(
         whole, part = (as_written.text(e) for e in (extent, tile))
         promises.append(f"({whole}) % ({part}) == 0")
     # A launch without programs is none: `tiles - tiles % 16` of few tiles.
-    promises += [f"({extent}) >= 1" for extent in grid if _may_be_none(extent)]
+    at_compile_time = _Written({n: text for n, text in written.items() if n in constexpr})
+    extents_of_grid = (ast.parse(extent, mode="eval").body for extent in grid)
+    promises += [f"({at_compile_time.text(e)}) >= 1" for e in extents_of_grid if _may_be_none(e)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
 
 
-def _may_be_none(extent: str) -> bool:
+def _may_be_none(extent: ast.expr) -> bool:
     """Whether an extent of a grid is 0 at some sizes of 1 and more."""
-    taken_away = (ast.Sub, ast.Mod)
-    return any(isinstance(n, taken_away) for n in ast.walk(ast.parse(extent, mode="eval")))
+    return any(isinstance(n, (ast.Sub, ast.Mod)) for n in ast.walk(extent))
 
 
 def _converted(node: ast.AST) -> str:
