@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.deadline import ends_within
 from kernel_lineage.workloads.advice import advice
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.document import ProofDocument, proof_text
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.mutants.model import Mutant
-from kernel_lineage.workloads.proof import Fate, Proof, Tried
+from kernel_lineage.workloads.proof import Fate, Proof, Tried, prove
 
 SCALE = """\
 __global__ void scale(float* out, const float* x, int N) {
@@ -88,3 +89,16 @@ def test_survivors_lead_to_advice(tmp_path: Path) -> None:
     promised = workload.model_copy(update={"promises": ("N % 48 == 0",)})
     assert "promises" in advice([tried("dropped_guard", "survived")], promised)[0]
     assert advice([tried("zero_output", "survived")], workload) == ()
+
+
+def test_a_kernel_that_never_ends_costs_what_the_caller_has(tmp_path: Path) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(SCALE)
+    kernel = kernel_of(path, "scale")
+    workload = draft_of(kernel, path, measure=False).workload()
+    path.write_text(
+        SCALE.replace("2.0f * x[i];", "2.0f * x[i];\n        while (x[i] != 0.5f) { out[i] += 1.0f; }")
+    )
+    with ends_within(1):
+        proof = prove(kernel_of(path, "scale"), path, workload, kinds=(), jobs=1, seconds=30)
+    assert proof.baseline.startswith(("ended after 1 s", "ended after 0.9")), proof.baseline

@@ -117,9 +117,9 @@ def prove(
     There are `per_kind` of each kind (or of these), spread over the text.
 
     Headers are read below `root`, by default the repository around `path`. Each runs in a process of its own for at
-    most about `seconds` of checking; mutants that the caller's deadline leaves no time for are undecided. Raises
-    `ProgramError` when no program can be made of the kernel, `DeviceError` when the device that was asked for is
-    missing.
+    most about `seconds` of checking, and ends with the caller's deadline: what that leaves no time for is undecided.
+    Raises `ProgramError` when no program can be made of the kernel, `DeviceError` when the device that was asked for
+    is missing.
     """
     end = time.monotonic() + seconds_left()
     # A survivor is told by its check: what it costs does not matter.
@@ -135,7 +135,7 @@ def prove(
         request = GateRequest.of(baseline, program, workload, device=device, options=options)
         worker = idle.get()
         try:
-            return worker.judge(request, timeout=6 * seconds)
+            return worker.judge(request, timeout=min(6 * seconds, max(1.0, end - time.monotonic())))
         finally:
             idle.put(worker)
 

@@ -54,6 +54,7 @@ def wrapper(body: str, n: str = "n") -> str:
 
 NUMBERS = {
     "unpacked with a star": ("*_, n = x.shape", "C"),
+    "tensors of one device": ("n = x.shape[1]\nif torch.zeros(3).device != x.device:\n    n = 7", "C"),
     "an axis from behind": ("n = x.size(-1)", "C"),
     "all elements": ("n = x.numel()", "N * C"),
     "a view with what is left": ("n, _ = x.view(-1, 8).shape", "N * C // 8"),

@@ -177,3 +177,14 @@ def test_where_a_test_leads_to_the_launch_a_number_is_asked_for(tmp_path: Path) 
     )
     draft = drafted(tmp_path, ALIKE, "mix")
     assert any(m.startswith("the value of alpha") for m in draft.missing), draft.missing
+
+
+def test_what_is_asked_of_a_tensor_that_the_kernel_is_not_given_is_no_promise(tmp_path: Path) -> None:
+    code = ALIKE.replace("def run(x, y,", "def run(x, y, more,").replace(
+        "    out = torch.empty_like(x)\n    mix",
+        "    assert more.shape == (M, N)\n    out = torch.empty_like(x)\n    mix",
+    )
+    assert "more.shape" in code
+    draft = drafted(tmp_path, code, "mix")
+    assert not any("more" in p for p in draft.promises), draft.promises
+    assert {*draft.dims} == {"M", "N", "first"}

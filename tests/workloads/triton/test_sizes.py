@@ -282,3 +282,16 @@ def test_a_dim_and_a_scalar_of_one_name_are_told_apart(tmp_path: Path) -> None:
     workload = draft.workload()
     program = program_from_file(tmp_path / "rows.py", "add_kernel", workload)
     assert bind(workload, program, {"d3": 3, "T_": 32, "D": 24}).launches[0].grid == (36, 1, 1)
+
+
+@pytest.mark.parametrize("tile", ["64", "meta['BLOCK']"])
+def test_checked_sizes_launch_at_least_one_program(tmp_path: Path, tile: str) -> None:
+    launch = f"lambda meta: (triton.cdiv(T, {tile}) - triton.cdiv(T, {tile}) % 16,)"
+    code = FLAT.replace("(triton.cdiv(T, 64),)", launch)
+    test = "def test_add():\n    T, D = 1024, 32\n    add(torch.randn(T, D))\n"
+    draft = drafted(tmp_path, code, test, "add_kernel")
+    workload = draft.workload()
+    program = program_from_file(tmp_path / "rows.py", "add_kernel", workload)
+    assert draft.checked != draft.dims
+    assert bind(workload, program, draft.checked).launches[0].grid[0] >= 16
+    assert not workload.keeps_promises({**draft.dims, "T_": 3})

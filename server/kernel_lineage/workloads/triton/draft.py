@@ -57,6 +57,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
     for names in dict.fromkeys((absent, optional)):
         ways = Ways(kernel.function, modules, absent=names)
         for reading in ways.from_functions(sites) if names else ():
+            reading.chosen = None if tested else reading.chosen
             yield _draft(kernel, path, own, reading, touches, {})
 
 

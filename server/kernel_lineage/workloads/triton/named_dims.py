@@ -28,6 +28,9 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
             taken = {*renamed.values(), *draft.constexpr} | {n for n, dim in means.items() if dim != name}
             renamed[name] = f"{wanted}_" if wanted in taken else wanted
     dims = {new: int(reader.sizes[old]) for old, new in renamed.items()}
+    # What host code asks of tensors that the kernel is not given holds for no dim of the draft.
+    unused = {n for n in reader.sizes if n not in renamed and n not in constants}
+    promises = [p for p in draft.promises if unused.isdisjoint(_NAME.findall(p))]
 
     def in_new_names(text: str) -> str:
         return _NAME.sub(lambda m: renamed.get(m[0], m[0]), text)
@@ -48,6 +51,6 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
         arguments=arguments,
         grid=tuple(map(in_new_names, draft.grid)),
         constexpr={n: t if t[0] in "'\"" else in_new_names(t) for n, t in draft.constexpr.items()},
-        promises=tuple(map(in_new_names, draft.promises)),
+        promises=tuple(map(in_new_names, promises)),
         assumed=tuple(map(in_new_names, draft.assumed)),
     )

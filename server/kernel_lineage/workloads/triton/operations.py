@@ -108,6 +108,13 @@ def compare(
     rows = isinstance(left, (tuple, list)) and isinstance(right, (tuple, list))
     if rows and isinstance(op, (ast.Eq, ast.NotEq)):
         return _same_items(left, right, isinstance(op, ast.Eq), node)  # type: ignore[arg-type]
+    if (
+        isinstance(left, External)
+        and left == right
+        and isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot))
+    ):
+        # One name of a package is one object; all tensors are on one device.
+        return isinstance(op, (ast.Eq, ast.Is))
     if isinstance(left, _READ) and isinstance(right, _READ):
         if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
             equal = left is right if isinstance(left, (Tensor, Instance)) else _equal(left, right)

@@ -39,7 +39,16 @@ def promises_of(
     for extent, tile in whole_tiles(kernel.function, constexpr, grid):
         whole, part = (as_written.text(e) for e in (extent, tile))
         promises.append(f"({whole}) % ({part}) == 0")
+    # A launch without programs is none: `tiles - tiles % 16` of few tiles.
+    at_compile_time = _Written({n: text for n, text in written.items() if n in constexpr})
+    extents_of_grid = (ast.parse(extent, mode="eval").body for extent in grid)
+    promises += [f"({at_compile_time.text(e)}) >= 1" for e in extents_of_grid if _may_be_none(e)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
+
+
+def _may_be_none(extent: ast.expr) -> bool:
+    """Whether an extent of a grid is 0 at some sizes of 1 and more."""
+    return any(isinstance(n, (ast.Sub, ast.Mod)) for n in ast.walk(extent))
 
 
 def _converted(node: ast.AST) -> str:

@@ -40,7 +40,7 @@ def shapes_by_addresses(
 
 
 def strides_alike(
-    arguments: Mapping[str, object], tensors: Mapping[str, Tensor], said: list[str]
+    arguments: Mapping[str, object], tensors: Mapping[str, Tensor], notes: list[str]
 ) -> dict[str, Stride]:
     """Parameter → the stride that it is taken to be, where the launch asks it of a tensor of unknown shape.
 
@@ -57,7 +57,7 @@ def strides_alike(
         same = (t for n, t in shaped.items() if {*axes.values()} == {*asked[n].values()})
         other = next(same, None) if name not in shaped else None
         if other is not None:
-            said.append(f"{name} is taken to have the strides of {other.name}: nothing tells its shape")
+            notes.append(f"{name} is taken to have the strides of {other.name}: nothing tells its shape")
             alike.update({p: stride_of(other, axis) for p, axis in axes.items()})
     return alike
 
