@@ -134,6 +134,15 @@ def test_what_only_a_scalar_below_zero_needs_is_a_condition_of_it():
     scaled = workload(**{'dtype = "int32"': 'dtype = "float32"', 'value = "N * C"': 'value = "0.25"'})
     assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", -1),))) == "n >= 0"
     assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", 0),))) is None
+    beside = Case(DIMS, 91, Variation.NOT_A_NUMBER, scalars=(("n", 0),))
+    assert needed_of_scalars(scaled, beside) == "n != 0" and beside.inputs in [
+        c.inputs for c in plan(scaled, 91) if c.scalars == beside.scalars
+    ]
+
+
+def test_infinities_come_alone_and_as_a_whole_row_of_them_below_zero():
+    x = drawn("normal", variation=Variation.INFINITE)
+    assert np.isposinf(x[0]).sum() == 1 and np.isneginf(x[1]).all() and np.isfinite(x[2:]).all()
 
 
 def test_several_inputs_are_scaled_together_and_positive_ones_stay_positive():
@@ -197,11 +206,12 @@ def test_integers_that_the_workload_gives_as_numbers_get_others():
     seeded = workload(**{'value = "N * C"': 'value = "7"', 'dtype = "int32"': 'dtype = "int64"'})
     assert constant_integers(seeded) == {"n": 7}
     cases = [c for c in plan(seeded, 91) if c.scalars]
-    assert [c.scalars for c in cases] == [(("n", 8),), (("n", 7 + (1 << 32)),)]
+    assert [c.scalars for c in cases] == [(("n", 8),), (("n", -1),), (("n", 7 + (1 << 32)),)]
     assert (
-        the_case(seeded, {**cases[1].dims, "n": 7 + (1 << 32)}, 91, "as declared", "").scalars
-        == cases[1].scalars
+        the_case(seeded, {**cases[2].dims, "n": 7 + (1 << 32)}, 91, "as declared", "").scalars
+        == cases[2].scalars
     )
+    assert needed_of_scalars(seeded, cases[0]) == "n == 7" and needed_of_scalars(seeded, cases[1]) == "n >= 0"
     assert not [c for c in plan(workload(), 91) if c.scalars]
 
 
@@ -254,7 +264,7 @@ def test_a_constant_scalar_is_taken_at_zero_one_and_minus_one():
         '[[args]]\nname = "a"\nkind = "scalar"\ndtype = "float32"\nvalue = "1e-5"\n',
     )
     cases = [c for c in plan(scaled, 91) if c.scalars]
-    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1, 1)]
+    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1, 1, 0)]
     assert cases[3].variation is Variation.DYADIC
     again = the_case(scaled, parse_dims("N=3,C=32,a=-1"), cases[2].seed, "as declared", "")
     assert (again.scalars, again.applied(scaled).scalars(DIMS)["a"]) == ((("a", -1),), -1)

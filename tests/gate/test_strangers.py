@@ -9,8 +9,10 @@ from benchmarks.strangers_table import SETS, judged
 from kernel_gate.kept import Kept
 
 PAIRS = [pair for pairs in SETS.values() for pair in pairs]
-NOT_TOO_SMALL = "a narrow index"
-"""No shape of its workload makes an index that does not fit."""
+LET_THROUGH = {
+    "a narrow index": "no shape of its workload makes an index that does not fit",
+    "squares that overflow": "no values are drawn that are finite and whose squares are not",
+}
 NOT_IN_PLACE = "online, starts at zero"
 """In place, its twin reads a row that another thread has written; the baseline does not."""
 
@@ -25,11 +27,20 @@ def kept() -> Iterator[Kept]:
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{p.ground.name}: {p.name}" for p in PAIRS])
 def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, kept: Kept) -> None:
     row = judged(pair, "emulated", kept, 0, callers_seconds=30.0)  # on a loaded machine too
-    assert row.missed is (pair.name == NOT_TOO_SMALL), row.wrong.reason
+    assert row.missed is (pair.name in LET_THROUGH), row.wrong.reason
     assert row.refused is (pair.name == NOT_IN_PLACE), row.honest.reason
 
 
-@pytest.mark.parametrize("name", ["E[x²] − E[x]²", "a special case for one value"])
-def test_what_values_of_a_kind_show_is_seen_with_any_seed(name: str, kept: Kept) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "E[x²] − E[x]²",
+        "a special case for one value",
+        "zero times what was there",
+        "a row of infinities below",
+        "the highest block comes last",
+    ],
+)
+def test_what_values_or_an_order_show_is_seen_with_any_seed(name: str, kept: Kept) -> None:
     pair = next(p for p in PAIRS if p.name == name)
     assert not judged(pair, "emulated", kept, 5).missed

@@ -109,13 +109,14 @@ def pack(low: Array, high: Array) -> Array:
 def elementwise(kind: PtxType, compute: Callable[..., Array], flush: bool = False) -> Callable[..., Array]:
     """Lift a function over carrier values to registers of a type, both halves of a packed one."""
     form = FORMATS[kind.name]
+    smallest = float(np.finfo(np.float64 if kind.name == "f64" else np.float32).tiny)
 
     def on_element(*operands: Array) -> Array:
         values = [form.open(np.asarray(o).view(form.kind.dtype)) for o in operands]
         if flush:
-            values = [flush_subnormals(v) for v in values]
+            values = [flush_subnormals(v, smallest) for v in values]
         result = compute(*values)
-        return form.close(flush_subnormals(result) if flush else result)
+        return form.close(flush_subnormals(result, smallest) if flush else result)
 
     if form.lanes == 1:
         return compute if form.open is _same and not flush else on_element

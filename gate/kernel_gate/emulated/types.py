@@ -91,7 +91,10 @@ def f32_to_bf16(values: Array) -> Array:
     return np.where(np.isnan(values), np.uint16(0x7FFF), rounded.astype(np.uint16))
 
 
-def flush_subnormals(values: Array) -> Array:
-    """`.ftz`: float32 subnormals become zero of the same sign."""
-    tiny = np.abs(values) < np.finfo(np.float32).tiny
+_SMALLEST_F32 = float(np.finfo(np.float32).tiny)
+
+
+def flush_subnormals(values: Array, smallest: float = _SMALLEST_F32) -> Array:
+    """`.ftz`: what is smaller than the smallest normal number, float32's by default, becomes zero of the same sign."""
+    tiny = np.abs(values) < smallest
     return np.where(tiny, np.copysign(np.float32(0), values), values) if np.any(tiny) else values

@@ -118,9 +118,19 @@ def _run_cases(
             needed = needed_of_scalars(run.workload, case)
             if needed is None or stop.at_fault != "candidate":
                 return _stopped(run, stop, case)
-            run.conditions[needed] = f"{stop.reason}; the baseline takes other values"
+            _keep_condition(run.conditions, needed, f"{stop.reason}; the baseline takes other values")
         last = (time.monotonic() - before, max(1, size))
     return unreached
+
+
+def _keep_condition(conditions: dict[str, str], needed: str, why: str) -> None:
+    """One value of a scalar says more than its sign."""
+    name, operator, _ = needed.split()
+    if operator == "==":
+        conditions.pop(f"{name} >= 0", None)
+    elif any(other.startswith(f"{name} == ") for other in conditions):
+        return
+    conditions[needed] = why
 
 
 def _another_expression(run: CheckState, progress: Callable[[str, float], None]) -> CheckResult | None:

@@ -341,6 +341,11 @@ APPROXIMATE = [
 ]
 
 
+def test_doubles_are_flushed_below_their_own_smallest_normal_number():
+    roots = run("rsqrt.approx.ftz.f64 d, a", "f64", {"f64": np.array([2.0**1000, 2.0**-400, 2.0**-1030])})
+    assert roots.tolist() == [2.0**-500, 2.0**200, np.inf]
+
+
 @pytest.mark.parametrize(("text", "expected"), APPROXIMATE, ids=lambda v: v if isinstance(v, str) else "")
 def test_approximate_function_is_within_the_hardwares_error(text, expected):
     a = np.linspace(0.01, 20, 200, dtype=F32)
