@@ -46,12 +46,12 @@ def has_process_namespaces() -> bool:
 
 
 def children(parent: int) -> set[int]:
-    found = set()
+    pids = set()
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             if int(entry.read_text().rpartition(")")[2].split()[1]) == parent:
-                found.add(int(entry.parent.name))
-    return found
+                pids.add(int(entry.parent.name))
+    return pids
 
 
 def within(seconds: float, happens: Callable[[], object]) -> object:
@@ -203,12 +203,12 @@ one.join()
 
 
 def sleepers() -> list[int]:
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if entry.read_bytes().startswith((b"sleep\x0078.625", b"sleep\x0079.375")):
-                found.append(int(entry.parent.name))
-    return found
+                pids.append(int(entry.parent.name))
+    return pids
 
 
 def own_processes(gate: int) -> list[int]:

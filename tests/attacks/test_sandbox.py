@@ -48,7 +48,7 @@ class Tried:
 
     def said(self, name: str) -> list[str]:
         """What came of one attempt in each way; "" where it worked."""
-        return [said[name] for said in self.ways.values()]
+        return [answers[name] for answers in self.ways.values()]
 
 
 def _as_nobody() -> list[str]:
@@ -132,14 +132,14 @@ def tried(user: str, form: str) -> Tried:
             done = subprocess.run(
                 [*python, script, spec], capture_output=True, text=True, cwd="/", check=False, timeout=120
             )
-            found = re.search(r"^RESULTS(.*)$", done.stdout, re.MULTILINE)
+            results = re.search(r"^RESULTS(.*)$", done.stdout, re.MULTILINE)
             _DONE[user, form] = Tried(
                 {"failed": {"": done.stdout + done.stderr}}, ["the attempts did not end"]
             )
-            assert found, done.stdout + done.stderr
+            assert results, done.stdout + done.stderr
             after = _state(outside)
             changed = [k for k in {*before, *after} if before.get(k) != after.get(k)]
-            _DONE[user, form] = Tried(json.loads(found[1]), changed, done.stdout)
+            _DONE[user, form] = Tried(json.loads(results[1]), changed, done.stdout)
     result = _DONE[user, form]
     if not result.ways:
         pytest.skip("this machine does not offer this form")
@@ -292,8 +292,8 @@ def test_no_secret_of_the_environment_reaches_a_contained_program(tmp_path, monk
 
 @needs_containment
 def test_a_contained_program_has_no_capability_that_changes_anything_and_gains_none(tmp_path):
-    said = run_contained(["/bin/cat", "/proc/self/status"], tmp_path).output
-    status = dict(line.split(":\t") for line in said.splitlines() if ":\t" in line)
+    status_text = run_contained(["/bin/cat", "/proc/self/status"], tmp_path).output
+    status = dict(line.split(":\t") for line in status_text.splitlines() if ":\t" in line)
     kept = 1 << 2 if os.getuid() == 0 else 0  # to look into folders of others
     for which in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
         assert int(status[which], 16) & ~kept == 0, which

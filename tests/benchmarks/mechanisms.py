@@ -95,9 +95,9 @@ def scores(rows: Iterable[tuple[Label, frozenset[str], frozenset[str]]]) -> dict
     steps = 0
     for label, added, removed in rows:
         steps += 1
-        for side, truth, told in (("added", label.added, added), ("removed", label.removed, removed)):
-            for name in (truth | told) - (label.unsure - truth):
-                what = "right" if name in truth & told else "missed" if name in truth else "wrong"
+        for side, truth, claims in (("added", label.added, added), ("removed", label.removed, removed)):
+            for name in (truth | claims) - (label.unsure - truth):
+                what = "right" if name in truth & claims else "missed" if name in truth else "wrong"
                 counts[side][what] += 1
                 single.setdefault(name, Counter())[what] += 1
     return {
@@ -108,10 +108,10 @@ def scores(rows: Iterable[tuple[Label, frozenset[str], frozenset[str]]]) -> dict
 
 
 def _rates(count: Counter[str]) -> dict[str, Any]:
-    told, labelled = count["right"] + count["wrong"], count["right"] + count["missed"]
+    claims, labelled = count["right"] + count["wrong"], count["right"] + count["missed"]
     return {
         "labelled": labelled,
-        "precision": round(count["right"] / told, 3) if told else None,
+        "precision": round(count["right"] / claims, 3) if claims else None,
         "recall": round(count["right"] / labelled, 3) if labelled else None,
     }
 
@@ -157,8 +157,8 @@ def _errors(part: str, checkouts: Mapping[str, Path]) -> None:
         added, removed = said(step)
         wrong = [
             f"{side} {what} {sorted(names)}"
-            for side, truth, told in (("added", label.added, added), ("removed", label.removed, removed))
-            for what, names in (("missed", truth - told), ("wrong", told - truth - label.unsure))
+            for side, truth, claims in (("added", label.added, added), ("removed", label.removed, removed))
+            for what, names in (("missed", truth - claims), ("wrong", claims - truth - label.unsure))
             if names
         ]
         if wrong:

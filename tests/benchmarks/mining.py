@@ -128,8 +128,8 @@ def as_table(result: Mapping[str, Any]) -> str:
 
 def _said(options: argparse.Namespace) -> str:
     """The command without the paths of this machine."""
-    said = " ".join(f"--repo {origin.name}" for origin in options.repo)
-    return said + (f" --synthetic {options.synthetic}" if options.synthetic else "")
+    words = " ".join(f"--repo {origin.name}" for origin in options.repo)
+    return words + (f" --synthetic {options.synthetic}" if options.synthetic else "")
 
 
 def _git_alone(repository: Path) -> None:

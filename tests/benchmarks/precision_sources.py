@@ -84,8 +84,8 @@ def learned_steps(files: Sequence[Path], pool: LocalPool, *, anew: bool) -> Iter
                 if record.step is None:
                     continue
                 whole = record.step.step(record.transition)
-                for given in (g["studied"] for g in kept["learned"] if g["studied"] is not None):
-                    studied = Studied.model_validate(given)
+                for document in (g["studied"] for g in kept["learned"] if g["studied"] is not None):
+                    studied = Studied.model_validate(document)
                     yield from _parts(file.name.removesuffix(_KEPT), whole, studied, pool, anew=anew)
 
 
@@ -98,7 +98,7 @@ def repository_steps(paths: Sequence[Path], pool: LocalPool, seconds: float) -> 
 def _replayed(path: Path, source: str, pool: LocalPool, seconds: float | None) -> Iterator[Known]:
     asked = Asked(device="emulated", seconds=seconds)
     for one in replay_repository(path, asked, pool, lambda *_: None).replayed:
-        for studied in (given.studied for given in one.learned if given.studied is not None):
+        for studied in (lesson.studied for lesson in one.learned if lesson.studied is not None):
             if one.step is not None:
                 yield from _parts(source, one.step, studied, pool)
 

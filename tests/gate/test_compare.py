@@ -24,7 +24,7 @@ def test_equal_outputs_have_no_mismatch():
 
 
 @pytest.mark.parametrize(
-    ("index", "value", "said"),
+    ("index", "value", "message"),
     [
         ((1, 2), -0.26, "y[1, 2] = -0.26 (relative error"),
         ((0, 1), np.nan, "y[0, 1] = NaN, expected -2"),
@@ -32,10 +32,10 @@ def test_equal_outputs_have_no_mismatch():
         ((1, 1), 1e-4, "y[1, 1] = 0.0001 (relative error"),
     ],
 )
-def test_one_wrong_element_is_named(index, value, said):
+def test_one_wrong_element_is_named(index, value, message):
     mismatch = found(lambda got: got.__setitem__(index, value))
     assert mismatch is not None
-    assert str(mismatch).startswith(said)
+    assert str(mismatch).startswith(message)
     assert (mismatch.count, mismatch.total) == (1, 6)
 
 
@@ -115,8 +115,8 @@ def test_the_tolerance_follows_type_depth_baseline_and_condition():
     half = y.model_copy(update={"dtype": "float16"})
     assert derive(w, half, depth, Errors(0, 0)).worst > 100 * floor.worst
     assert derive(w, y.model_copy(update={"dtype": "int32"}), depth, None).worst == 0
-    told = workload("[tolerance]\nrelative = 0.25\n")
-    assert derive(told, y, depth, None).worst == 0.25
+    tolerances = workload("[tolerance]\nrelative = 0.25\n")
+    assert derive(tolerances, y, depth, None).worst == 0.25
 
 
 def test_errors_are_relative_to_element_and_row():

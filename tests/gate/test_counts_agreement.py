@@ -67,8 +67,8 @@ def test_two_counts_agree_within_two_percent(ours, theirs, same):
 
 def test_a_padded_tile_has_no_bank_conflicts_and_one_without_has_32_ways():
     tiles = run_emulated([case for case in counted(None) if "tile" in case.name])
-    found = {row["name"]: row["counts"] for row in tiles["kernels"]}
-    loads = {name: counts["shared load wavefronts"] for name, counts in found.items()}
+    counts_by_name = {row["name"]: row["counts"] for row in tiles["kernels"]}
+    loads = {name: counts["shared load wavefronts"] for name, counts in counts_by_name.items()}
     assert loads == {"transpose, tile of 32": 16384, "transpose, tile of 33": 512}
 
 

@@ -44,21 +44,21 @@ def at_loads(skill: Skill, facts: Facts = Facts(), code: str = APPLIES):
     ],
 )
 def test_the_verdict_is_that_of_the_validity_conditions(facts: str, verdict: Truth, reason: str) -> None:
-    found = at_loads(offered(), known(facts))
-    assert (found.verdict, found.reason) == (verdict, reason)
+    card = at_loads(offered(), known(facts))
+    assert (card.verdict, card.reason) == (verdict, reason)
 
 
 def test_profit_conditions_do_not_change_the_verdict() -> None:
     skill = offered(conditions=(condition("C % 4 == 0"), condition("C >= 512", kind="profit")))
-    found = at_loads(skill, known("C = 64"))
-    assert (found.verdict, found.pays) == (Truth.HOLDS, Truth.FAILS)
+    card = at_loads(skill, known("C = 64"))
+    assert (card.verdict, card.pays) == (Truth.HOLDS, Truth.FAILS)
 
 
 def test_conditions_are_judged_in_the_kernel_s_own_names() -> None:
-    found = at_loads(offered(conditions=(condition("dtype(x) == float32"), condition("C % 4 == 0"))), known("OC = 8"),
+    card = at_loads(offered(conditions=(condition("dtype(x) == float32"), condition("C % 4 == 0"))), known("OC = 8"),
         APPLIES.replace("C", "OC").replace("const float* x", "const float* x"))  # fmt: skip
-    assert [j.expr for j in found.conditions] == ["dtype(x) == float32", "OC % 4 == 0"]
-    assert found.verdict is Truth.HOLDS
+    assert [j.expr for j in card.conditions] == ["dtype(x) == float32", "OC % 4 == 0"]
+    assert card.verdict is Truth.HOLDS
 
 
 def test_the_source_says_types_mechanisms_and_launch_by_itself_and_the_caller_goes_first() -> None:
@@ -94,16 +94,16 @@ def test_a_name_of_another_kind_of_match_stands_in() -> None:
     code = "__global__ void f(float* y, const float* x, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     code += "    if (i < n) { y[i] = x[i]; }\n}\n"
     rule = AnchorRule(pattern="scalar_row_access", otherwise={"C": "N"})
-    found = at_loads(offered(anchor=rule), known("n = 8"), code)
-    assert [j.expr for j in found.conditions] == ["n % 4 == 0"] and found.verdict is Truth.HOLDS
+    card = at_loads(offered(anchor=rule), known("n = 8"), code)
+    assert [j.expr for j in card.conditions] == ["n % 4 == 0"] and card.verdict is Truth.HOLDS
     assert at_loads(offered(), known("n = 8"), code).verdict is Truth.UNKNOWN
 
 
 def test_what_holds_comes_first_and_the_order_is_always_the_same() -> None:
     skills = [offered(), a_skill("b-skill", conditions=(condition("C > 1"),), applies=("a",), refuses=("b",))]
-    found = applicable(kernel(), skills, known("C = 770"))
-    assert [a.skill.id for a in found] == ["b-skill", "b-skill", "a-skill", "a-skill"]
-    assert applicable(kernel(), skills[::-1], known("C = 770")) == found
+    cards = applicable(kernel(), skills, known("C = 770"))
+    assert [a.skill.id for a in cards] == ["b-skill", "b-skill", "a-skill", "a-skill"]
+    assert applicable(kernel(), skills[::-1], known("C = 770")) == cards
 
 
 HERE = 'device.name = "NVIDIA H200", N = 8192, C = '
@@ -178,9 +178,9 @@ def test_the_document_has_the_published_fields() -> None:
     ],
 )
 def test_what_the_kernel_can_test_may_be_guarded_unless_it_always_fails(facts: str, exprs, guardable: bool) -> None:
-    found = at_loads(offered(conditions=tuple(map(condition, exprs))), known(facts))
-    assert found.guardable is guardable
-    assert ("Can be applied guarded" in card_text(found)) is guardable
+    card = at_loads(offered(conditions=tuple(map(condition, exprs))), known(facts))
+    assert card.guardable is guardable
+    assert ("Can be applied guarded" in card_text(card)) is guardable
 
 
 def test_only_an_assist_is_tried_where_a_condition_fails_for_some_sizes() -> None:

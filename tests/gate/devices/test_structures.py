@@ -17,9 +17,9 @@ from kernel_gate.program import Program
 from kernel_gate.workload import WorkloadError, parse_workload
 
 
-def _bytes(declared: list[int], *given: np.generic) -> list[bytes] | None:
-    found = with_structures(declared, list(given))
-    return None if found is None else [b"".join(word.tobytes() for word in words) for words in found]
+def _bytes(declared: list[int], *values: np.generic) -> list[bytes] | None:
+    arguments = with_structures(declared, list(values))
+    return None if arguments is None else [b"".join(word.tobytes() for word in words) for words in arguments]
 
 
 def test_fields_are_aligned_and_the_end_is_padded() -> None:

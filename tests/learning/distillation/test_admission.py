@@ -54,7 +54,7 @@ def verdict(outcome: Outcome, reason: str) -> Verdict:
 
 
 def test_an_accepted_use_admits_and_a_rejected_one_stays_beside_it():
-    found = distil([lesson(), lesson("3→4", lineage="other")], KNOWN)
+    distilled = distil([lesson(), lesson("3→4", lineage="other")], KNOWN)
     asked: list[GateRequest] = []
 
     def judge(request: GateRequest) -> Verdict:
@@ -62,7 +62,7 @@ def test_an_accepted_use_admits_and_a_rejected_one_stays_beside_it():
         return verdict(Outcome.ACCEPTED, "faster") if len(asked) == 1 else verdict(Outcome.REJECTED, "slower")
 
     other = Step("3→4", STEP.before, STEP.after, WORKLOAD)
-    (admission,) = admissions(found, KNOWN, {"1→2": STEP, "3→4": other}, carried_by(judge))
+    (admission,) = admissions(distilled, KNOWN, {"1→2": STEP, "3→4": other}, carried_by(judge))
     assert admission.admitted
     assert [use.reason for use in admission.uses] == ["faster", "slower"]
     uses = admission.proposal.skill.evidence[-2:]
@@ -74,10 +74,10 @@ def test_an_accepted_use_admits_and_a_rejected_one_stays_beside_it():
 
 def test_the_card_that_is_tried_is_without_what_the_kernel_taught():
     """Its own condition, with which it would be refused or guarded by what it itself showed, is not in the card."""
-    given: list[Skill] = []
+    cards: list[Skill] = []
 
     def carry(skill: Skill, step: Step) -> Use:
-        given.append(skill)
+        cards.append(skill)
         return Use(step.transition, None, "not tried")
 
     lessons = [
@@ -85,7 +85,7 @@ def test_the_card_that_is_tried_is_without_what_the_kernel_taught():
         lesson("3→4", lineage="other", conditions=(condition("OC <= 4096"),)),
     ]
     tuple(admissions(distil(lessons, KNOWN), KNOWN, {"1→2": STEP, "3→4": STEP}, carry))
-    first, second = ({c.expr for c in skill.conditions} for skill in given)
+    first, second = ({c.expr for c in skill.conditions} for skill in cards)
     assert "C <= 4096" in first
     assert "noalias(y, x)" not in first
     assert "C <= 4096" not in second
@@ -100,9 +100,9 @@ def test_a_skill_is_tried_on_kernels_at_hand_that_have_a_place_for_it_and_taught
 
     def held(lineage: str, name: str, source: str = BEFORE) -> HeldOut:
         step = Step(name, Program("cuda", source, "gain"), STEP.after, WORKLOAD)
-        found = HeldOut.of(lineage, step)
-        assert found is not None
-        return found
+        held_out = HeldOut.of(lineage, step)
+        assert held_out is not None
+        return held_out
 
     others = [held("gain", "its own lineage"), held("other", "elsewhere"), held("other", "has it", AFTER)]
     (admission,) = admissions(distil([lesson()], KNOWN), KNOWN, {"1→2": STEP}, carry, others)
@@ -153,9 +153,9 @@ def test_a_kernel_that_the_skill_cannot_be_carried_to_says_why():
     )
     of_flags = BEFORE.replace("float* dst", "bool* dst").replace("float* src", "bool* src")
     step = Step("1→2", Program("cuda", of_flags, "gain"), STEP.after, flags)
-    found = distil([lesson()], KNOWN)
+    distilled = distil([lesson()], KNOWN)
     (admission,) = admissions(
-        found, KNOWN, {"1→2": step}, carried_by(lambda _: verdict(Outcome.ACCEPTED, ""))
+        distilled, KNOWN, {"1→2": step}, carried_by(lambda _: verdict(Outcome.ACCEPTED, ""))
     )
     assert admission.uses[0].evidence is None
     assert not admission.admitted

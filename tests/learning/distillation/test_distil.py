@@ -18,16 +18,16 @@ from kernel_lineage.skills.skill_file import read_skill
 from learning.distillation.lessons import KNOWN, condition, evidence, kernel, lesson
 
 
-def only(found: Distilled):
-    (proposal,) = found.proposals
+def only(distilled: Distilled):
+    (proposal,) = distilled.proposals
     return proposal
 
 
 def test_a_lesson_extends_the_card_of_its_mechanism_in_the_cards_names():
     taught = (condition("OC % 4 == 0"), condition("noalias(dst, src)"))
     card = next(s for s in KNOWN if s.id == "vectorised-row-access")
-    said = [c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions]
-    card = card.model_copy(update={"conditions": tuple(said)})
+    conditions = [c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions]
+    card = card.model_copy(update={"conditions": tuple(conditions)})
     proposal = only(distil([lesson(conditions=taught)], [card]))
     assert proposal.skill.id == card.id
     by_expr = {c.expr: c for c in proposal.skill.conditions}
@@ -75,7 +75,7 @@ def test_what_a_further_anchor_of_the_step_binds_is_said_in_the_cards_names_too(
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("fields", "reason"),
     [
         ({"mechanisms": ()}, "it adds no mechanism that is known"),
         ({"mechanisms": ("async_copy",)}, "no skill adds async_copy to cuda kernels"),
@@ -83,10 +83,10 @@ def test_what_a_further_anchor_of_the_step_binds_is_said_in_the_cards_names_too(
         ({"mechanisms": ("bank_conflict_padding",)}, "gain has no shared_tile before the step"),
     ],
 )
-def test_a_lesson_that_no_card_has_a_place_for_is_refused(given, reason):
-    found = distil([lesson(**given)], KNOWN)
-    assert found.proposals == ()
-    assert [r.reason for r in found.refused] == [reason]
+def test_a_lesson_that_no_card_has_a_place_for_is_refused(fields, reason):
+    distilled = distil([lesson(**fields)], KNOWN)
+    assert distilled.proposals == ()
+    assert [r.reason for r in distilled.refused] == [reason]
 
 
 def test_the_same_lessons_in_any_order_give_the_same_bytes(tmp_path):
@@ -100,8 +100,8 @@ def test_the_same_lessons_in_any_order_give_the_same_bytes(tmp_path):
         ),
     ]
 
-    def written(name: str, given: list[Lesson]) -> dict[str, bytes]:
-        folder, _ = publish(only(distil(given, KNOWN)), tmp_path / name)
+    def written(name: str, lessons: list[Lesson]) -> dict[str, bytes]:
+        folder, _ = publish(only(distil(lessons, KNOWN)), tmp_path / name)
         return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
     assert written("one", lessons) == written("other", lessons[::-1])

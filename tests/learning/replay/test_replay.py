@@ -394,10 +394,10 @@ def test_what_is_timed_is_drawn_in_seconds():
             "launch": {"grid": ["B"]},
         }
     )
-    smaller, said = timed_within(workload, 1 << 20)
+    smaller, notes = timed_within(workload, 1 << 20)
     # Rows go first; the length of a row stays.
     assert smaller.profile_dims == ({"B": 2, "T": 1024, "C": 512}, {"B": 1, "T": 16, "C": 512})
-    assert len(said) == 1
+    assert len(notes) == 1
     assert timed_within(workload) == (workload, ())
     of_device = workload.model_copy(
         update={
@@ -416,9 +416,9 @@ CLAMPED = SCALAR.replace("2.0f * x[i]", "2.0f * fminf(x[i], 50.0f)")
 def test_a_step_that_differs_on_unusual_values_only_is_right_on_plain_ones(tmp_path: Path, pool: LocalPool):
     commit(tmp_path, "Scale a vector", CLAMPED)
     commit(tmp_path, "Speed up: 2x faster without the minimum", SCALAR)
-    found = _step(replay_here(tmp_path, pool)[0], "Speed up")
-    assert (found.status, found.code) == ("narrower", "narrower"), found.reason
-    assert found.counterexample is not None and found.counterexample.inputs != "as declared"
+    step = _step(replay_here(tmp_path, pool)[0], "Speed up")
+    assert (step.status, step.code) == ("narrower", "narrower"), step.reason
+    assert step.counterexample is not None and step.counterexample.inputs != "as declared"
 
 
 ROWS = """\

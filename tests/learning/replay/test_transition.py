@@ -50,12 +50,14 @@ PASS, FAIL, GONE = StageStatus.PASS, StageStatus.FAIL, StageStatus.UNAVAILABLE
 
 
 def said(*stages: tuple[str, StageStatus, Reason | None], **details: object) -> Verdict:
-    told = [Stage(name=n, status=s, code=c, reason=f"{n} says so", details=details) for n, s, c in stages]
+    judged_stages = [
+        Stage(name=n, status=s, code=c, reason=f"{n} says so", details=details) for n, s, c in stages
+    ]
     return Verdict(
-        outcome=Outcome.REJECTED if told[-1].status is FAIL else Outcome.INCONCLUSIVE,
-        code=told[-1].code,
-        reason=told[-1].reason,
-        stages=told,
+        outcome=Outcome.REJECTED if judged_stages[-1].status is FAIL else Outcome.INCONCLUSIVE,
+        code=judged_stages[-1].code,
+        reason=judged_stages[-1].reason,
+        stages=judged_stages,
         speedup=None,
         environment={},
         inputs_hash="",
