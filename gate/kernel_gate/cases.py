@@ -11,7 +11,7 @@ from typing import Literal
 
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.expressions import ExpressionError
-from kernel_gate.variations import AT_LARGEST, OF_CONSTANTS, Variation, variations_of
+from kernel_gate.variations import AT_LARGEST, MOST_IN_TURN, OF_CONSTANTS, Variation, variations_of
 from kernel_gate.workload import Workload
 
 
@@ -267,6 +267,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
                 (
                     *((n, v, w) for n in _constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
                     *((n, v, Variation.DECLARED) for n, v in _other_integers(workload)),
+                    *_zeros_beside_nans(workload),
                 )
             )
         ]
@@ -290,8 +291,17 @@ def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
     for name, value in list(constant_integers(workload).items())[:_MOST_SCALARS]:
         argument = workload.argument(name)
         yield name, value + 1
+        if argument is not None and value > 0 and not argument.dtype.startswith("u"):
+            yield name, -1
         if argument is not None and argument.dtype.endswith("int64"):
             yield name, value + _WIDE
+
+
+def _zeros_beside_nans(workload: Workload) -> Iterator[tuple[str, int, Variation]]:
+    """Float scalars at zero, each as often as inputs have NaN in turn: `b == 0 ? x : x + b * y` leaves them out."""
+    free = sum(a.kind in {"input", "inout"} and a.has_free_values for a in workload.args)
+    for name in _constant_scalars(workload)[:_MOST_SCALARS]:
+        yield from ((name, 0, Variation.NOT_A_NUMBER) for _ in range(min(free, MOST_IN_TURN)))
 
 
 def constant_integers(workload: Workload) -> dict[str, int]:
@@ -309,13 +319,17 @@ def other_integer(workload: Workload, case: Case) -> str | None:
 
 
 def needed_of_scalars(workload: Workload, case: Case) -> str | None:
-    """What callers may mean who pass the workload's own numbers: an integer just that one, a float above zero none
-    below. None for a case that changes neither.
+    """What callers may mean who pass the workload's own numbers: an integer just that one, a number above zero none
+    below, a float none that hides a NaN. None for a case that changes neither.
     """
+    values = workload.scalars(case.dims)
+    if (below := next((name for name, value in case.scalars if value < 0 < values[name]), None)) is not None:
+        return f"{below} >= 0"
     if (name := other_integer(workload, case)) is not None:
         return f"{name} == {constant_integers(workload)[name]}"
-    values = workload.scalars(case.dims)
-    return next((f"{name} >= 0" for name, value in case.scalars if value < 0 < values[name]), None)
+    if case.variation is not Variation.NOT_A_NUMBER:
+        return None
+    return next((f"{name} != 0" for name, value in case.scalars if value == 0), None)
 
 
 def _constant_scalars(workload: Workload) -> list[str]:

@@ -42,7 +42,7 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
         case Variation.NOT_A_NUMBER | Variation.NAN_AT_ENDS:
             return _with_nans(values, generator)
         case Variation.INFINITE:
-            return _with_specials(values, generator, (np.inf,))
+            return _with_infinities(values, generator)
         case Variation.FAR_FROM_ZERO:
             return values + 1000.0
         case Variation.FAR_BELOW:
@@ -136,6 +136,14 @@ def _with_specials(values: Array, generator: np.random.Generator, specials: tupl
     if rows.size:
         for row, special in zip(range(len(rows)), specials, strict=False):
             rows[row, generator.integers(0, rows.shape[1])] = special
+    return rows.reshape(values.shape)
+
+
+def _with_infinities(values: Array, generator: np.random.Generator) -> Array:
+    """One infinity in the first row, and a row of infinities below zero, as masks leave it; a single row has one."""
+    result = _with_specials(values, generator, (np.inf,))
+    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    rows[1:2] = -np.inf
     return rows.reshape(values.shape)
 
 

@@ -22,7 +22,7 @@ class Variation(StrEnum):
     BOUNDARY = "boundary values"
     NON_FINITE = "NaN and infinities"
     NOT_A_NUMBER = "NaNs"
-    INFINITE = "one infinity"
+    INFINITE = "one infinity, and a row of them below zero"
     FAR_FROM_ZERO = "mean far above the spread"
     FAR_BELOW = "mean far below zero"
     NEGATIVE = "all negative"
@@ -93,7 +93,7 @@ AT_LARGEST = frozenset({Variation.LOWEST, Variation.HIGHEST, Variation.FIRST_PEA
 
 _MIXED = 3
 """Draws of a variation for each input."""
-_MOST_IN_TURN = 4
+MOST_IN_TURN = 4
 """Inputs that have cases of their own."""
 
 
@@ -110,13 +110,13 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
         Variation.ENDS: bool(limited),
         Variation.FEW: bool(limited) or free > 1,
         Variation.ZEROS_AMONG: any(_may_be_zero(a) for a in inputs),
-        Variation.NAN_AT_ENDS: min(free, _MOST_IN_TURN) * bool(limited),
+        Variation.NAN_AT_ENDS: min(free, MOST_IN_TURN) * bool(limited),
         **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED, Variation.CRITICAL}, 0),
         **dict.fromkeys(OF_INDICES, indices),
         **dict.fromkeys(OF_ALL, scaled > bool(free)),
     }
     for variation in Variation:
-        usual = min(free, _MOST_IN_TURN if variation in IN_TURN else 1)
+        usual = min(free, MOST_IN_TURN if variation in IN_TURN else 1)
         yield from (variation,) * times.get(variation, usual)
 
 

@@ -222,6 +222,7 @@ def test_what_is_left_asleep_ends_when_all_of_ours_are_killed_at_one_moment(tmp_
     if not has_process_namespaces():
         pytest.skip("this machine gives no namespaces of processes")
     gate = subprocess.Popen([sys.executable, "-c", GATE, str(tmp_path)])
+    spared: set[int] = set()
     try:
         assert within(30, lambda: len(sleepers()) == 2)
         every = own_processes(gate.pid)
@@ -232,7 +233,7 @@ def test_what_is_left_asleep_ends_when_all_of_ours_are_killed_at_one_moment(tmp_
             os.kill(pid, signal.SIGKILL)
         assert within(1, lambda: not sleepers())
     finally:
-        for pid in (*sleepers(), gate.pid):
+        for pid in (*sleepers(), *spared, gate.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         gate.wait()

@@ -32,8 +32,8 @@ from kernel_gate.request import GateRequest
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload, load_workload, parse_workload
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument
+from kernel_lineage.rewrite.optimise.lines import tried_line
 from kernel_lineage.rewrite.optimise.session import Asked, run
-from kernel_lineage.rewrite.optimise.told import tried_line
 
 SUMMARY = "assists alone on naive kernels: speedups, share of copy bandwidth, beside torch"
 

@@ -16,6 +16,11 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
     def r(*shape: int, dtype: Any = torch.float32) -> Any:
         return torch.randn(*shape, device="cuda").to(dtype)
 
+    def rotated_pairs(x: Any, cos: Any, sin: Any) -> Any:
+        even, odd = x[..., 0::2].float(), x[..., 1::2].float()
+        c, s = cos[:, None], sin[:, None]
+        return torch.stack((even * c - odd * s, even * s + odd * c), -1).flatten(-2).to(x.dtype)
+
     half, bf16 = torch.float16, torch.bfloat16
     return {
         "add": (lambda a, b: a + b, lambda d: (r(d["n"]), r(d["n"]))),
@@ -229,6 +234,43 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
         "triton_pool_windows": (
             lambda x: f.avg_pool1d(x[None], 4)[0],
             lambda d: (r(d["R"], 4 * d["P"]),),
+        ),
+        "triton_gate_columns": (f.glu, lambda d: (r(d["M"], 2 * d["N"]),)),
+        "triton_rotary_pairs": (
+            rotated_pairs,
+            lambda d: (
+                r(d["T"], d["H"], 2 * d["P"], dtype=half),
+                r(d["T"], d["P"]),
+                r(d["T"], d["P"]),
+            ),
+        ),
+        "triton_outer_rows": (
+            lambda u, v: u[:, :, None] * v[:, None, :],
+            lambda d: (r(d["B"], d["M"]), r(d["B"], d["N"])),
+        ),
+        "triton_divergence_rows": (
+            lambda p, q: (p * (p.log() - q.log())).sum(1),
+            lambda d: (r(d["M"], d["N"]).sigmoid(), r(d["M"], d["N"]).sigmoid()),
+        ),
+        "triton_bmm_outputs": (
+            lambda a, b: torch.bmm(a, b).float(),
+            lambda d: (
+                r(d["B"], d["M"], d["K"], dtype=half),
+                r(d["B"], d["K"], d["N"], dtype=half),
+            ),
+        ),
+        "gated_residual_half": (
+            lambda x, h, gate: (x.float() + gate * h.float()).half(),
+            lambda d: (r(d["R"], d["C"], dtype=half), r(d["R"], d["C"], dtype=half), r(d["C"])),
+        ),
+        "masked_scores_bf16": (
+            lambda s, keep: torch.where(keep, s * 0.125, -10000.0),
+            lambda d: (r(d["M"], d["N"], dtype=bf16), r(d["M"], d["N"]) > 0),
+        ),
+        "logsumexp_rows": (lambda x: torch.logsumexp(x, 1), lambda d: (r(d["M"], d["N"]),)),
+        "conv1x1": (
+            lambda x, w: f.conv1d(x, w[:, :, None]),
+            lambda d: (r(d["B"], d["I"], d["P"]), r(d["O"], d["I"])),
         ),
     }
 

@@ -13,6 +13,8 @@ from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import Outcome, Verdict
 
+from .strangers.classes import kept_apart as classes_apart
+from .strangers.classes import looked_at as classes
 from .strangers.fresh import apart_too, kept_apart, limited, mixed, programs
 from .strangers.kinds import blocks, pointwise, rows, scatter, sequences
 from .strangers.looked_at import PAIRS as LOOKED_AT
@@ -22,7 +24,8 @@ from .strangers.untuned import PAIRS as UNTUNED
 SUMMARY = "wrong candidates and honest twins as strangers write them, by lane: detection and false rejections"
 KINDS = (*sequences.PAIRS, *rows.PAIRS, *pointwise.PAIRS, *scatter.PAIRS, *blocks.PAIRS)
 FRESH = (*limited.PAIRS, *mixed.PAIRS, *programs.PAIRS, *kept_apart.PAIRS, *apart_too.PAIRS)
-SETS = {"first": (*LOOKED_AT, *UNTUNED), "kinds": KINDS, "fresh": FRESH}
+CLASSES = (*classes.PAIRS, *classes_apart.PAIRS)
+SETS = {"first": (*LOOKED_AT, *UNTUNED), "kinds": KINDS, "fresh": FRESH, "classes": CLASSES}
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""
 

@@ -12,8 +12,8 @@ from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.cli.main import main
 from kernel_lineage.history.mine import mine
 from kernel_lineage.learning.strategy_counts import count_mined
+from kernel_lineage.skills.ranking.count_files import builtin_counts, known_counts
 from kernel_lineage.skills.ranking.counts import Counts
-from kernel_lineage.skills.ranking.known import builtin_counts, known_counts
 from kernel_lineage.skills.ranking.outcomes import Outcome, keep_outcome, outcomes_in
 
 NAIVE = KERNEL.replace("row_sum", "sum")

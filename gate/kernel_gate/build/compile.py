@@ -161,10 +161,10 @@ def run_compiler(
             f"the disk of {tempfile.gettempdir()} is full; {MAKE_ROOM}", code=Reason.DISK_FULL
         ) from error
     if result.get("error") == "missing":
-        raise CompilerMissing(result["message"], code=_said(result, Reason.COMPILER_MISSING))
+        raise CompilerMissing(result["message"], code=_code(result, Reason.COMPILER_MISSING))
     if result.get("error") == "build":
         diagnostics = tuple(Diagnostic(**d) for d in result["diagnostics"])
-        code = _said(result, Reason.CANDIDATE_DOES_NOT_COMPILE)
+        code = _code(result, Reason.CANDIDATE_DOES_NOT_COMPILE)
         raise BuildError(result["message"], diagnostics, result["log"], code=code)
     return result
 
@@ -203,7 +203,7 @@ def _read_result(folder: Path) -> Mapping[str, Any] | None:
     return data if isinstance(data, dict) and ("images" in data or "error" in data) else None
 
 
-def _said(result: Mapping[str, Any], otherwise: Reason) -> Reason:
+def _code(result: Mapping[str, Any], otherwise: Reason) -> Reason:
     """The child's code. What it says is data: a code that no build gives is not taken."""
     return next((r for r in Reason if r == result.get("code") and r.stage == "build"), otherwise)
 

@@ -66,7 +66,7 @@ class UndefinedLocals:
         outside = parts[0] in _STORES and not {"local", "param"} & {p.split("::")[0] for p in parts}
         addresses = [self.layout.registers[n] for n in bases(site.instruction.operands)]
         used = effect.reads if outside else (*addresses, *effect.guard)
-        origins_of = self._given(site)
+        origins_of = self._origins(site)
 
         def wrap(step: Step) -> Step:
             def watched(wave: Wave) -> None:
@@ -128,7 +128,7 @@ class UndefinedLocals:
         if not marks.any():
             del self.undefined[register]
 
-    def _given(self, site: Site) -> Callable[[Wave], Origins | None]:
+    def _origins(self, site: Site) -> Callable[[Wave], Origins | None]:
         """Where a result comes from: its operands, of which a selection or a logical operation may drop one."""
         effect = effect_of(site.instruction, self.layout)
         if site.parts[0] == "selp":

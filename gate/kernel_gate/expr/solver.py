@@ -50,11 +50,13 @@ def decide(
     """Whether every assignment that keeps all assumptions satisfies the claim. Raises `SolverMissingError`."""
     asked = divided([*assumptions, negation(claim)])
     lemmas = product_lemmas(asked.conditions, asked.never_negative(never_negative))
-    answer = found(asked.conditions, limit_ms=limit_ms, lemmas=lemmas)
+    answer = values_for(asked.conditions, limit_ms=limit_ms, lemmas=lemmas)
     return replace(answer, values=asked.values(answer.values)) if answer.values else answer
 
 
-def found(conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Sequence[Term] = ()) -> Answer:
+def values_for(
+    conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Sequence[Term] = ()
+) -> Answer:
     """`REFUTED` with values that keep all conditions, `PROVED` when there are none. Raises `SolverMissingError`."""
     try:
         import z3

@@ -23,7 +23,7 @@ _OWN_FILES = {"program.cu", "gated_program.py"}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ToolFinding:
     """A finding of a tool."""
 
     tool: str
@@ -37,7 +37,7 @@ class Watched:
     """What one tool said of a program."""
 
     tool: str
-    found: tuple[Found, ...]
+    found: tuple[ToolFinding, ...]
     launches: int
     seconds: float
     unusable: str
@@ -89,9 +89,9 @@ class Watching:
         return [self._watched(running.answer(deadline)) for running in self._running]
 
     def _watched(self, answer: Answer) -> Watched:
-        first_of_each: dict[tuple[object, ...], Found] = {}
+        first_of_each: dict[tuple[object, ...], ToolFinding] = {}
         for record in answer.records:
-            one = self._found(answer, record)
+            one = self._finding(answer, record)
             first_of_each.setdefault((one.fault.kind, one.fault.line, one.fault.buffer, one.case), one)
         return Watched(
             answer.tool, tuple(first_of_each.values()), answer.launches, answer.seconds, answer.unusable
@@ -104,7 +104,7 @@ class Watching:
         )
         return line + self._program.first_line - 1 if line is not None and own else None
 
-    def _found(self, answer: Answer, record: Record) -> Found:
+    def _finding(self, answer: Answer, record: Record) -> ToolFinding:
         line = self._line(record, record.line)
         buffer, element = self._nearest(answer, record)
         extent = buffer.nbytes // buffer.itemsize if buffer is not None else 0
@@ -118,7 +118,7 @@ class Watching:
             message += f", in {record.file}:{record.line}"
         name = buffer.name if buffer is not None else None
         fault = Fault(record.kind, message, line, record.block, record.thread, name, element)
-        return Found(answer.tool, fault, buffer.case if buffer is not None else self._only_case)
+        return ToolFinding(answer.tool, fault, buffer.case if buffer is not None else self._only_case)
 
     def _nearest(self, answer: Answer, record: Record) -> tuple[RecordedBuffer | None, int | None]:
         """The buffer that a global address is in or nearest to, and the element."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from kernel_gate.stages.statements import NAME, given
+from kernel_gate.stages.statements import NAME, assigned_names
 
 _LINE = re.compile(r"\s*#\s*line\s+(\d+)")
 _ALIKE = 0.3
@@ -108,14 +108,14 @@ def _by_name(alignment: Alignment, fed: Sequence[int]) -> tuple[int, ...]:
     A compiler leaves no instruction at a line that only names a constant, or from which a value has gone.
     """
     used = {word for line in fed for word in NAME.findall(alignment.texts.get(line, ""))}
-    return tuple(hunk.after.start for hunk in alignment.hunks if _given(alignment, hunk) & used)
+    return tuple(hunk.after.start for hunk in alignment.hunks if _assigned(alignment, hunk) & used)
 
 
-def _given(alignment: Alignment, hunk: Hunk) -> set[str]:
+def _assigned(alignment: Alignment, hunk: Hunk) -> set[str]:
     texts = [alignment.texts.get(n, "") for n in hunk.after] + [
         alignment.replaced.get(n, "") for n in hunk.before
     ]
-    return {name for text in texts for name in given(text)}
+    return {name for text in texts for name in assigned_names(text)}
 
 
 def _inside(alignment: Alignment, line: int) -> bool:

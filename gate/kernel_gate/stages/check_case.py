@@ -22,7 +22,7 @@ from kernel_gate.stages.check_state import (
 )
 from kernel_gate.stages.judge_outputs import compare_outputs, require_repeated, require_written
 from kernel_gate.stages.reference import Reference, run_baseline
-from kernel_gate.stages.remembered import require_nothing_remembered
+from kernel_gate.stages.remembered import require_no_variable, require_nothing_remembered
 from kernel_gate.stages.schedules import require_any_schedule
 
 
@@ -68,9 +68,11 @@ def check_case(run: CheckState, case: Case, *, again: bool) -> None:
         if case.required:
             third = launch(run, execution, inputs, *REPETITIONS[2])
             require_repeated(run, case, first, third, reference)
-            require_any_schedule(run, case, execution, inputs, first, reference)
         if again:
             require_nothing_remembered(run, case, execution, inputs, first)
+        if case.required:  # last, because other bytes are left in the variables of a program that keeps some
+            require_no_variable(run, case, execution, inputs, first)
+            require_any_schedule(run, case, execution, inputs, first, reference)
     if not run.strict:
         run.compared += 1
         run.passed.append(case)

@@ -50,7 +50,7 @@ def check_memory(run: CheckState, case: Case) -> None:
         raise Stop(
             "candidate",
             _code(case, fault),
-            _said(run, case, fault),
+            _sentence(run, case, fault),
             {"fault": fault.kind, **fault.where()},
         )
     _compare(run, case, after, reference)
@@ -119,7 +119,7 @@ def _code(case: Case, fault: Fault) -> Reason:
     return Reason.ALIAS_SENSITIVE if case.memory.alias is not None else FAULT_REASONS[fault.kind]
 
 
-def _said(run: CheckState, case: Case, fault: Fault) -> str:
+def _sentence(run: CheckState, case: Case, fault: Fault) -> str:
     line = f"; {run.candidate.label}:{fault.line}" if fault.line is not None else ""
     hint = f"; {_alias_hint(case)}" if case.memory.alias is not None else ""
     return f"{fault.message}; {case}{line}{hint}"

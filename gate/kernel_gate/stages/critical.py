@@ -90,7 +90,7 @@ def critical_cases(
             for number, own in enumerate(both):
                 case = Case(dims, seed + number, Variation.CRITICAL, origin="hidden")
                 search = _Search(device, own, both, workload, case, deadline)
-                cases += [replace(case, placed=placed) for placed in search.found()]
+                cases += [replace(case, placed=placed) for placed in search.placements()]
     except (LaunchError, DeviceError, MemoryError, WorkloadError):
         pass  # what cannot be launched or has no inputs here is the check's to say
     finally:
@@ -135,7 +135,7 @@ class _Search:
             and self._inputs[a.name].size
         ]
 
-    def found(self) -> list[tuple[tuple[str, int, float], ...]]:
+    def placements(self) -> list[tuple[tuple[str, int, float], ...]]:
         """Elements of one input in turn with the values that make decisions critical."""
         if not self._arguments:
             return []

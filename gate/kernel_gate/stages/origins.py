@@ -50,7 +50,7 @@ def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Worklo
         if lines:
             users = [_users(line, at_fault) for line in lines]
             details["related"] = [*details.get("related", ()), *(asdict(Place(what, n)) for n in users)]
-            words += _said(what, users)
+            words += _sentence(what, users)
     return stage.model_copy(update={"reason": stage.reason + words, "details": {**wrong, **details}})
 
 
@@ -71,7 +71,7 @@ def with_fault_origin(
     if not set(named) - {stage.details.get("line")}:
         return stage
     related = [*stage.details.get("related", ()), *(asdict(Place(what, line)) for line in named)]
-    reason = stage.reason + _said(what, named)
+    reason = stage.reason + _sentence(what, named)
     return stage.model_copy(update={"reason": reason, "details": {**stage.details, "related": related}})
 
 
@@ -105,7 +105,7 @@ def _suspects(own: Feeding, other: Feeding, alignment: Alignment, workload: Work
     return () if evidence is None else ranked(evidence, own.lines, alignment.texts)[:MOST]
 
 
-def _said(what: str, lines: list[int]) -> str:
+def _sentence(what: str, lines: list[int]) -> str:
     if what == _LIKELY:
         return f"; likeliest at fault: {_numbers(lines)}"
     return f"; it {'is fed by' if what == _CHANGED else 'comes from'} {_numbers(lines)}, which changed"

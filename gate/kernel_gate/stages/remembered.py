@@ -24,7 +24,6 @@ def require_nothing_remembered(
     with execution_of(run, "candidate", case) as elsewhere:
         moved = launch(run, elsewhere, inputs, 0)
     _same_bits(run, case, first, moved, "at other addresses, the same inputs gave")
-    _overwritten_variables(run, case, execution, inputs, first)
 
 
 def with_other_data(case: Case) -> Case:
@@ -47,10 +46,10 @@ def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Exec
         raise Stop(stop.at_fault, Reason.KEEPS_STATE, reason, {**stop.details, "cause": stop.code}) from stop
 
 
-def _overwritten_variables(
+def require_no_variable(
     run: CheckState, case: Case, execution: Execution, inputs: Mapping[str, Array], first: Run
 ) -> None:
-    """What a launch leaves in device globals must not matter to the next: random bytes take its place.
+    """What a launch leaves in device globals must not matter to the next: random bytes take its place. Raises `Stop`.
 
     Globals that a launch leaves as it found them (counters that are counted back to zero) stay.
     """

@@ -52,6 +52,8 @@ def require_any_schedule(
         for mode in Mode:
             schedule = Schedule(mode, case.seed)
             device.checks = replace(checks, races=False, uninitialised=False, schedule=schedule)
+            # With the same inputs, what the launch before left hides that a block reads before another has written.
+            execution.overwrite_variables(case.seed)
             _require(run, case, launch(run, execution, inputs, 0), first, reference, schedule)
     finally:
         device.checks, device.limits = checks, limits
@@ -102,6 +104,7 @@ def _baseline_changes(run: CheckState, case: Case, reference: Reference) -> bool
         run.device.checks = replace(set_now, schedule=None)
         usual = launch(run, execution, reference.inputs, 0)
         run.device.checks = set_now
+        execution.overwrite_variables(case.seed)
         changed = launch(run, execution, reference.inputs, 0)
     if hard_fault(changed) is not None:
         return True

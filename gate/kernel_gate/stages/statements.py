@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 NAME = re.compile(r"[A-Za-z_]\w*")
-_GIVEN = re.compile(
+_TARGETS = re.compile(
     r"(?:\b([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*[-+*/%&|^]?=(?!=))"
     r"|(?:^\s*(?!return\b)[A-Za-z_][\w:<>]*(?:\s+[\w:<>]+)*[\s*&]+([A-Za-z_]\w*)\s*[;,\[])"
 )
@@ -26,14 +26,14 @@ _LONG = 6
 """Lines of one statement that are joined."""
 
 
-def given(text: str) -> set[str]:
+def assigned_names(text: str) -> set[str]:
     """Names that a line gives a value to, or declares."""
-    return {name for groups in _GIVEN.findall(text) for name in groups if name}
+    return {name for groups in _TARGETS.findall(text) for name in groups if name}
 
 
 def givers(texts: Mapping[int, str], line: int) -> tuple[int, ...]:
     """The nearest lines before it that give values to the names which it uses, nearest first."""
-    own = set() if _accumulates(texts, line) else given(texts.get(line, ""))
+    own = set() if _accumulates(texts, line) else assigned_names(texts.get(line, ""))
     return _giving(texts, line, set(NAME.findall(_statement(texts, line))) - own)
 
 
@@ -47,7 +47,7 @@ def placing(texts: Mapping[int, str], line: int) -> tuple[int, ...]:
 def _giving(texts: Mapping[int, str], line: int, wanted: set[str]) -> tuple[int, ...]:
     lines = []
     for other in range(line - 1, max(line - _FAR, 0), -1):
-        names = given(texts.get(other, "")) & wanted
+        names = assigned_names(texts.get(other, "")) & wanted
         if names:
             lines.append(other)
             wanted -= names
@@ -60,7 +60,7 @@ def first_value(texts: Mapping[int, str], line: int) -> int | None:
     if not name:
         return None
     before = range(line - 1, max(line - _FAR, 0), -1)
-    return next((n for n in before if name in given(texts.get(n, ""))), None)
+    return next((n for n in before if name in assigned_names(texts.get(n, ""))), None)
 
 
 def without_value(texts: Mapping[int, str], line: int) -> tuple[int, ...]:

@@ -143,7 +143,7 @@ class Jobs:
     async def _command(self, job: Job) -> Finished:
         job.stage = "reading"
 
-        def told(line: str) -> None:
+        def staged(line: str) -> None:
             job.stage = _stage_of(line) or job.stage
 
         return await run_python(
@@ -152,7 +152,7 @@ class Jobs:
             folder=self._folder,
             stdin=job.work.stdin,
             more={"KLINEAGE_PROGRESS": "json"},
-            on_line=told,
+            on_line=staged,
         )
 
     def _end(self, job: Job, state: Literal["done", "failed", "cancelled"], message: str = "") -> None:

@@ -145,7 +145,7 @@ class _Calls(HostSequence):
             return self.value_of(self._torch.operate(_OPERATORS[operator], pair, {}))
         return super().operated(operator, left, right, written)
 
-    def runtime(self, _name: str, _given: list[Value]) -> bool:
+    def runtime(self, _name: str, _arguments: list[Value]) -> bool:
         return False
 
     def _reached(self, launch: Launched) -> Value:

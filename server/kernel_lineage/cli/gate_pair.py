@@ -64,7 +64,7 @@ def gate_pair(
     from kernel_gate.worker import Worker
     from kernel_lineage.learning.steps import Step
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
-    from kernel_lineage.workloads.on_the_spot import told
+    from kernel_lineage.workloads.on_the_spot import resting_on
 
     started = time.monotonic()
     spot: SpotWorkload | None = None
@@ -78,7 +78,7 @@ def gate_pair(
         request = GateRequest.of(before, after, spot.workload, device=device, options=options)
         programs, workload = (before, after), spot.workload
         with Worker() if remote is None else elsewhere(remote) as worker:
-            verdict = told(
+            verdict = resting_on(
                 judged_with_proofs(
                     lambda: run.judge(request, pair.candidate, programs[1].entry, worker),
                     *programs,

@@ -77,7 +77,7 @@ def gate_since(
                 keep=EditGate(top).keep,
                 say=lambda line: click.echo(line, err=True),
             )
-            judged.extend(_told(named_verdicts, run))
+            judged.extend(_reporting(named_verdicts, run))
     except (RepositoryError, ClusterError) as error:
         wrong_use(str(error))
     verdicts = [one.verdict for one in judged if isinstance(one.verdict, KernelVerdict)]
@@ -88,7 +88,7 @@ def gate_since(
     return judged
 
 
-def _told(verdicts: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]:
+def _reporting(verdicts: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]:
     for one in verdicts:
         clear()
         if not run.as_json:

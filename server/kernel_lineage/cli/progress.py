@@ -51,12 +51,12 @@ def progress_bar() -> Iterator[Progress | None]:
     with Bars(*columns, console=terminal.console(err=True), transient=True) as bars:
         tasks = {}
 
-        def told(stage: str, done: int, total: int) -> None:
+        def show(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
                 tasks[stage] = bars.add_task(stage, total=total)
             bars.update(tasks[stage], completed=done, total=total)
 
-        yield told
+        yield show
 
 
 @contextmanager

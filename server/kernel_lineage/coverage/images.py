@@ -30,7 +30,7 @@ def covered(file: str, kernel: Kernel, images: Images | Exception) -> KernelCove
     }
     if isinstance(images, Exception):
         lacks = isinstance(images, CompilerMissing)
-        why = str(images) if lacks else said(images)
+        why = str(images) if lacks else reason_in(images)
         return KernelCovered(**head, compiled=False, decoded=False, reason=why)
     missing: Counter[str] = Counter()
     instructions = 0
@@ -53,7 +53,7 @@ def covered(file: str, kernel: Kernel, images: Images | Exception) -> KernelCove
     )
 
 
-def said(error: Exception) -> str:
+def reason_in(error: Exception) -> str:
     """What a message says, without places and paths, so that equal reasons are counted together."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # Triton begins with a place and its source, and says what is wrong in the end.

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.situation import facts_for
 from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.library import Library, library, repository_of
-from kernel_lineage.skills.ranking.known import Known, known_counts
+from kernel_lineage.skills.ranking.count_files import RankingData, known_counts
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Applicability:
     def __init__(self, thread: Executor) -> None:
         self._thread = thread
         self._libraries: dict[Path | None, Library] = {}
-        self._rankings: dict[Path | None, Known] = {}
+        self._rankings: dict[Path | None, RankingData] = {}
         self._answers: OrderedDict[tuple[str, int, int, int], tuple[Applicable, ...]] = OrderedDict()
         self._generation = 0
         self.device = "auto"

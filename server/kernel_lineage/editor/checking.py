@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 JUDGE = "worker"
 """Whom the task asks for verdicts."""
 _VERDICTS = 256
-_known: OrderedDict[str, Verdict] = OrderedDict()
+_verdicts: OrderedDict[str, Verdict] = OrderedDict()
 
 
 class Task(BaseModel):
@@ -64,10 +64,10 @@ def checked_text(
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
         GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
         mended=lambda reason: kept.mended(path, text, kernel, reason),
-        verdicts=_known,
+        verdicts=_verdicts,
     )
-    while len(_known) > _VERDICTS:
-        _known.popitem(last=False)
+    while len(_verdicts) > _VERDICTS:
+        _verdicts.popitem(last=False)
     return checked_document(checked)
 
 

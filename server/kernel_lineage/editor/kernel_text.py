@@ -12,7 +12,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import LineageDocument, TransitionDocument
-    from kernel_lineage.learning.replay.known import Words
+    from kernel_lineage.learning.replay.earlier import Words
 
 NEWEST = 2
 """Transitions in a hover; the page of the lineage has all."""

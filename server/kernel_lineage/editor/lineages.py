@@ -23,7 +23,7 @@ from kernel_lineage.kernels.source import Language
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import LineageDocument, MineDocument
-    from kernel_lineage.learning.replay.known import Words
+    from kernel_lineage.learning.replay.earlier import Words
 
 LOOK_AGAIN = 2.0
 """Seconds between two looks at whether HEAD has moved."""
@@ -201,7 +201,7 @@ class Lineages:
 
 
 def _replayed(root: Path) -> Mapping[str, Words]:
-    from kernel_lineage.learning.replay.known import known_words  # heavy: the gate, with NumPy
+    from kernel_lineage.learning.replay.earlier import known_words  # heavy: the gate, with NumPy
 
     return known_words(root, log.warning)
 

@@ -54,7 +54,7 @@ class Offers:
             task.add_done_callback(lambda _: self._trying.pop(key, None))
         return self._known.get(key)
 
-    def known(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
+    def ready(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel that are known; asks for none."""
         return self._known.get(self._key(snapshot, kernel))
 

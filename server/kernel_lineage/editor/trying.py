@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 if TYPE_CHECKING:
     from kernel_lineage.learning.apart import Ask
     from kernel_lineage.skills.library import Library
-    from kernel_lineage.skills.ranking.known import Known
+    from kernel_lineage.skills.ranking.count_files import RankingData
 
 
 class Trial(BaseModel):
@@ -46,10 +46,10 @@ def work(task: str, _ask: Ask) -> str:
 
 
 @cache
-def _knowledge() -> Callable[[Path | None, int], tuple[Library, Known]]:
+def _knowledge() -> Callable[[Path | None, int], tuple[Library, RankingData]]:
     from functools import lru_cache
 
     from kernel_lineage.skills.library import library
-    from kernel_lineage.skills.ranking.known import known_counts
+    from kernel_lineage.skills.ranking.count_files import known_counts
 
     return lru_cache(maxsize=1)(lambda root, _generation: (library(root), known_counts(root)))

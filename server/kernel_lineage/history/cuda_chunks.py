@@ -61,7 +61,7 @@ def _read(data: bytes) -> Chunk:
     text = text_of(data)
     declared = outline(text)
     starts = [d.start for d in declared]
-    chunk = _Found(text)
+    chunk = _Chunks(text)
     places: list[tuple[int, Declaration | Macro]] = [(d.start, d) for d in declared]
     for macro in text.macros:
         around = bisect_right(starts, macro.start) - 1
@@ -83,7 +83,7 @@ def _read(data: bytes) -> Chunk:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Chunks:
     """What a chunk was seen to say so far."""
 
     text: Text
@@ -115,7 +115,7 @@ class _Found:
         self.pieces.append(Piece(role, name, *lines, key, names, launches, comment, entry, marks))
 
 
-def _add_macro(chunk: _Found, macro: Macro) -> None:
+def _add_macro(chunk: _Chunks, macro: Macro) -> None:
     """A macro is a piece of device code; one whose body is a kernel is that kernel."""
     if not macro.body:
         return
@@ -128,7 +128,7 @@ def _add_macro(chunk: _Found, macro: Macro) -> None:
         chunk.add(Role.KERNEL, kernel[1], (start, macro.end), written=body.encode(), entry=True)
 
 
-def _add_value(chunk: _Found, declared: Declaration) -> None:
+def _add_value(chunk: _Chunks, declared: Declaration) -> None:
     """A constant, an alias or a variable of the device."""
     head = chunk.text.code[declared.start : declared.end - 1].replace(b"#", b" ")
     if len(head) > _LONGEST_VALUE or (_TAIL.search(head) and b"=" not in head):
@@ -139,7 +139,7 @@ def _add_value(chunk: _Found, declared: Declaration) -> None:
         chunk.add(Role.DEVICE, name.decode(), (declared.start, declared.end))
 
 
-def _add_type(chunks: _Found, declared: Declaration) -> None:
+def _add_type(chunks: _Chunks, declared: Declaration) -> None:
     """A type is a piece of device code, by each of its names: those behind its body and of enumerators are some too."""
     place = declared.start, declared.end
     code = chunks.text.code[slice(*place)]
@@ -154,7 +154,7 @@ def _add_type(chunks: _Found, declared: Declaration) -> None:
         chunks.add(Role.DEVICE, name.decode(), place, entry=functor)
 
 
-def _add_function(chunks: _Found, declared: Declaration) -> None:
+def _add_function(chunks: _Chunks, declared: Declaration) -> None:
     place = declared.start, declared.end
     masked = chunks.text.masked[slice(*place)]
     role, name, marks = _classify(chunks.text, declared)

@@ -96,7 +96,7 @@ def open_repository(path: Path) -> Repository:
     try:
         common = Path(git.rev_parse("--git-common-dir"))
     except GitCommandError as error:
-        raise RepositoryError(f"git cannot read {top}: {_said(error)}") from error
+        raise RepositoryError(f"git cannot read {top}: {_message(error)}") from error
     except GitCommandNotFound as error:
         raise RepositoryError("git was not found. Install git and make sure that it is on PATH.") from error
     common = common if common.is_absolute() else top / common
@@ -179,7 +179,9 @@ def read_log(
     try:
         process.wait()
     except GitCommandError as error:
-        skipped[f"history before {commits[-1].commit.sha[:10] if commits else 'HEAD'} ({_said(error)})"] = 1
+        skipped[
+            f"history before {commits[-1].commit.sha[:10] if commits else 'HEAD'} ({_message(error)})"
+        ] = 1
     commits.reverse()
     return commits
 
@@ -388,7 +390,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-def _said(error: GitCommandError) -> str:
+def _message(error: GitCommandError) -> str:
     lines = [line.strip() for line in str(error.stderr).strip(" \n'").splitlines() if line.strip()]
     return next(
         (line for line in lines if "fatal" in line or "error" in line), lines[0] if lines else "no message"

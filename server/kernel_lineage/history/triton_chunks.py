@@ -58,7 +58,7 @@ def _read(data: bytes) -> Chunk:
             module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Chunk(open=True)  # broken code, or a statement that goes on: try with what follows
-    chunk = _Found(text.splitlines(keepends=True))
+    chunk = _Chunks(text.splitlines(keepends=True))
     for statement in module.body:
         _collect(statement, chunk)
     return Chunk(
@@ -70,7 +70,7 @@ def _read(data: bytes) -> Chunk:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Chunks:
     """What a chunk was seen to say so far."""
 
     lines: list[str]
@@ -80,7 +80,7 @@ class _Found:
     texts: dict[str, str] = field(default_factory=dict)
 
 
-def _collect(node: ast.stmt, chunk: _Found) -> None:
+def _collect(node: ast.stmt, chunk: _Chunks) -> None:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         nodes = _below(node)
         chunk.pieces.append(_piece(node.name, node, nodes, chunk))
@@ -124,7 +124,7 @@ def _below(node: ast.AST) -> list[ast.AST]:
     return waiting[1:]
 
 
-def _import(node: ast.Import | ast.ImportFrom, chunk: _Found) -> None:
+def _import(node: ast.Import | ast.ImportFrom, chunk: _Chunks) -> None:
     if isinstance(node, ast.ImportFrom):
         module = "." * node.level + (node.module or "")
         chunk.imports += [(a.asname or a.name, module, a.name) for a in node.names]
@@ -132,7 +132,7 @@ def _import(node: ast.Import | ast.ImportFrom, chunk: _Found) -> None:
         chunk.imports += [(a.asname or a.name, a.name, "") for a in node.names]
 
 
-def _wrap(node: ast.Assign, chunk: _Found, named: str = "") -> None:
+def _wrap(node: ast.Assign, chunk: _Chunks, named: str = "") -> None:
     """`f = triton.jit(g)`, also with decorators in between; of those wrappers whose name has `named` in it."""
     for call in (node.value, *_below(node.value)):
         if isinstance(call, ast.Call) and len(call.args) >= 1 and isinstance(call.args[0], ast.Name):
@@ -155,7 +155,7 @@ def _dotted(expression: ast.expr) -> str:
     return ".".join([expression.id, *reversed(parts)]) if isinstance(expression, ast.Name) else ""
 
 
-def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], chunk: _Found) -> Piece:
+def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], chunk: _Chunks) -> Piece:
     function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
     decorators = function.decorator_list if function else []
     first = min([node.lineno, *(d.lineno for d in decorators)])

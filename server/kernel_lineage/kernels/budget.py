@@ -45,7 +45,7 @@ def beyond_budget(data: bytes, language: Language) -> str | None:
         elif match[1]:
             counts.append(0)
             if len(counts) > MOST_DEPTH + 1:
-                return _said(data, at, f"brackets nest deeper than {MOST_DEPTH}")
+                return _reason(data, at, f"brackets nest deeper than {MOST_DEPTH}")
         elif match[2]:
             if len(counts) > 1:
                 counts.pop()
@@ -59,10 +59,10 @@ def beyond_budget(data: bytes, language: Language) -> str | None:
         elif match[4]:
             counts[-1] += 1
             if counts[-1] > MOST_OPERATORS:
-                return _said(data, at, f"a statement chains more than {MOST_OPERATORS} operators")
+                return _reason(data, at, f"a statement chains more than {MOST_OPERATORS} operators")
     return None
 
 
-def _said(data: bytes, at: int, what: str) -> str:
+def _reason(data: bytes, at: int, what: str) -> str:
     line = data.count(b"\n", 0, at) + 1
     return f"line {line}: {what}; such a text is not read"

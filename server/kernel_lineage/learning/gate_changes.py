@@ -186,7 +186,7 @@ def _verdict(
     top: Path,
 ) -> tuple[Verdict, SpotWorkload | None]:
     """The verdict, and the workload that it rests on."""
-    from kernel_lineage.workloads.on_the_spot import told  # heavy: what drafts workloads
+    from kernel_lineage.workloads.on_the_spot import resting_on  # heavy: what drafts workloads
 
     name = changed.after.kernel.name
     try:
@@ -214,7 +214,7 @@ def _verdict(
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
     request = GateRequest.of(old, new, spot.workload, device=device, options=options)
     verdict = judge(request, top / changed.after.path, name)
-    return told(verdict, spot) if spot.path is None else verdict, spot
+    return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 
 def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top: Path) -> KernelVerdict:

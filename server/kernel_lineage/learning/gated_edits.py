@@ -167,7 +167,7 @@ class EditGate:
                 rows.put(record, fingerprint(pair))
         return needs
 
-    def known(self, pair: ChangedKernel) -> GatedEdit | None:
+    def record_of(self, pair: ChangedKernel) -> GatedEdit | None:
         """What a gate of this user has said of exactly this change."""
         try:
             with _rows(self.root) as rows:
@@ -202,7 +202,7 @@ def fingerprint(pair: ChangedKernel) -> str:
 @contextmanager
 def _rows(root: Path) -> Iterator[SignedRows]:
     key = secret_in(secret_file())
-    db = open_cache_file(kept_in(root), lambda db: SignedRows(db, key, _TABLE, _MOST), lambda _said: None)
+    db = open_cache_file(kept_in(root), lambda db: SignedRows(db, key, _TABLE, _MOST), lambda _line: None)
     try:
         yield SignedRows(db, key, _TABLE, _MOST)
     finally:

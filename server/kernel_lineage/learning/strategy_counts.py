@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kernel_lineage.history.model import Intent, Lineage, Mined, TransitionKind
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
-from kernel_lineage.learning.replay.known import known_records
+from kernel_lineage.learning.replay.earlier import known_records
+from kernel_lineage.skills.ranking.count_files import keep_counts
 from kernel_lineage.skills.ranking.counts import Effect, Observation, counted
-from kernel_lineage.skills.ranking.known import keep_counts
 from kernel_lineage.skills.ranking.outcomes import as_observations, outcomes_in
 
 

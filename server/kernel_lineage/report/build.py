@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from kernel_lineage.history.model import Commit, Lineage, Mined, Transition, Version
 from kernel_lineage.learning.later_guards import LearnedCondition
-from kernel_lineage.learning.replay.known import words_of
+from kernel_lineage.learning.replay.earlier import words_of
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.versions import version_checks
 from kernel_lineage.learning.version_checks import VersionCheck

@@ -23,7 +23,7 @@ _LINE = 17
 _PADDING = 16
 _SUBJECT = 66
 _WORDS = 84
-_SAID = 46
+_WIDEST = 46
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def _row(
 def _instead(step: TransitionView, axis: _Axis) -> str:
     """What stands where a bar would: counts, or that this one was not measured among those that were."""
     if step.counts:
-        return _short(step.counts[0].partition(" (worst")[0], _SAID)
+        return _short(step.counts[0].partition(" (worst")[0], _WIDEST)
     return "not measured" if axis.used else ""
 
 

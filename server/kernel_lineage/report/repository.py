@@ -8,7 +8,7 @@ from pathlib import Path
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.learning.later_guards import learned_conditions
-from kernel_lineage.learning.replay.known import known_records
+from kernel_lineage.learning.replay.earlier import known_records
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.report.build import build
 from kernel_lineage.report.view import ReportView

@@ -34,7 +34,7 @@ from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.parse import ConditionError
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.ranking.rules import limits_of
-from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
+from kernel_lineage.workloads.on_the_spot import SpotWorkload, resting_on, workload_on_the_spot
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER as WORKLOADS
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
@@ -100,7 +100,7 @@ def apply(
         if drafted is None:
             return None
         place = FoundWorkload(drafted.workload, root / WORKLOADS / f"{kernel.name}.toml")
-        return told(judge(kernel, request.path, text, candidate, place), drafted)
+        return resting_on(judge(kernel, request.path, text, candidate, place), drafted)
 
     report("materialise", f"{request.skill.title} at {kernel.name}")
     if (vetoed := _vetoed(begun, facts)) and not request.anyway:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
@@ -54,6 +54,16 @@ def configuration(kernel: Kernel, launch: Launch) -> tuple[Configuration, ...]:
             return tuple(parts)
         at += 1
     raise LaunchError(f"The launch of {kernel.name} in line {launch.span.first_line} is not complete.")
+
+
+def parameter_of_count(kernel: Kernel, extents: Sequence[str]) -> str:
+    """The parameter to which every launch gives just the extent of its grid along an axis; "" where there is none."""
+    beside = any(launch.span == kernel.name_span for launch in kernel.launches)
+    for position, parameter in enumerate(kernel.parameters):
+        arguments = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
+        if arguments == list(extents) and not beside and not parameter.pointer:
+            return parameter.name
+    return ""
 
 
 def launch_edits(kernel: Kernel, launch: Launch, fields: Mapping[str, str]) -> tuple[Edit, ...]:

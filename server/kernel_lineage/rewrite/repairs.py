@@ -82,10 +82,10 @@ def _barriers(root: Node, where: list[int]) -> Iterator[Repair]:
         if block.parent is not None and block.parent.type in _LOOPS
     ]
     for edit in (*before, *after):
-        yield Repair(_said(edit), (edit,))
+        yield Repair(_title(edit), (edit,))
     for first in before:
         yield from (
-            Repair(f"{_said(first)} and at line {last.span.last_line}", (first, last)) for last in after
+            Repair(f"{_title(first)} and at line {last.span.last_line}", (first, last)) for last in after
         )
 
 
@@ -119,5 +119,5 @@ def _after(block: Node) -> Edit:
     return Edit(Span(last.end_byte, last.end_byte, line, line), f"\n{indent}{_BARRIER}")
 
 
-def _said(edit: Edit) -> str:
+def _title(edit: Edit) -> str:
     return f"a barrier at line {edit.span.first_line + edit.text.startswith(chr(10))}"

@@ -50,7 +50,7 @@ def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device
     return Situation(facts.merged(toolchain_facts()), entry, tuple(notes))
 
 
-def told(kernel: Kernel, path: Path, device: str = "auto") -> tuple[Facts, tuple[str, ...]]:
+def facts_here(kernel: Kernel, path: Path, device: str = "auto") -> tuple[Facts, tuple[str, ...]]:
     """The facts of a kernel's situation, and why some are not known."""
     situation = situation_of(kernel, path, device=device)
     return situation.facts, situation.notes

@@ -91,7 +91,7 @@ def judge_cached(
 
 
 def open_verdict_cache(
-    folder: Path, secret: Path, say: Callable[[str], None] = lambda _said: None
+    folder: Path, secret: Path, say: Callable[[str], None] = lambda _line: None
 ) -> VerdictCache:
     """The cache in `folder`, made if needed; `say` is told of a damaged one.
 

@@ -23,7 +23,7 @@ from kernel_lineage.skills.conditions.truth import Judgement, Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.effect import Expected, Match, expected
 from kernel_lineage.skills.ranking.counts import Counts
-from kernel_lineage.skills.ranking.known import builtin_counts
+from kernel_lineage.skills.ranking.count_files import builtin_counts
 from kernel_lineage.skills.ranking.rank import State, rank
 from kernel_lineage.skills.ranking.rules import limits_of
 from kernel_lineage.skills.kernel_facts import derived_facts, launch_facts, syntax_facts

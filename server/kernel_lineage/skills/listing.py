@@ -10,7 +10,7 @@ from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.document import ApplicableDocument, applicable_document
-from kernel_lineage.skills.ranking.known import known_counts
+from kernel_lineage.skills.ranking.count_files import known_counts
 from kernel_lineage.skills.library import library, nearest, repository_of
 from kernel_lineage.skills.target import TargetError, read_target
 

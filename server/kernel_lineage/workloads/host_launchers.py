@@ -14,7 +14,7 @@ from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Parameter, SourceFile
 from kernel_lineage.workloads.following.fields import alias_of
-from kernel_lineage.workloads.following.launches import Given, Launched
+from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
 from kernel_lineage.workloads.following.sequence import Sequence, Unreadable
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
@@ -143,7 +143,7 @@ class _Reading(Sequence):
         self.steps.append(LaunchStep(callee.name, spec, operands, callee.template))
         return plain(0)
 
-    def _operand(self, operand: Given, parameter: Parameter | None) -> Operand:
+    def _operand(self, operand: LaunchArgument, parameter: Parameter | None) -> Operand:
         buffer = buffer_at(operand.value)
         if isinstance(operand.value, (Address, Buffer)):
             if buffer not in self._memory:

@@ -7,7 +7,7 @@ the product of dims (or a sum of products) that gives what was reached at all of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -25,6 +25,7 @@ from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import fitted_sizes
+from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
 
 _SEED = 91
 _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
@@ -51,7 +52,7 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         draft = with_ranges_in_bounds(draft, kernel, path, root)
     ranged, free = _with_ranges(draft), _without_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
-    trials = [_promised(plan, draft.promises) for plan in plans(ranged.dims, ranged.chosen, ranged.told)]
+    trials = _trials(ranged)
     first = trials[0]
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
@@ -62,21 +63,25 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     # of something else fails of it where nobody looks for races, too.
     racing: list[tuple[Draft, Plan]] = []
     partly: Draft | None = None
-    ways = [(free, _of(free, p), True) for p in trials[:1] if free is not None] + [
-        (ranged, p, True) for p in trials
-    ]
+    free_ways = [(free, _of(free, first), True)] if free is not None else []
+    starts = row_offsets(kernel) & {m.removeprefix(UNRANGED) for m in draft.missing}
+    counted = _with_shapes(
+        draft, starts & {*unknown}, _Measured(ranged, first, True, kept, kernel, path, root)
+    )
+    rows = [_with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
+    ways = [*free_ways, *((d, _trials(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         if not seconds_left():
             break
         try:
             measured = _Measured(way, plan, races, kept, kernel, path, root)
-            shapes = measured.shapes(unknown)
+            shapes = measured.shapes([a.name for a in way.arguments if a.is_buffer and a.shape is None])
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
             if isinstance(error, FootprintError) and error.of_races:
                 racing.append((way, plan))
             continue
-        left = [n for n in unknown if shapes[n] is None]
+        left = [n for n, shape in shapes.items() if shape is None]
         if not left:
             return _completed(way, plan, shapes, measured.uses)
         # What is not reached at some sizes, or with some values, may be at others.
@@ -98,6 +103,30 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         f"sizes for {', '.join(draft.chosen)}: {reason}"
     ]
     return replace(ranged, dims=first.timed, checked=first.tried, missing=tuple(missing))
+
+
+def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | None:
+    """The draft with the shapes of some buffers alone; None where they cannot be measured."""
+    if not names:
+        return draft
+    try:
+        shapes = measured.shapes_alone(names)
+    except (WorkloadError, ProgramError, FootprintError, NoFitError):
+        return None
+    return replace(
+        draft,
+        arguments=tuple(replace(a, shape=shapes.get(a.name, a.shape)) for a in draft.arguments),
+        assumed=(
+            *draft.assumed,
+            *(f"the shape of {n} is what the kernel reaches on the emulated device" for n in names),
+        ),
+        missing=tuple(m for m in draft.missing if not any(m.startswith(f"{UNSHAPED}{n}:") for n in names)),
+    )
+
+
+def _trials(draft: Draft) -> list[Plan]:
+    """The sizes to run a draft at, in turn."""
+    return [_promised(plan, draft.promises) for plan in plans(draft.dims, draft.chosen, draft.told)]
 
 
 def _of(draft: Draft, plan: Plan) -> Plan:
@@ -222,6 +251,14 @@ class _Measured:
                 seen.update(self._run(more, touched))
                 shapes[name] = _fitted(base, wanted[-1], name, seen)
         return shapes
+
+    def shapes_alone(self, names: Set[str]) -> Shapes:
+        """The extents of some of the buffers that are not known. Raises as `shapes` does."""
+        unknown = [a.name for a in self.draft.arguments if a.is_buffer and a.shape is None]
+        base = self.plan.tried
+        wanted = sizes_for_products(base, self.plan.steady)
+        seen = dict(self._run(wanted, unknown))
+        return {name: _fitted(base, wanted[-1], name, seen) for name in names}
 
     def _run(self, wanted: list[dict[str, int]], unknown: list[str]) -> Iterator[tuple[_Key, dict[str, int]]]:
         """How far each buffer is reached at some sizes: with indices at their largest, and with any."""

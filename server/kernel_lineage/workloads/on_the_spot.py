@@ -160,7 +160,7 @@ def in_a_line(kernel: str, written: str | Path, spot: SpotWorkload) -> str:
     return f"{kernel}: no workload names it, so one is drafted from {written}: {shown}{more}"
 
 
-def told(verdict: Verdict, spot: SpotWorkload) -> Verdict:
+def resting_on(verdict: Verdict, spot: SpotWorkload) -> Verdict:
     """A verdict that says which workload it rests on; a draft that misses wrong kernels accepts nothing."""
     if spot.path is not None:
         return _with(verdict, {"workload": str(spot.path)})

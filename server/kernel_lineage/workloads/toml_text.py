@@ -41,7 +41,7 @@ def _lines(draft: Draft) -> Iterator[str]:
     if apart or draft.template_arguments or draft.has_fields:
         yield "[[launches]]"
         yield f"kernel = {_text(draft.entry or draft.kernel)}"
-        yield f"arguments = [{', '.join(_given(draft))}]"
+        yield f"arguments = [{', '.join(_launched_with(draft))}]"
         if draft.template_arguments:
             yield f"template_arguments = {json.dumps(list(draft.template_arguments))}"
     else:
@@ -62,7 +62,7 @@ def _lines(draft: Draft) -> Iterator[str]:
         yield f"num_stages = {draft.num_stages}"
 
 
-def _given(draft: Draft) -> Iterator[str]:
+def _launched_with(draft: Draft) -> Iterator[str]:
     """What the launch gives for each parameter of the kernel."""
     rest = list(draft.arguments)
     number = 0

@@ -6,7 +6,7 @@ from gate.timed_device import TimedEmulated, timed_verdict
 from kernel_gate.program import Program
 from kernel_gate.verdict import SpeedState
 from kernel_gate.workload import Workload
-from kernel_lineage.learning.probes.profit import _said, conditions_of, crossings_of, sweeps
+from kernel_lineage.learning.probes.profit import _summary, conditions_of, crossings_of, sweeps
 from kernel_lineage.learning.probes.report import Sweep, TimedSize
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import ConditionKind, Origin
@@ -109,7 +109,7 @@ def test_sizes_that_are_not_clear_are_not_said_to_pay():
         for extent, ratio, state in ((32, 1.004, SpeedState.AMBIGUOUS), (64, 1.2, SpeedState.FAST))
     ]
     sweep = Sweep(dim="N", fixed={}, device="some GPU", sizes=tuple(sizes), said="")
-    assert _said(sweep) == "it pays at N 64; at the other sizes of N 32 … 64 that is not clear"
+    assert _summary(sweep) == "it pays at N 64; at the other sizes of N 32 … 64 that is not clear"
 
 
 def test_without_a_gpu_nothing_is_asked_and_nothing_is_claimed():

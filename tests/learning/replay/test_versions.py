@@ -7,7 +7,7 @@ import pytest
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.model import Intent, Lineage, Transition, TransitionKind
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.replay.known import known_records, words_of
+from kernel_lineage.learning.replay.earlier import known_records, words_of
 from kernel_lineage.learning.replay.record import Counterexample, Label, Record, StageRecord
 from kernel_lineage.learning.replay.store import replay_store
 from kernel_lineage.learning.replay.versions import version_checks

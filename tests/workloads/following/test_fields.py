@@ -83,3 +83,45 @@ def test_types_to_compute_in_are_wider(tmp_path: Path) -> None:
         "    scale<scalar_t, acc_t><<<1, 32>>>(x.data_ptr<scalar_t>(), y.data_ptr<acc_t>()); }));\n}\n"
     )
     assert [a.dtype for a in _draft(tmp_path, source).arguments] == ["float32", "float32"]
+
+
+def test_an_enumerator_is_no_number_where_a_template_asks_for_it(tmp_path: Path) -> None:
+    source = (
+        "namespace ops { enum class Mode { Sum, Mean = 4, Max };\n"
+        "template <Mode M> __global__ void scale(const float* x, float* y) { y[0] = x[0]; }\n"
+        "}\n"
+        "void launch(const float* x, float* y) { ops::scale<ops::Mode::Max><<<1, 32>>>(x, y); }\n"
+    )
+    assert _draft(tmp_path, source).template_arguments == ("(ops::Mode)5",)
+
+
+VECTORS = """__global__ void scale(uchar4* y, const float3 colour, uchar4 edge, int2 size) {
+  if (threadIdx.x < size.x) y[threadIdx.x].x = edge.w * colour.y;
+}
+"""
+
+
+def test_vectors_by_value_are_given_by_their_axes(tmp_path: Path) -> None:
+    host = (
+        "void launch(uchar4* y, uchar4 edge, int w, int h) {\n"
+        "  const float3 c = make_float3(0.25f, 0.5f, 1.f);\n"
+        "  scale<<<h, 32>>>(y, c, edge, make_int2(w, h));\n}\n"
+    )
+    draft = _draft(tmp_path, VECTORS + host)
+    scalars = {a.name: (a.dtype, a.value) for a in draft.arguments if a.kind == "scalar"}
+    assert scalars == {
+        **{
+            f"colour_{axis}": ("float32", value)
+            for axis, value in zip("xyz", ("0.25", "0.5", "1.0"), strict=True)
+        },
+        **{f"edge_{axis}": ("uint8", "3") for axis in "xyzw"},
+        "size_x": ("int32", "w"),
+        "size_y": ("int32", "h"),
+    }
+
+
+def test_a_vector_that_a_caller_gives_names_its_axes(tmp_path: Path) -> None:
+    host = "void launch(uchar4* y, float3 c, uchar4 e, int2 size) { scale<<<size.y, 32>>>(y, c, e, size); }\n"
+    draft = _draft(tmp_path, VECTORS + host)
+    assert draft.grid == ("size_y",)
+    assert next(a.value for a in draft.arguments if a.name == "size_x") == "size_x"

@@ -10,7 +10,7 @@ import numpy as np
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.slicing.operands import Effect, effect_of
 from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
-from kernel_gate.emulated.slicing.walk import Fed, Flags, Known, Taken, each_once, taken
+from kernel_gate.emulated.slicing.walk import Fed, Flags, Rightness, Taken, each_once, taken
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Index
 
@@ -30,7 +30,7 @@ class History:
     """The element's value, where it is a number."""
     _effects: dict[int, Effect] = field(default_factory=dict)
 
-    def taken(self, right: Known | None = None) -> Iterable[Taken]:
+    def taken(self, right: Rightness | None = None) -> Iterable[Taken]:
         """What fed the element, the last first; the walk ends at results that are known to be right."""
         return taken(self.trace, self.kernel, self.segment, self.start, self.stop, right)
 

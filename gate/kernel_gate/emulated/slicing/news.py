@@ -50,8 +50,8 @@ class _Following:
         for step in reversed(steps):
             event = self.wrong.event(step)
             line = self.wrong.line(event.number)
-            receivers = self._given(event, step.threads)
-            speakers = self._told(event, step.threads)
+            receivers = self._receiving(event, step.threads)
+            speakers = self._speaking(event, step.threads)
             self._leave(event, step, speakers | receivers)
             if line is None:
                 continue
@@ -62,14 +62,14 @@ class _Following:
                 born[line] = None
         return News(tuple(born), tuple(new), tuple(met))
 
-    def _told(self, event: Event, threads: Index) -> Flags:
+    def _speaking(self, event: Event, threads: Index) -> Flags:
         """Threads whose results say something: the walk left those that are known out."""
         flags = np.zeros(len(threads), np.bool_)
         for value in event.values:
             flags |= ~np.isnan(telling(of_threads(value, event, threads, self.wrong.trace.threads)))
         return flags
 
-    def _given(self, event: Event, threads: Index) -> Flags:
+    def _receiving(self, event: Event, threads: Index) -> Flags:
         """Threads into whose results something new went."""
         effect = self.wrong.effect(event.number)
         everyone = np.asarray(self.registers[list(effect.reads)].any(axis=0), np.bool_)

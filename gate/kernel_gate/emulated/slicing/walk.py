@@ -49,7 +49,7 @@ class Taken:
     """Those whose results fed it and are known to be right: what fed them was not looked for."""
 
 
-Known = Callable[[Event], Flags | None]
+Rightness = Callable[[Event], Flags | None]
 """Whether what each active thread of an event computed is known to be right; None: of no thread."""
 
 
@@ -62,7 +62,7 @@ def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: 
 
 
 def taken(
-    trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, right: Known | None = None
+    trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, right: Rightness | None = None
 ) -> Iterator[Taken]:
     """The executions that fed those bytes, the last first; the walk ends at results that `right` says to be right."""
     walk = Walk.over(trace, kernel, right)
@@ -102,7 +102,7 @@ class Walk:
     shared_bytes: int
     stored: Set[tuple[str, int]]
     """Memory that was stored to, by space and segment; of other memory nothing is looked for."""
-    known: Known | None = None
+    known: Rightness | None = None
     registers: Flags = field(init=False)
     """By register and thread."""
     wanted: list[bool] = field(init=False)
@@ -126,7 +126,7 @@ class Walk:
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
     @classmethod
-    def over(cls, trace: Trace, kernel: DecodedKernel, right: Known | None = None) -> Walk:
+    def over(cls, trace: Trace, kernel: DecodedKernel, right: Rightness | None = None) -> Walk:
         """A walk that looks for nothing yet."""
         stored = {
             (t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"

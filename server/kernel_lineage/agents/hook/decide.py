@@ -23,7 +23,7 @@ from kernel_lineage.learning.changed_kernels import (
 from kernel_lineage.learning.gated_edits import EditGate, fingerprint
 from kernel_lineage.workloads.saved import folder_of
 
-_TOLD = "told-to-agents"
+_MARKS = "told-to-agents"
 _MOST_TOLD = 500
 _MOST_SHOWN = 6
 
@@ -52,7 +52,7 @@ def _refusal_of(gate: EditGate, enough: Enough, path: str, edit: ProposedEdit) -
         if bad:
             with gate.committed() as head:
                 if head is not None:  # what is again as it was committed needs no verdict
-                    within = {p for pair, _said in bad for p in (pair.before.path, pair.after.path)}
+                    within = {p for pair, _reason in bad for p in (pair.before.path, pair.after.path)}
                     since = changes_between(head, after, within=within)
                     bad = [
                         (pair, answer) for pair, answer in bad if not _is_restored(pair, head, since.changed)
@@ -73,14 +73,14 @@ def ungated(folder: Path) -> str | None:
     if repository.head is None or is_as_committed(repository):
         return None
     gate = EditGate(repository.top)
-    file = kept_in(repository.top) / _TOLD
+    file = kept_in(repository.top) / _MARKS
     with trees(repository, "HEAD") as (before, after):
         try:
             changed = changed_kernels(before, after)
         except UnreadFileError as error:
             return f"What has changed since HEAD cannot be judged: {error}. Take it back, or split the file."
         bad = _not_allowed(gate, changed, enough_in(repository.top))
-        unknown = {fingerprint(pair): pair for pair, _said in bad}
+        unknown = {fingerprint(pair): pair for pair, _reason in bad}
         before_now = set(file.read_text().split()) if file.is_file() else set()
         news = [pair for digest, pair in unknown.items() if digest not in before_now]
         if not news:
@@ -99,7 +99,7 @@ def _not_allowed(
     """The changes that no verdict allows, each with what the gate has said of it; "" when it was not asked."""
     refusals: list[tuple[ChangedKernel, str]] = []
     for pair in pairs:
-        record = gate.known(pair)
+        record = gate.record_of(pair)
         if record is None:
             refusals.append((pair, ""))
         elif record.standing != "accepted" and record.standing != enough:

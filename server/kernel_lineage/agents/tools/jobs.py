@@ -20,7 +20,7 @@ JobId = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$", description="The handle t
 def register(agent: Agent) -> None:
     """Add the tools."""
 
-    def known(job: str) -> Job:
+    def job_of(job: str) -> Job:
         task = agent.jobs.get(job)
         if task is None:
             raise ToolError(f"There is no job {job}: the last {32} are kept while the server runs.")
@@ -30,13 +30,13 @@ def register(agent: Agent) -> None:
         job: JobId, wait_seconds: Wait = SECONDS, max_tokens: Tokens = TOKENS
     ) -> Annotated[CallToolResult, Answer[dict[str, Any]]]:
         """How a long job stands: its stage while it runs, its result when it is done. Waits for it."""
-        task = known(job)
+        task = job_of(job)
         await agent.jobs.wait(task, wait_seconds)
         return reply(task.answer(), max_tokens)
 
     async def cancel_job(job: JobId) -> Annotated[CallToolResult, Answer[dict[str, Any]]]:
         """End a job, with all the processes that it started."""
-        task = known(job)
+        task = job_of(job)
         await agent.jobs.cancel(task)
         return reply(task.answer(), TOKENS)
 

@@ -50,14 +50,14 @@ def command(
     Each assist is run first: what it refuses is not offered. --all and --json show every skill and condition.
     """
     from kernel_lineage.rewrite.offers import offers_document, offers_text
-    from kernel_lineage.rewrite.situation import told
+    from kernel_lineage.rewrite.situation import facts_here
     from kernel_lineage.skills.card_text import cards_text
     from kernel_lineage.skills.conditions.stated import StatedFactError
     from kernel_lineage.skills.listing import listing
     from kernel_lineage.skills.target import TargetError
 
     try:
-        document, cards = listing(target, only, stated, partial(told, device=device))
+        document, cards = listing(target, only, stated, partial(facts_here, device=device))
     except (TargetError, StatedFactError) as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.WRONG_USE)

@@ -46,8 +46,8 @@ def command(
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.verdict import Outcome
     from kernel_gate.worker import Worker
+    from kernel_lineage.rewrite.optimise.lines import summary, tried_line
     from kernel_lineage.rewrite.optimise.session import Asked, NoWorkloadError, run
-    from kernel_lineage.rewrite.optimise.told import summary, tried_line
     from kernel_lineage.skills.conditions.facts import Facts
     from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
     from kernel_lineage.skills.target import TargetError

@@ -180,7 +180,7 @@ def register(server: EditorServer) -> None:
         titles = {skill.id: skill.title for skill in library}
         by_line: dict[int, list[str]] = {}
         for kernel in snapshot.source.kernels:
-            offers = server.offers.known(snapshot, kernel)
+            offers = server.offers.ready(snapshot, kernel)
             for offer in offers.offers if offers is not None else ():
                 if offer.hypothesis and not server.settings.hypotheses:
                     continue

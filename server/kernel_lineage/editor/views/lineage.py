@@ -11,7 +11,7 @@ from kernel_lineage.editor.views.tree import Link, Node
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import LineageDocument, TransitionDocument, VersionDocument
-    from kernel_lineage.learning.replay.known import Words
+    from kernel_lineage.learning.replay.earlier import Words
 
 _ICONS = {
     "optimisation": "rocket",
@@ -90,7 +90,7 @@ def _version(
         id=version.id,
         label=here,
         description=done,
-        tooltip="\n".join(_told(version, step)),
+        tooltip="\n".join(_tooltip(version, step)),
         icon=icon,
         color=color,
         spoken=f"{here}: {done}, {step.date[:10]}",
@@ -117,7 +117,7 @@ def _icon(step: TransitionDocument, words: Words | None) -> tuple[str, str]:
     return _ICONS.get(step.intent, "git-commit"), color
 
 
-def _told(version: VersionDocument, step: TransitionDocument) -> Iterator[str]:
+def _tooltip(version: VersionDocument, step: TransitionDocument) -> Iterator[str]:
     if step.subject:
         yield step.subject
     yield " · ".join(part for part in (step.author, step.date[:10]) if part)

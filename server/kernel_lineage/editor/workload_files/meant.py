@@ -24,7 +24,7 @@ class Meant:
 
 def meant_by(path: Path, text: str) -> Meant:
     """What a workload's kernel and its file have. Reads the file; one that cannot be read has nothing."""
-    about = _said(text)
+    about = _head(text)
     source, name = about.get("source"), about.get("kernel")
     root = repository_of(path.parent)
     if not isinstance(source, str) or not source or root is None:
@@ -41,7 +41,7 @@ def meant_by(path: Path, text: str) -> Meant:
     return Meant(names, () if kernel is None else kernel.parameters)
 
 
-def _said(text: str) -> dict[str, Any]:
+def _head(text: str) -> dict[str, Any]:
     """The keys before the first table; what is written there even when the rest is not TOML yet."""
     head = text.partition("\n[")[0]
     try:

@@ -34,9 +34,9 @@ def tables() -> dict[str, str]:
     for key, field in fields_at(()).items():
         forms = list(_forms(field))
         if any("properties" in form or "patternProperties" in form for form in forms):
-            heads[f"[{key}]"] = _said(field, forms)
+            heads[f"[{key}]"] = _description(field, forms)
         elif any(_of_tables(form) for form in forms):
-            heads[f"[[{key}]]"] = _said(field, forms)
+            heads[f"[[{key}]]"] = _description(field, forms)
     return heads
 
 
@@ -76,5 +76,5 @@ def _of_tables(form: Field) -> bool:
     return any("properties" in f or "patternProperties" in f for f in _forms(form.get("items", {})))
 
 
-def _said(field: Field, forms: list[Field]) -> str:
+def _description(field: Field, forms: list[Field]) -> str:
     return str(field.get("description") or next((f["description"] for f in forms if "description" in f), ""))

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
 ID = "naive_matmul"
-_AXES = ("threadIdx.x", "threadIdx.y")
+_AXES = {f"{index}.{axis}": axis for index in ("threadIdx", "blockIdx") for axis in "xy"}
 _ADDING = ("+", "fma", "add")
 
 
@@ -38,11 +38,9 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             continue
         first, second = reads.values()
         owners = [_owners(a.offset) for a in reads.values() if a.offset is not None]
-        # Each factor must move with threads of its own, or it is a dot product of two rows and not a matrix product.
-        if (
-            not all(owners)
-            or owners[0] == owners[1]
-            or not all(_moves(model, a.offset, read.round) for a in (first, second))
+        # Each factor must move with an axis of its own, or it is a dot product of two rows and not a matrix product.
+        if sorted(map(sorted, owners)) != [["x"], ["y"]] or not all(
+            _moves(model, a.offset, read.round) for a in (first, second)
         ):
             continue
         total = _sum(unit, loop)
@@ -68,7 +66,8 @@ def _length(loop: Loop) -> str:
 
 
 def _owners(offset: Term) -> set[str]:
-    return set(variables(offset)) & set(_AXES)
+    """The axes of the grid that an address moves with."""
+    return {_AXES[name] for name in variables(offset) if name in _AXES}
 
 
 def _moves(model: Model, offset: Term | None, round_: str) -> bool:

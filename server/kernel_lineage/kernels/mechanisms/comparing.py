@@ -173,12 +173,12 @@ def _direction(one: Parameters, other: Parameters) -> How | None:
         return None
     signs = {order for order in orders if order} | {len(b) - len(a)} - {0}
     if not signs:
-        comparable = all(_told(a[name]) and _told(b[name]) for name in a.keys() & b.keys())
+        comparable = all(_says_which(a[name]) and _says_which(b[name]) for name in a.keys() & b.keys())
         return How.CHANGED if comparable else How.MOVED
     return How.GREW if min(signs) > 0 else How.SHRANK if max(signs) < 0 else How.CHANGED
 
 
-def _told(value: str) -> bool:
+def _says_which(value: str) -> bool:
     """Whether a value is known: `set` and `some` only say that there is one."""
     return not {"set", "some"} & set(value.split())
 
@@ -187,7 +187,7 @@ def _order(one: str, other: str) -> int | None:
     """Below, at or above 0 as the second value is less, the same or more; None for words that have no order."""
     if one == other:
         return 0
-    if not (_told(one) and _told(other)):
+    if not (_says_which(one) and _says_which(other)):
         return 0
     left, right = one.split(), other.split()
     if all(_SIZE.fullmatch(v) for v in (*left, *right)):

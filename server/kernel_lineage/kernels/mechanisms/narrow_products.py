@@ -20,7 +20,7 @@ _NARROW = frozenset({"float16", "bfloat16", "float8e4nv", "float8e5"})
 _PTX = re.compile(r"mma\S*\.f32\.(?:tf32\.tf32|f16\.f16|bf16\.bf16)\.f32|cvt\.rna\.tf32")
 
 
-def _said(call: TritonCall) -> str:
+def _narrowing(call: TritonCall) -> str:
     """What narrows the operands of a `tl.dot`; "" when nothing does that can be seen."""
     precision, allowed = call.keyword("input_precision"), call.keyword("allow_tf32")
     if isinstance(precision, ast.Constant) and precision.value in _PIECES:
@@ -52,7 +52,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("dot"):
-        kinds = _said(call) if call.of_language else ""
+        kinds = _narrowing(call) if call.of_language else ""
         if kinds:
             yield seen_in(ID, unit, call.node, f"operands go to the product as {kinds}")
 

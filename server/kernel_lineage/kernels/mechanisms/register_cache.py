@@ -35,7 +35,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         if not write.writes or write.space not in ("local", "shared") or not unit.loops_around(write.node):
             continue
         outer = unit.loops_around(write.node)[0]
-        source = _given(reach.unit, stored.get(write.node.id))
+        source = _origin(reach.unit, stored.get(write.node.id))
         if source is None or not any(contains(source, a.node) for a in loads):
             continue
         for read in reach.accesses:
@@ -50,7 +50,7 @@ def _own_axes(form: object) -> set[str]:
     return {axis for axis in form if not axis.startswith("loop@")} if isinstance(form, dict) else set()
 
 
-def _given(unit: Unit, value: Node | None) -> Node | None:
+def _origin(unit: Unit, value: Node | None) -> Node | None:
     value = bare(value)
     if value is not None and value.type == "identifier":
         definition = unit.value_of(text_of(value), value.start_byte)

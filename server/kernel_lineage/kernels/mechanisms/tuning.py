@@ -49,18 +49,18 @@ def how_many(kernel: Kernel, node: ast.expr | None, depth: int = 0) -> int | Non
             sizes = [how_many(kernel, g.iter, depth + 1) for g in node.generators]
             return None if None in sizes else prod(s for s in sizes if s is not None)
         case ast.Name():
-            return how_many(kernel, given(kernel, node.id), depth + 1)
+            return how_many(kernel, definition_of(kernel, node.id), depth + 1)
         case ast.BinOp(left, ast.Add(), right):
             sides = [how_many(kernel, side, depth + 1) for side in (left, right)]
             return None if None in sides else sum(s for s in sides if s is not None)
         case ast.Call(args=[first, *_]):
             return how_many(kernel, first, depth + 1)
         case ast.Call(func=ast.Name(id=name)):
-            return how_many(kernel, given(kernel, name), depth + 1)
+            return how_many(kernel, definition_of(kernel, name), depth + 1)
     return None
 
 
-def given(kernel: Kernel, name: str) -> ast.expr | None:
+def definition_of(kernel: Kernel, name: str) -> ast.expr | None:
     """What a name of the module stands for: the value that it is given, or what a function of that name returns."""
     module = kernel.source.module if kernel.source is not None else None
     for statement in reversed(module.body if module is not None else []):
@@ -80,7 +80,7 @@ def tried(kernel: Kernel, option: str) -> tuple[str, ...]:
     for _ in range(_DEPTH):
         if not isinstance(listed, ast.Name):
             break
-        listed = given(kernel, listed.id)
+        listed = definition_of(kernel, listed.id)
     if listed is None:
         return ()
     lists = {
@@ -103,7 +103,7 @@ def _values(kernel: Kernel, node: ast.expr, lists: dict[str, ast.expr]) -> Itera
     if isinstance(node, ast.Name) and node.id in lists:
         source: ast.expr | None = lists[node.id]
         if isinstance(source, ast.Name):
-            source = given(kernel, source.id)
+            source = definition_of(kernel, source.id)
         if isinstance(source, ast.List | ast.Tuple):
             yield from (ast.unparse(e) for e in source.elts)
             return

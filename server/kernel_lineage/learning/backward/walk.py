@@ -88,7 +88,7 @@ def walk(
     *,
     device: Device,
     most: int = MOST_STEPS,
-    on_step: Callable[[str], None] = lambda _said: None,
+    on_step: Callable[[str], None] = lambda _line: None,
 ) -> Walk:
     """Take off what simplifications can take off; rightness is judged on `device`. Raises `DeviceError`."""
     steps: list[BackwardStep] = []

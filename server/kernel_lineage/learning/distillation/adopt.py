@@ -191,7 +191,7 @@ def _counterexample(learned: Skill, expr: str) -> dict[str, str] | None:
         if case.because != expr:
             continue
         for anchor in (a for a in anchors_of(case.kernel) if is_at(learned, a)):
-            facts = _renamed(_told(case.facts), kernel_to_skill(bindings_at(learned, anchor)))
+            facts = _renamed(_values(case.facts), kernel_to_skill(bindings_at(learned, anchor)))
             if facts:
                 return facts
     return None
@@ -215,6 +215,6 @@ def _renamed(facts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, st
     }
 
 
-def _told(facts: Facts) -> dict[str, str]:
+def _values(facts: Facts) -> dict[str, str]:
     """Name → values, as a case states them."""
     return {name: " | ".join(map(str, fact.values)) for name, fact in facts.known.items()}

@@ -74,7 +74,7 @@ class Asking:
         """Settings that were run, and other requests that were judged."""
         return len(self._answers) + self._looks
 
-    def known(self, setting: Setting) -> bool:
+    def has_asked(self, setting: Setting) -> bool:
         """Whether it was asked already."""
         return setting.key in self._answers
 

@@ -97,7 +97,7 @@ def confirmed(
                 continue
         except KeyError:
             continue
-        if not sides.wants(side) or asking.known(setting):
+        if not sides.wants(side) or asking.has_asked(setting):
             continue
         answer = asking.ask(setting)
         log.answers.append(answer)

@@ -13,7 +13,7 @@ from math import log2, prod
 from pathlib import Path
 
 from kernel_gate.expr.parsing import Reading
-from kernel_gate.expr.solver import Decision, decide, found
+from kernel_gate.expr.solver import Decision, decide, values_for
 from kernel_gate.expr.terms import FALSE, TRUE, Num, Term, Var, substituted
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
@@ -88,7 +88,7 @@ class State:
         at = [substituted(t, numbers) for t in (*self.questions.assumptions(), *self.fit)]
         if (
             FALSE in at
-            or found([t for t in at if t != TRUE], limit_ms=_STEP_MS).decision is not Decision.REFUTED
+            or values_for([t for t in at if t != TRUE], limit_ms=_STEP_MS).decision is not Decision.REFUTED
         ):
             return None  # no caller comes with such sizes
         open_ = False

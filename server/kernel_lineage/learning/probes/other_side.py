@@ -56,7 +56,7 @@ def close_by(
         for setting in _in_turns(drawn):
             if tried == _NEAR:
                 break
-            saw = Saw.SILENT if asking.known(setting) else _seen(setting, asking)
+            saw = Saw.SILENT if asking.has_asked(setting) else _seen(setting, asking)
             tried += saw is not Saw.SILENT
             wrong += saw is Saw.FAILS
     except OutOfBudget:

@@ -69,7 +69,7 @@ def _sweep(base: Setting, name: str, judge: Judge, device: DeviceKind, valid: Se
         sizes = sorted((*sizes, *more), key=lambda size: size.extent)
     crossings = crossings_of(sizes)
     sweep = Sweep(dim=name, fixed=fixed, device=where, sizes=tuple(sizes), crossings=crossings, said=why)
-    return sweep if why else sweep.model_copy(update={"said": _said(sweep)})
+    return sweep if why else sweep.model_copy(update={"said": _summary(sweep)})
 
 
 def _timed(
@@ -124,7 +124,7 @@ def _pays(size: TimedSize) -> bool:
     return size.state is SpeedState.FAST
 
 
-def _said(sweep: Sweep) -> str:
+def _summary(sweep: Sweep) -> str:
     """What the sizes show as a whole."""
     if not sweep.sizes:
         return "not measured"

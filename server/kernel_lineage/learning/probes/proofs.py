@@ -59,7 +59,7 @@ class Proved:
         return AxisRun(axis=ID, agrees=agrees, fails=fails, silent=self.undecided, note=self.why_not)
 
 
-_Found = ProbedCondition | Dropped
+_Outcome = ProbedCondition | Dropped
 
 
 def proved(ground: Ground, seed: int, transition: str) -> Proved:
@@ -68,7 +68,7 @@ def proved(ground: Ground, seed: int, transition: str) -> Proved:
     if any(launch_of(program, base.workload) is None for program in (base.before, base.after)):
         return Proved(why_not="proofs are about one launch of one kernel")
     until = time.monotonic() + _SECONDS
-    outcomes: list[_Found] = []
+    outcomes: list[_Outcome] = []
     refuted: list[tuple[Fitting, Mapping[str, int]]] = []
     why_not, undecided = "", 0
     try:
@@ -97,7 +97,7 @@ def proved(ground: Ground, seed: int, transition: str) -> Proved:
     )
 
 
-def _of_grids(ground: Ground, before: State, after: State, seed: int, transition: str) -> Iterator[_Found]:
+def _of_grids(ground: Ground, before: State, after: State, seed: int, transition: str) -> Iterator[_Outcome]:
     """Limits of the grid's second and third axis."""
     free = after.of_any_launch()
     for position, axis in ((1, "y"), (2, "z")):
@@ -128,7 +128,7 @@ def _of_addresses(
     open_: list[tuple[Fitting, Mapping[str, int]]],
     seed: int,
     transition: str,
-) -> Iterator[_Found]:
+) -> Iterator[_Outcome]:
     """Bounds on the sizes of buffers under which no address's arithmetic leaves its type."""
     while open_:
         fitting, values = open_.pop(0)
@@ -202,7 +202,7 @@ def _moved(ground: Ground, term: Term) -> list[str]:
     return [name for name in ground.base.dims if name in names or any(name in other for other in names)]
 
 
-def _concluded(expr: str, example: Counterexample, sides: Sides, proof: str, transition: str) -> _Found:
+def _concluded(expr: str, example: Counterexample, sides: Sides, proof: str, transition: str) -> _Outcome:
     """A condition that held-out sizes agree with, on both sides."""
     confirmation = sides.confirmation
     if why := why_dropped(confirmation):

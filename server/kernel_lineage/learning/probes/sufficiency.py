@@ -44,7 +44,7 @@ def proofs_of(ground: Ground, conditions: Sequence[str]) -> dict[str, str]:
             if time.monotonic() > until:
                 break
             if gained:
-                proofs[condition] = _said(gained)
+                proofs[condition] = _sentence(gained)
     except (ProgramError, UnreadableError, SolverMissingError):
         return {}
     return proofs
@@ -77,12 +77,12 @@ def _obligations(state: State) -> Iterator[Obligation]:
     yield from written(state.questions)
 
 
-_SAID: Mapping[str, str] = {
+_WORDS: Mapping[str, str] = {
     "in_bounds": "the access of line {} to {} lies within it",
     "written": "every element of {1} is written",
 }
 
 
-def _said(places: frozenset[_Place]) -> str:
-    parts = [_SAID[kind].format(line, root) for kind, line, root in sorted(places)]
+def _sentence(places: frozenset[_Place]) -> str:
+    parts = [_WORDS[kind].format(line, root) for kind, line, root in sorted(places)]
     return "with it, and not without it, it is proved for all sizes that " + "; ".join(parts[:3])

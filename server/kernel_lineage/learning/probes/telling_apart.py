@@ -35,7 +35,7 @@ def settled(
         explained = explain(*sides, ground.hints)
         if explained is None:
             return None
-        fresh = [f for f in facts if not asking.known(f[0])]
+        fresh = [f for f in facts if not asking.has_asked(f[0])]
         telling = (
             _most_telling(explained, fresh)
             or _fresh(closer(axis, ground, explained, sides, chance), asking)
@@ -50,7 +50,7 @@ def settled(
 
 
 def _fresh(setting: Setting | None, asking: Asking) -> Setting | None:
-    return None if setting is None or asking.known(setting) else setting
+    return None if setting is None or asking.has_asked(setting) else setting
 
 
 def _at_bounds_on_values(
@@ -59,7 +59,7 @@ def _at_bounds_on_values(
     """Cases near bounds on values: what is drawn at large seldom ends where one such bound is told from another."""
     if all(part.exact for part in explained.parts):
         return []
-    near = (s for s in around(axis, ground, explained, chance) if ground.worth(s) and not asking.known(s))
+    near = (s for s in around(axis, ground, explained, chance) if ground.worth(s) and not asking.has_asked(s))
     return [(setting, facts_of(setting)) for setting in near]
 
 

@@ -15,7 +15,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.skills.conditions.facts import Scalar
 
-Told = tuple[tuple[str, Scalar], ...]
+ValueFacts = tuple[tuple[str, Scalar], ...]
 
 
 def told_of_values(setting: Setting) -> Setting:
@@ -24,7 +24,7 @@ def told_of_values(setting: Setting) -> Setting:
     return replace(setting, told=_of_both(*facts)) if facts else setting
 
 
-def _of_both(own: dict[str, Scalar], other: dict[str, Scalar]) -> Told:
+def _of_both(own: dict[str, Scalar], other: dict[str, Scalar]) -> ValueFacts:
     """What is true of the values of two cases together: a fact that one of them lacks is told of neither."""
     return tuple((name, _joined(value, other[name])) for name, value in own.items() if name in other)
 
@@ -35,7 +35,7 @@ def _joined(one: Scalar, other: Scalar) -> Scalar:
     return one and other
 
 
-def bounds_of_values(setting: Setting) -> Told:
+def bounds_of_values(setting: Setting) -> ValueFacts:
     """`range(x)` of each float input, infinities counted as the largest values and NaN left out."""
     ranges: dict[str, Scalar] = {}
     for name, array in ((n, a) for inputs in _inputs(setting) for n, a in inputs.items()):
@@ -57,7 +57,7 @@ def _inputs(setting: Setting) -> tuple[dict[str, Array], ...]:
         return ()
 
 
-def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> Told:
+def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> ValueFacts:
     """`finite(x)` and `row_has_finite(x)` of each float input; of finite ones the range and what the rows are like.
 
     Of integers that pick one place of each row: `row_lead_at(x, y)`, how far what they pick leads.

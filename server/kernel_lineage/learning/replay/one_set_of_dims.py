@@ -246,26 +246,26 @@ def _substituted(text: str, names: Mapping[str, str]) -> str:
 def _renamed(state: Draft, names: Mapping[str, str]) -> Draft:
     """The draft with its dims written as `names` has them."""
 
-    def said(text: str) -> str:
+    def renamed(text: str) -> str:
         return text if is_word(text) else new if (new := names.get(text)) else _substituted(text, names)
 
     arguments = tuple(
         replace(
             a,
-            shape=tuple(map(said, a.shape)) if a.shape is not None else None,
-            value=said(a.value) if isinstance(a.value, str) else a.value,
-            values=said(a.values),
+            shape=tuple(map(renamed, a.shape)) if a.shape is not None else None,
+            value=renamed(a.value) if isinstance(a.value, str) else a.value,
+            values=renamed(a.values),
         )
         for a in state.arguments
     )
     return replace(
         state,
         arguments=arguments,
-        grid=tuple(map(said, state.grid)),
-        block=tuple(map(said, state.block)),
-        shared_bytes=said(state.shared_bytes),
-        constexpr={name: said(text) for name, text in state.constexpr.items()},
-        promises=tuple(map(said, state.promises)),
+        grid=tuple(map(renamed, state.grid)),
+        block=tuple(map(renamed, state.block)),
+        shared_bytes=renamed(state.shared_bytes),
+        constexpr={name: renamed(text) for name, text in state.constexpr.items()},
+        promises=tuple(map(renamed, state.promises)),
     )
 
 

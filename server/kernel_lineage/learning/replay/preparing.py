@@ -147,7 +147,7 @@ def _under_draft(
     """The step under the first draft that runs both states; `typed` gives a draft with other types."""
     states = (before, after)
     drafts = _drafts(before, after)
-    first, second = (_known(draft) for draft in drafts)
+    first, second = (_draft_in(draft) for draft in drafts)
     if first is None or second is None:
         reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft) and d.draft is None)
         return NotPrepared(Code.NO_PROGRAM, reason)
@@ -240,7 +240,7 @@ def _drafts(before: StateOf, after: StateOf) -> list[Draft | NoDraft]:
     return drafts
 
 
-def _known(draft: Draft | NoDraft) -> Draft | None:
+def _draft_in(draft: Draft | NoDraft) -> Draft | None:
     return draft if isinstance(draft, Draft) else draft.draft
 
 

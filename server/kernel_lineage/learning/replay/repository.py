@@ -176,7 +176,7 @@ def _bench(
             request,
             repository.top,
             lambda wanted, on_stage: pool.judge(wanted, timeout=asked.timeout, on_stage=on_stage),
-            lambda _said: None,
+            lambda _line: None,
         )
 
     device: Device = "emulated" if identity == EMULATED else asked.device

@@ -75,7 +75,7 @@ def work(message: str, ask: Ask) -> str:
     def probe(request: GateRequest) -> Verdict:
         return ask("probe", request)
 
-    repository, workloads, drafts = _known(task.path, task.drafts)
+    repository, workloads, drafts = _shared(task.path, task.drafts)
     ground = Ground(
         repository=repository,
         workloads=workloads,
@@ -90,7 +90,7 @@ def work(message: str, ask: Ask) -> str:
 
 
 @cache
-def _known(path: Path, drafts: Path) -> tuple[Repository, Workloads, LineageDrafts]:
+def _shared(path: Path, drafts: Path) -> tuple[Repository, Workloads, LineageDrafts]:
     """What all tasks of one repository share."""
     repository = open_repository(path)
     return repository, workloads_in(repository.top), LineageDrafts(repository, KeptDrafts(drafts))

@@ -22,7 +22,7 @@ def judged_conditions(replayed: Replayed, conditions: Iterable[Condition], *, on
     wanted = list(conditions)
     if not wanted:
         return []
-    facts, promises = _known(replayed, on_gpu)
+    facts, promises = _facts_and_promises(replayed, on_gpu)
     return [judge_condition(c, _its_own_names(c), facts, promises) for c in wanted]
 
 
@@ -31,7 +31,7 @@ def _its_own_names(condition: Condition) -> tuple[tuple[str, str], ...]:
     return tuple((name, name) for name in sorted(names_in(parse(condition.expr))))
 
 
-def _known(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]]:
+def _facts_and_promises(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]]:
     facts = toolchain_facts()
     if on_gpu:
         facts = device_facts()[0].merged(facts)

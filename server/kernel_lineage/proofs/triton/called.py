@@ -25,7 +25,7 @@ class Called:
         """An argument by its position or name."""
         return self.listed[position] if position < len(self.listed) else self.named.get(name)
 
-    def given(self, names: Sequence[str]) -> dict[str, Value]:
+    def arguments(self, names: Sequence[str]) -> dict[str, Value]:
         """The arguments by these names, in their order."""
         return {**dict(zip(names, self.listed, strict=False)), **self.named}
 

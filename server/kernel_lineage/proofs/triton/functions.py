@@ -39,7 +39,7 @@ def function(called: Called) -> Value:
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](called)
     if name in ATOMICS:
-        arguments = called.given(
+        arguments = called.arguments(
             ("pointer", "cmp", "val", "mask") if name == "atomic_cas" else ("pointer", "val", "mask")
         )
         return atomic(called.at, called.node, arguments.get("pointer", Other()), arguments)

@@ -70,7 +70,7 @@ def _constant(axis: _Axis, step: int) -> Ways:
 
 def _hinted(ways: Callable[[_Axis, int], Ways], template: str) -> Callable[[Called], Value]:
     def hint(called: Called) -> Value:
-        arguments = called.given(("input", "values"))
+        arguments = called.arguments(("input", "values"))
         value, steps = arguments.get("input", Other()), _numbers(arguments.get("values"))
         if not isinstance(value, Tile | Pointers) or steps is None:
             called.scope.claim(called.node, (), why(value) or "its values are data", ())

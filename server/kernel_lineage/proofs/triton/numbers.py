@@ -62,7 +62,7 @@ def _one_of(called: Called, a: Value, b: Value, largest: bool) -> Value:
 
 
 def _where(called: Called) -> Value:
-    arguments = called.given(("condition", "x", "y"))
+    arguments = called.arguments(("condition", "x", "y"))
     if not {"condition", "x", "y"} <= set(arguments):
         return Other()
     scope = called.scope

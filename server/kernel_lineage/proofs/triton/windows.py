@@ -22,7 +22,7 @@ def _make_window(called: Called) -> Value:
         if descriptor
         else ("base", "shape", "strides", "offsets", "block_shape", "order")
     )
-    arguments = called.given(names)
+    arguments = called.arguments(names)
     base = arguments.get("base")
     parts = [_integers(called, arguments.get(name)) for name in ("shape", "strides", "block_shape")]
     offsets = _integers(called, arguments.get("offsets")) if not descriptor else None
@@ -71,7 +71,7 @@ def _load(called: Called) -> Value:
     place = called.argument(0, "pointer")
     if isinstance(place, BlockPointer) and place.descriptor:
         return _described(called)
-    arguments = called.given(("pointer", "mask", "other", "boundary_check"))
+    arguments = called.arguments(("pointer", "mask", "other", "boundary_check"))
     return load(called.at, called.node, place if place is not None else Other(), arguments)
 
 
@@ -79,7 +79,7 @@ def _store(called: Called) -> Value:
     place = called.argument(0, "pointer")
     if isinstance(place, BlockPointer) and place.descriptor:
         return _described(called)
-    arguments = called.given(("pointer", "value", "mask", "boundary_check"))
+    arguments = called.arguments(("pointer", "value", "mask", "boundary_check"))
     return store(called.at, called.node, place if place is not None else Other(), arguments)
 
 

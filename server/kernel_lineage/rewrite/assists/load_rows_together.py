@@ -15,15 +15,18 @@ After:
 Each row of a block is combined by itself: the loop neither waits for other warps nor goes through shared memory.
 `ROWS` is a new parameter that each launch gives. Where the columns of a program are the launch's to choose as well
 (`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
-What the loop reads under its counter is masked by the counter's bound as well; a pointer that each round moves on by a
-row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take maxima or
-minima that begin with an infinity; a sum is rounded in another order. Whatever else goes from row to row is refused, as
-is all that is no row: blocks of two axes, and what is done to a whole block.
+What the loop reads or stores under its counter is masked by the counter's bound as well; a pointer that each round
+moves on by a row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take
+maxima or minima that begin with an infinity; a sum is rounded in another order. A loop of single elements may store one
+in each round, at places a step apart, to a buffer that it does not load from. Whatever else goes from row to row is
+refused, as is all that is no row: blocks of two axes, and what is done to a whole block. A kernel that has `ROWS`
+already, from another of its loops, goes along this loop with the same.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.edits import edited
@@ -35,10 +38,13 @@ from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_
 from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices, resized
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_places import (
+    assignments,
     called,
+    calls_of,
     check_launched_here,
     function_of,
     parameter_added,
+    sources,
     span_of,
     stored_names,
 )
@@ -56,6 +62,8 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
 _ROWS = "ROWS"
+_MASKS = {"load": 1, "store": 2}
+"""Where the mask of an access stands, if it is not named."""
 _TRIED = (32, 8)
 """Rows of a block where nothing else of its size can be chosen: many keep loads in flight, few spare registers."""
 
@@ -64,11 +72,21 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
     check_launched_here(kernel, "gives it its sizes")
     loop = loop_at(kernel, function, anchor)
-    edits = [*_loaded_together(kernel, function, loop), parameter_added(kernel, function, _ROWS)]
+    edits = _loaded_together(kernel, function, loop)
+    if _has_rows(function):
+        explanation = f"{_ROWS} elements of this loop are taken together as well."
+        return ASSIST.candidate(kernel, edits, explanation=explanation)
+    edits.append(parameter_added(kernel, function, _ROWS))
     choices = attempt(lambda: block_choices(_with_rows(kernel, edits)))
     if isinstance(choices, Refusal) or not choices:
         choices = [BlockChoice({_ROWS: rows}) for rows in _TRIED]
     return with_alternatives(choices, lambda choice: _launched(kernel, edits, choice))
+
+
+def _has_rows(function: ast.FunctionDef) -> bool:
+    """Whether a parameter is the size of a block of rows already."""
+    blocks = [ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) > 1]
+    return _ROWS in blocks and any(a.arg == _ROWS for a in function.args.args)
 
 
 def _with_rows(kernel: Kernel, edits: list[Edit]) -> Kernel:
@@ -84,8 +102,8 @@ def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candida
     return ASSIST.candidate(
         kernel,
         [*edits, *resized(kernel, choice)],
-        explanation=f"{choice.options[_ROWS]} rows are loaded together, launched with {choice.said}; what is combined "
-        "over rows is rounded in another order.",
+        explanation=f"{choice.options[_ROWS]} rows are loaded together, launched with {choice.text}; sums over "
+        "rows are rounded in another order.",
         launch=choice.launch,
     )
 
@@ -109,23 +127,27 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
     ):
         raise Refusal(f"the bound of the loop in line {loop.lineno} is no name or number that stays")
     moved = _moved(loop, changed)
-    if outside := moved.keys() & _names_outside(function, loop):
+    if outside := moved.keys() & _names_behind(function, loop):
         raise Refusal(f"`{min(outside)}` is used outside of the loop in line {loop.lineno} that moves it on")
-    totals = _totals(function, loop, changed - {row} - moved.keys())
     depends = _depending(loop, {row, *moved})
+    stores = [c for s in loop.body if (c := _stored(s)) is not None]
+    totals = _totals(function, loop, changed - {row} - moved.keys())
+    alone = all(t.is_alone for t in totals)
+    if stores:
+        _check_stores(kernel, function, loop, stores, moving={row, *moved}, depends=depends)
     data, taken = data_of(kernel), {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     if row == "_":
         row = fresh_name("row", taken)
     inside = f"{row} < {ast.unparse(stop)}"
     edits: list[Edit] = []
     for statement in loop.body:
-        loads = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "load")
-        edits += [_masked(kernel, call, inside) for call in loads if _names(call) & depends]
-    edits += [e for name, step in moved.items() for e in _by_rows(kernel, loop, name, step)]
+        accesses = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) in _MASKS)
+        edits += [_masked(kernel, call, inside) for call in accesses if _names(call) & depends]
+    spread = "" if alone else "[:, None]"
+    edits += [e for name, step in moved.items() for e in _by_rows(kernel, loop, name, step, spread)]
     first, body = fresh_name("first", taken), span_of(kernel, loop.body[0])
     if none := [t.statement.lineno for t in totals if not _names(t.what) & depends]:
         raise Refusal(f"what line {none[0]} takes in each round is no row")
-    spread = "" if totals[0].is_alone else "[:, None]"
     rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {_ROWS}){spread}\n"
     begin = ast.unparse(start) if start is not None else "0"
     ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
@@ -148,6 +170,7 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
     totals = []
     for statement in loop.body:
         _check_of_rows(statement)
+    stores = any(_stored(s) is not None for s in loop.body)
     for name in sorted(changed):
         step = combined_in(loop.body, name) if is_carried(loop.body, name) else None
         axes = walk.values[name].axes if name in walk.values else ()
@@ -164,15 +187,16 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
             )
-        elif name in _names_outside(function, loop):
+        elif name in _names_behind(function, loop):
             raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
-    alone = any(t.is_alone for t in totals)
-    for name in {n for s in loop.body for n in _names(s)} - {t.name for t in totals if t.is_alone}:
+    alone = any(t.is_alone for t in totals) or stores
+    own = {n for n in changed if not is_carried(loop.body, n)} | {*stored_names(loop.target)}
+    for name in {n for s in loop.body for n in _names(s)} - {t.name for t in totals if t.is_alone} - own:
         if name in walk.values and len(walk.values[name].axes) > (0 if alone else 1):
             raise Refusal(f"`{name}` has {'an axis' if alone else 'two axes'} already")
-    if not totals:
+    if not totals and not stores:
         raise Refusal(f"the loop in line {loop.lineno} combines nothing over rows")
-    if loop.target.id in _names_outside(function, loop):  # type: ignore[attr-defined]
+    if loop.target.id in _names_behind(function, loop):  # type: ignore[attr-defined]
         raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
     return totals
 
@@ -194,12 +218,15 @@ def _type_of(function: ast.FunctionDef, loop: ast.For, name: str, how: str) -> s
 
 def _check_of_rows(statement: ast.stmt) -> None:
     """Refuse what would mean something else for several rows at once."""
-    if not isinstance(statement, ast.Assign | ast.AugAssign) or (
-        isinstance(statement, ast.Assign)
-        and not (len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name))
-    ):
-        raise Refusal(f"line {statement.lineno} does more with a row than to load it and combine it")
+    stored = _stored(statement)
+    match statement:
+        case ast.Assign(targets=[ast.Name()]) | ast.AugAssign():
+            pass
+        case _ if stored is None:
+            raise Refusal(f"line {statement.lineno} does more with a row than to load, combine or store it")
     for node in ast.walk(statement):
+        if node is stored:
+            continue
         method = (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"
         )
@@ -214,13 +241,76 @@ def _check_of_rows(statement: ast.stmt) -> None:
             )
 
 
+def _stored(statement: ast.stmt) -> ast.Call | None:
+    """The call of a statement that is a store and no more."""
+    match statement:
+        case ast.Expr(value=ast.Call(args=[_, _, *_]) as call) if called(call) == "store":
+            return call
+    return None
+
+
+def _check_stores(
+    kernel: Kernel,
+    function: ast.FunctionDef,
+    loop: ast.For,
+    stores: list[ast.Call],
+    *,
+    moving: set[str],
+    depends: set[str],
+) -> None:
+    """Refuse stores that two rounds may make to one place, or to a place that the kernel loads from."""
+    flow, pointers = assignments(function), {p.name for p in kernel.parameters if p.pointer}
+
+    def buffers(calls: Iterable[ast.Call]) -> set[str]:
+        return {n for c in calls for n in sources(c.args[0], flow)[0] & pointers}
+
+    for statement in loop.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_apart(value, moving, depends):
+                moving = moving | {name}
+    for call in stores:
+        if not _is_apart(call.args[0], moving, depends):
+            raise Refusal(f"the places that line {call.lineno} stores to are not known to be a step apart")
+    if wrong := buffers(stores) & buffers(calls_of(function, "load")):
+        raise Refusal(
+            f"{kernel.name} loads from `{min(wrong)}`, which the loop in line {loop.lineno} stores to"
+        )
+    if len(buffers(stores)) < len(stores):
+        raise Refusal(f"the loop in line {loop.lineno} stores to a buffer in two places")
+
+
+def _is_apart(address: ast.expr, moving: set[str], depends: set[str]) -> bool:
+    """Whether an address is what stays, and the number of a round once, times a step."""
+    terms = [t for t in _terms(address) if _names(t) & depends]
+    return len(terms) == 1 and _is_step(terms[0], moving, depends)
+
+
+def _terms(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from _terms(node.left)
+        yield from _terms(node.right)
+    else:
+        yield node
+
+
+def _is_step(term: ast.expr, moving: set[str], depends: set[str]) -> bool:
+    """Whether a term is the number of a round, or a product of it with what stays."""
+    match term:
+        case ast.Name(id=name):
+            return name in moving
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            one, other = (left, right) if _names(left) & depends else (right, left)
+            return not _names(other) & depends and _is_step(one, moving, depends)
+    return False
+
+
 def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
     """The names that are only read from, and that each round then moves on by the same; with what it moves them by."""
     steps: dict[str, ast.expr] = {}
     read = {
         id(n)
         for call in ast.walk(loop)
-        if isinstance(call, ast.Call) and called(call) == "load" and call.args
+        if isinstance(call, ast.Call) and called(call) in _MASKS and call.args
         for n in ast.walk(call.args[0])
     }
     for position, statement in enumerate(loop.body):
@@ -235,11 +325,11 @@ def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
     return steps
 
 
-def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr) -> list[Edit]:
+def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr, spread: str) -> list[Edit]:
     """Edits by which a round moves a name on by a block's rows, and each of the rows reads behind it."""
     written = ast.unparse(step)
     by = written if isinstance(step, ast.Name | ast.Constant) else f"({written})"
-    behind = f"({name} + tl.arange(0, {_ROWS})[:, None] * {by})"
+    behind = f"({name} + tl.arange(0, {_ROWS}){spread} * {by})"
     names = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
     return [
         *(Edit(span_of(kernel, n), behind) for n in names if isinstance(n.ctx, ast.Load)),
@@ -258,13 +348,12 @@ def _depending(loop: ast.For, rows: set[str]) -> set[str]:
 
 
 def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
-    """A load that reads no row behind the last one."""
-    mask = next(
-        (k.value for k in call.keywords if k.arg == "mask"), call.args[1] if len(call.args) > 1 else None
-    )
+    """A load or a store of no row behind the last one."""
+    place = _MASKS[called(call)]
+    listed = call.args[place] if len(call.args) > place else None
+    mask = next((k.value for k in call.keywords if k.arg == "mask"), listed)
     if mask is None:
-        end = span_of(kernel, call.args[0]).end
-        return insert_before(kernel, end, f", mask={inside}")
+        return insert_before(kernel, span_of(kernel, call.args[-1]).end, f", mask={inside}")
     written = ast.unparse(mask)
     return Edit(
         span_of(kernel, mask), f"{written if written.isidentifier() else f'({written})'} & ({inside})"
@@ -275,11 +364,19 @@ def _names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _names_outside(function: ast.FunctionDef, loop: ast.For) -> set[str]:
-    """The names that are read outside of a loop."""
-    own = {id(n) for n in ast.walk(loop)}
-    loads = (n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-    return {n.id for n in loads if id(n) not in own}
+def _names_behind(function: ast.FunctionDef, loop: ast.For) -> set[str]:
+    """The names whose value of a loop is read behind it."""
+    behind, anew = set[str](), set[str]()
+    for statement in function.body[function.body.index(loop) + 1 :]:
+        own = {*stored_names(statement.target)} if isinstance(statement, ast.For) else set()
+        loads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        bounds = _names(statement.iter) if isinstance(statement, ast.For) else set()
+        behind |= (loads - own | bounds) - anew
+        if isinstance(statement, ast.Assign):
+            anew |= {*stored_names(statement)}
+        elif isinstance(statement, ast.AugAssign):
+            behind |= {*stored_names(statement)} - anew
+    return behind
 
 
 ASSIST = Assist(

@@ -15,7 +15,7 @@ import ast
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_counts import parameter_of_count, program_counts
+from kernel_lineage.rewrite.assists.triton_counts import program_counts
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
@@ -24,7 +24,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     parameter_added,
 )
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import launch_edits
+from kernel_lineage.rewrite.launch_site import launch_edits, parameter_of_count
 
 MOST_PROGRAMS = 1024
 """About eight for each multiprocessor of a large device."""

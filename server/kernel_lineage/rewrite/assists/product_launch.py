@@ -55,7 +55,7 @@ def _outputs(blocks: str, size: str) -> str:
     rounded = re.fullmatch(r"\((\w+) \+ (\d+)(?: - (\d+))?\) / (\d+)", blocks.strip())
     if rounded and rounded[4] == size and int(rounded[2]) - int(rounded[3] or 0) == int(size) - 1:
         return rounded[1]
-    return f"{_factor(blocks)} * {_factor(size)}"
+    return _factor(blocks) if size.strip() == "1" else f"{_factor(blocks)} * {_factor(size)}"
 
 
 def _extent(launch: Launch, text: str) -> str:

@@ -21,7 +21,7 @@ from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at, indent_unit, newline_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
-from kernel_lineage.rewrite.assists.products import PLACES, Product, placed
+from kernel_lineage.rewrite.assists.products import PLACES, Placing, Product, placed
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -51,7 +51,7 @@ def outputs_of(
     left = {text_of(n) for n in behind} & ((set(product.loop.counters) | total.moved) - inside)
     if left:
         raise Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
-    places = _places(body, total.loop, product.model, product.extents, names)
+    places = _places(body, total.loop, product.model, product.placed, names)
     return _lines(kernel, body, _summed(total, [*edits, *places], value))
 
 
@@ -60,7 +60,11 @@ def place_work(
 ) -> list[str]:
     """The lines of the work for one place, which `names` writes along each axis; `extents` are the block's."""
     body = _body(kernel, syntax, None)
-    return _lines(kernel, body, [*_returns(body, None), *_places(body, None, model, extents, names)])
+    return _lines(
+        kernel,
+        body,
+        [*_returns(body, None), *_places(body, None, model, lambda term: placed(term, extents), names)],
+    )
 
 
 def with_body(kernel: Kernel, syntax: CudaSyntax, lines: list[str]) -> Edit:
@@ -130,7 +134,7 @@ def _declarations(node: Node) -> list[Node]:
 
 
 def _places(
-    body: Node, loop: Node | None, model: Model, extents: Mapping[str, Term], names: Mapping[str, str]
+    body: Node, loop: Node | None, model: Model, placing: Placing, names: Mapping[str, str]
 ) -> list[Edit]:
     """Edits that write the output's place where the thread's place was told."""
     spelling = {PLACES[axis].name: text for axis, text in names.items()}
@@ -142,7 +146,7 @@ def _places(
         within = loop is not None and contains(loop, node)
         if within or any(a <= node.start_byte and node.end_byte <= b for a, b in edits):
             continue
-        smallest = _smallest(node, body, model, extents)
+        smallest = _smallest(node, body, model, placing)
         if smallest is not None:
             whole, term = smallest
             text = c_text(term, spelling)
@@ -169,7 +173,7 @@ def _places(
     ]
 
 
-def _smallest(node: Node, body: Node, model: Model, extents: Mapping[str, Term]) -> tuple[Node, Term] | None:
+def _smallest(node: Node, body: Node, model: Model, placing: Placing) -> tuple[Node, Term] | None:
     """The smallest expression around a node that is told by the place of an output alone."""
     above: Node | None = node
     while (
@@ -179,7 +183,7 @@ def _smallest(node: Node, body: Node, model: Model, extents: Mapping[str, Term])
     ):
         term = model.values.get((above.start_byte, above.end_byte))
         if term is not None:
-            place = placed(term, extents)
+            place = placing(term)
             moving = {n for n in variables(place) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
             if not moving - {"blockIdx.z"} and not set(variables(place)) & set(model.unknowns):
                 return above, place

@@ -44,11 +44,11 @@ class ProductTask:
         columns; `code` makes the body's lines of the lines that do an output's work.
         """
         axes = self.product.first.axis, self.product.second.axis
-        outputs = outputs_of(
-            self.kernel, self.syntax, self.product, self.total, dict(zip(axes, place, strict=True)), value
-        )
+        written = dict(zip(axes, place, strict=True))
+        outputs = outputs_of(self.kernel, self.syntax, self.product, self.total, written, value)
+        ends = [f"if ({written[axis]} >= {count}) continue;" for axis, count in self.product.counted.items()]
         launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks)
-        return [*launches, with_body(self.kernel, self.syntax, code(outputs))]
+        return [*launches, with_body(self.kernel, self.syntax, code([*ends, *outputs]))]
 
 
 def task_of(kernel: Kernel) -> ProductTask:

@@ -2,27 +2,31 @@
 what moves with the other, each thread for its own place.
 
 Everything is read from the addresses (`code/`), so that it does not matter how they are written: indices, pointers
-that are moved on, macros, read-only loads. A block's extents are those of the launch.
+that are moved on, macros, read-only loads. A block's extents are those of the launch. Where a block has one thread
+along an axis, its number is the place, and an argument that is the launch's grid as well ends the places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polynomial, term_of, times
-from kernel_gate.expr.terms import Num, Op, Term, Var, negation, rebuilt, substituted, variables
+from kernel_gate.expr.terms import Num, Op, Term, Var, less, negation, rebuilt, substituted, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Loop, Model
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.launch_site import parameter_of_count
 
 PLACES = {"x": Var("place along x"), "y": Var("place along y")}
 """A thread's number along each axis of the whole grid."""
 DEPTH = Var("round of the product")
 """The round of the loop, from 0."""
 _OTHER = {"x": "y", "y": "x"}
+Placing = Callable[[Term], Term]
+"""Writes a term over `PLACES`, where it says nothing else of the thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,9 @@ class Product:
     """What moves with the outputs' rows."""
     second: Operand
     """What moves along the outputs' rows, with neighbouring threads."""
-    extents: Mapping[str, Term]
-    """Threads of a block by axis."""
-
-    def placed(self, term: Term) -> Term:
-        """A term over `PLACES`, where it says nothing else of the thread."""
-        return placed(term, self.extents)
+    placed: Placing
+    counted: Mapping[str, str]
+    """Axis whose places nothing in the kernel ends → the argument that counts them, as each launch's grid does."""
 
 
 def product_of(kernel: Kernel) -> Product:
@@ -98,16 +99,16 @@ def product_of(kernel: Kernel) -> Product:
     if loop.parents or any(loops[0] in other.parents for other in model.loops.values()):
         raise Refusal("the loop of the product stands within another loop, or holds one")
     extents = block_extents_of(kernel)
-    rounds = _rounds(loop, extents)
+    place = _placing(extents)
+    rounds = _rounds(loop, place)
     if rounds is None:
         raise Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
-    operands: list[Operand] = []
-    for access in _loads(model, loop.round):
-        operand = _operand(kernel, model, access, loop, extents)
-        operands.append(operand)
+    loads = _loads(model, loop.round)
+    counted = _counted(kernel, loads, extents, place)
+    operands = [_operand(kernel, model, access, loop, place, counted) for access in loads]
     if {o.axis for o in operands} != {"x", "y"}:
         raise Refusal("both factors move with the same axis of the grid: that is no matrix product")
-    across = _across(model, extents)
+    across = _across(model, place)
     first, second = sorted(operands, key=lambda o: o.axis == across)
     written = {a.root for a in model.accesses if a.writes} & {first.root, second.root}
     if written:
@@ -117,7 +118,29 @@ def product_of(kernel: Kernel) -> Product:
         raise Refusal(
             f"the bound of the loop in line {loop.line} depends on {strange or 'the place of an output'}"
         )
-    return Product(model, loop, rounds, first, second, extents)
+    return Product(model, loop, rounds, first, second, place, counted)
+
+
+def _placing(extents: Mapping[str, Term]) -> Placing:
+    """As `placed`; along an axis of which a block has one place, the block's number is the place."""
+    alone = [axis for axis, extent in extents.items() if extent == Num(1)]
+    numbers: dict[str, Term] = {f"blockIdx.{axis}": PLACES[axis] for axis in alone}
+    numbers |= {f"threadIdx.{axis}": Num(0) for axis in alone}
+    return lambda term: placed(substituted(term, numbers), extents)
+
+
+def _counted(
+    kernel: Kernel, loads: list[Access], extents: Mapping[str, Term], place: Placing
+) -> Mapping[str, str]:
+    """As `Product.counted`."""
+    bounded = {n for a in loads for condition in a.path for n in variables(place(condition))}
+    counted = {}
+    for position, axis in enumerate("xy"):
+        if extents[axis] == Num(1) and PLACES[axis].name not in bounded:
+            blocks = [x.grid[position] if position < len(x.grid) else "1" for x in kernel.launches]
+            if name := parameter_of_count(kernel, blocks):
+                counted[axis] = name
+    return counted
 
 
 def placed(term: Term, extents: Mapping[str, Term]) -> Term:
@@ -173,9 +196,9 @@ def block_extents_of(kernel: Kernel) -> Mapping[str, Term]:
     }
 
 
-def _rounds(loop: Loop, extents: Mapping[str, Term]) -> Term | None:
+def _rounds(loop: Loop, place: Placing) -> Term | None:
     """The rounds of a loop whose one condition compares something that grows by the same step."""
-    condition = placed(loop.condition, extents) if loop.condition is not None else None
+    condition = place(loop.condition) if loop.condition is not None else None
     if not isinstance(condition, Op) or condition.name not in ("<", "<="):
         return None
     left, right = condition.args
@@ -191,12 +214,12 @@ def _rounds(loop: Loop, extents: Mapping[str, Term]) -> Term | None:
 
 
 def _operand(
-    kernel: Kernel, model: Model, access: Access, loop: Loop, extents: Mapping[str, Term]
+    kernel: Kernel, model: Model, access: Access, loop: Loop, placing: Placing, counted: Mapping[str, str]
 ) -> Operand:
     text = access.text
     if access.offset is None or access.at is None or access.calls:
         raise Refusal(f"where `{text}` lies is not known{': ' + access.reason if access.reason else ''}")
-    offset = substituted(placed(access.offset, extents), {loop.round: DEPTH})
+    offset = substituted(placing(access.offset), {loop.round: DEPTH})
     strange = _strange(kernel, offset)
     if strange:
         raise Refusal(f"where `{text}` lies depends on {strange}")
@@ -211,7 +234,7 @@ def _operand(
         raise Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
     if not stepped[0]:
         raise Refusal(f"`{text}` is the same in every round")
-    bounds = _bounds(kernel, model, access, loop, extents, axes[0])
+    bounds = _bounds(kernel, model, access, loop, placing, counted, axes[0])
     return Operand(
         access.root, access, axes[0], term_of(moved[0]), term_of(stepped[0]), term_of(stepped[1]), bounds
     )
@@ -222,14 +245,21 @@ def _names(of: Polynomial) -> set[str]:
 
 
 def _bounds(
-    kernel: Kernel, model: Model, access: Access, loop: Loop, extents: Mapping[str, Term], axis: str
+    kernel: Kernel,
+    model: Model,
+    access: Access,
+    loop: Loop,
+    placing: Placing,
+    counted: Mapping[str, str],
+    axis: str,
 ) -> tuple[Term, ...]:
     """The conditions of an access that speak of its own axis and of the round."""
-    own, bounded = [], {"x": False, "y": False}
+    bounded = {one: one in counted for one in PLACES}
+    own = [less(PLACES[axis], Var(counted[axis]))] if axis in counted else []
     for condition in (c for part in access.path for c in conjuncts(part)):
         if condition == loop.condition or set(variables(condition)) & model.ends:
             continue
-        term = substituted(placed(condition, extents), {loop.round: DEPTH})
+        term = substituted(placing(condition), {loop.round: DEPTH})
         names = set(variables(term))
         if strange := _strange(kernel, term):
             raise Refusal(f"`{access.text}` is read under a condition on {strange}")
@@ -264,11 +294,11 @@ def _strange(kernel: Kernel, term: Term) -> str:
     return next((f"`{n}`" for n in variables(term) if n not in names), "")
 
 
-def _across(model: Model, extents: Mapping[str, Term]) -> str:
+def _across(model: Model, placing: Placing) -> str:
     """The axis along which neighbouring places store neighbouring outputs; `x` where that is not seen."""
     for access in model.accesses:
         if access.writes and access.offset is not None:
-            form = polynomial(placed(access.offset, extents))
+            form = polynomial(placing(access.offset))
             for axis, place in PLACES.items():
                 moved = coefficient_of(form, place)
                 if moved is not None and moved[0] == {(): access.nbytes}:

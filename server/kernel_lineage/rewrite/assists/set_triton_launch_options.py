@@ -101,7 +101,7 @@ def _resized(kernel: Kernel, choice: BlockChoice, edits: Sequence[Edit] = ()) ->
     return ASSIST.candidate(
         kernel,
         [*edits, *resized(kernel, choice)],
-        explanation=f"Launched with {choice.said}{', a size for each axis' if edits else ''}{rounded}.",
+        explanation=f"Launched with {choice.text}{', a size for each axis' if edits else ''}{rounded}.",
         launch=choice.launch,
     )
 

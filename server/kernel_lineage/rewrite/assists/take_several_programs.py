@@ -21,7 +21,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
-from kernel_lineage.rewrite.assists.triton_counts import parameter_of_count, program_counts
+from kernel_lineage.rewrite.assists.triton_counts import program_counts
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_many import axis_of
 from kernel_lineage.rewrite.assists.triton_places import (
@@ -34,7 +34,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
 from kernel_lineage.rewrite.assists.triton_tiles import tiles_of
 from kernel_lineage.rewrite.assists.triton_together import names_of, taken_together
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.launch_site import launch_edits
+from kernel_lineage.rewrite.launch_site import launch_edits, parameter_of_count
 from kernel_lineage.skills.kernel_facts import constant
 
 _ELEMENTS = ((1024, 4), (512, 4), (2048, 8))

@@ -67,7 +67,7 @@ class BlockChoice:
     """The grid over what it was before (`workloads.programs.with_launch`); "" where it stays."""
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The sizes for people."""
         return ", ".join(f"{name} = {value}" for name, value in self.options.items())
 

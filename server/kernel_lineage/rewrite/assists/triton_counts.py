@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
 
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
@@ -37,13 +36,3 @@ def _extent(kernel: Kernel, launch: Launch, extent: str) -> str:
     if not all(options.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
         return ""
     return resolved(extent, options)
-
-
-def parameter_of_count(kernel: Kernel, extents: Sequence[str]) -> str:
-    """The parameter to which every launch gives just its number of programs along an axis; "" where there is none."""
-    beside = any(launch.span == kernel.name_span for launch in kernel.launches)
-    for position, parameter in enumerate(kernel.parameters):
-        arguments = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
-        if arguments == list(extents) and not beside and not parameter.pointer:
-            return parameter.name
-    return ""

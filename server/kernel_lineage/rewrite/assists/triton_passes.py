@@ -28,7 +28,7 @@ class _Held:
 
 
 @dataclass(slots=True)
-class _Known:
+class _Memory:
     """What is known after a statement of the straight text."""
 
     values: dict[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
     data = data_of(kernel)
     shifts: list[tuple[Span, str]] = []
     replaced: list[tuple[Span, str]] = []
-    memory = _Known()
+    memory = _Memory()
     for statement in function.body:
         if statement not in loops:
             memory.forget(statement)
@@ -130,7 +130,7 @@ def _open_access(statement: ast.stmt, values: dict[str, str], length: str) -> in
     return 0
 
 
-def _again(statement: ast.stmt, memory: _Known) -> tuple[str, str] | None:
+def _again(statement: ast.stmt, memory: _Memory) -> tuple[str, str] | None:
     """The name that a statement loads a block into, and the one that holds the same; None where none does."""
     load = _loaded(statement)
     if load is None:
@@ -141,7 +141,7 @@ def _again(statement: ast.stmt, memory: _Known) -> tuple[str, str] | None:
     return (load[0], held.name) if held is not None and other in (None, held.other) else None
 
 
-def _note(statement: ast.stmt, memory: _Known) -> None:
+def _note(statement: ast.stmt, memory: _Memory) -> None:
     """Take in what a statement makes known."""
     load = _loaded(statement)
     key, other = _key(load, memory.values) if load is not None else ("", None)

@@ -168,8 +168,8 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
             counted[place] = lane
         else:
             tiles.fixed.setdefault(size, f"{where} takes one tile of {size}, and no other")
-    offset = _told(whole, counted)
-    conditions = [_told(c, counted) for c in _conjuncts((*access.path, *wraps), constants)]
+    offset = _over_places(whole, counted)
+    conditions = [_over_places(c, counted) for c in _conjuncts((*access.path, *wraps), constants)]
     for place in counted:
         bound = next((b for c in conditions if (b := _bound(c, place.variable)) is not None), None)
         if bound is None or tiles.bounds.setdefault(place, bound) != bound:
@@ -248,7 +248,7 @@ def _programs(
     return counts if len(used) == 1 and min(used).startswith(_PROGRAM) else None
 
 
-def _told(term: Term, counted: Mapping[Place, Var]) -> Term:
+def _over_places(term: Term, counted: Mapping[Place, Var]) -> Term:
     """A term over places instead of their lanes, in normal form: a program or a round is left where it says more."""
     own = {lane.name: sub(p.variable, mul(p.by, Var(p.size))) for p, lane in counted.items()}
     return _normal(substituted(term, own))

@@ -302,7 +302,7 @@ def _cause(error: Exception) -> str:
 
 
 def _status_problem(error: APIStatusError, host: str, settings: ModelSettings) -> ModelError:
-    status, message = error.status_code, _said(error)
+    status, message = error.status_code, _message(error)
     if status in (401, 403):
         key = (
             "the key was refused" if settings.api_key else "it wants a key and none is set (KLINEAGE_API_KEY)"
@@ -325,7 +325,7 @@ def _status_problem(error: APIStatusError, host: str, settings: ModelSettings) -
     return ModelError("request", f"{host} refused the request ({status}). {message}".rstrip())
 
 
-def _said(error: APIStatusError) -> str:
+def _message(error: APIStatusError) -> str:
     """The endpoint's own words, shortened; an endpoint may echo what it was sent, so no key is repeated."""
     body = error.body
     message = body.get("message", "") if isinstance(body, dict) else ""

@@ -20,7 +20,7 @@ _KINDS = {
     "a JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
     "a password in a URL": r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{1,100}:[^\s/@\"']{3,100}@",
 }
-_KNOWN = {kind: re.compile(pattern) for kind, pattern in _KINDS.items()}
+_PATTERNS = {kind: re.compile(pattern) for kind, pattern in _KINDS.items()}
 _ASSIGNED = re.compile(
     r"(?i)(?:key|token|secret|passw(?:or)?d|credential)\w{0,20}[\"']?\s{0,4}[\])]?\s{0,4}[:=]{1,2}\s{0,4}[\"']([^\"'\s]{12,200})[\"']"
 )
@@ -40,7 +40,7 @@ class Secret:
 def secrets_in(text: str) -> Iterator[Secret]:
     """What looks like a secret, line by line."""
     for number, line in enumerate(text.splitlines(), 1):
-        kind = next((kind for kind, pattern in _KNOWN.items() if pattern.search(line)), None)
+        kind = next((kind for kind, pattern in _PATTERNS.items() if pattern.search(line)), None)
         if kind is None and any(_is_drawn(match[1]) for match in _ASSIGNED.finditer(line)):
             kind = "what is named a secret"
         if kind is not None:

@@ -12,7 +12,7 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.proofs.obligations.obligation import Obligation
 
 _MARKS = {"proved": "✓", "refuted": "✗", "undecided": "?"}
-_SAID = {
+_WORDS = {
     "in_bounds": "in bounds",
     "written": "every element is written",
     "written_once": "no element is written by two threads",
@@ -88,7 +88,7 @@ def table(document: ProofDocument) -> str:
     for o in document.obligations:
         where = f"{document.path}:{o.line}"
         reason = f": {o.reason}" if o.reason and o.status != "proved" else ""
-        lines.append(f"{_MARKS[o.status]} {where}  {o.expression}  {_SAID[o.kind]}{reason}")
+        lines.append(f"{_MARKS[o.status]} {where}  {o.expression}  {_WORDS[o.kind]}{reason}")
         if o.counterexample is not None:
             lines.append(f"    {_shown(o.counterexample)}")
     counts: Counter[str] = Counter(o.status for o in document.obligations)

@@ -23,7 +23,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_sizes,
     method_of_tensor,
 )
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
 from kernel_lineage.workloads.following.unit import (
     HostCode,
     HostParameter,
@@ -193,6 +193,8 @@ class Calls(Macros):
             return args[0]
         if last in self.unit.fields:
             return self.record(last, args)
+        if (vector := last.removeprefix("make_")) in VECTORS:
+            return self.record(vector, args)
         return library_call(last, args, self.sizes)
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:

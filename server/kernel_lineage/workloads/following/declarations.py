@@ -13,7 +13,7 @@ from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
 from kernel_lineage.workloads.following.unit import (
     HostParameter,
     bare_type,
@@ -54,6 +54,8 @@ _INPUT = re.compile(r"(?:std::)?(?:ato(?:i|l|ll)|sto(?:i|l|ll|ul|ull)|strto(?:l|
 """Calls that read a number which the user of a program gives."""
 _COMPUTED = frozenset({"call_expression", "sizeof_expression"})
 """What a number is made of that a program does not write out."""
+_BYTE = 3
+"""A number of one byte that a caller gives."""
 _OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
 
 
@@ -87,13 +89,22 @@ class Declarations(Calls):
             number = next((n for part, n in _USUAL if part in name.lower()), _NUMBER)
             self.sizes.say(f"{name} of {self.function} is taken to be {number}: nothing tells it")
             return plain(number)
+        if kind in INTEGERS and bytes_of(kind) == 1:
+            # No size is counted in one byte: a dim would not fit.
+            self.sizes.say(f"{name} of {self.function} is taken to be {_BYTE}: nothing tells it")
+            return plain(_BYTE)
         if kind in INTEGERS:
             return self._whole(name)
         if kind in self.unit.enums:
             self.sizes.say(f"{name} of {self.function} is taken to be the first of {kind}: nothing tells it")
             return plain(0)
         if kind in self.unit.fields:
-            return Record(kind, {f.name: self.parameter(f, names) for f in self.unit.fields[kind]})
+            # The axes of a vector say nothing without its name.
+            front = f"{name}_" if kind in VECTORS else ""
+            fields = self.unit.fields[kind]
+            return Record(
+                kind, {f.name: self.parameter(replace(f, name=front + f.name), names) for f in fields}
+            )
         if (numbers := _LIST.fullmatch(kind)) is not None:
             return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
         return Opaque(f"`{name}`")
@@ -152,7 +163,9 @@ class Declarations(Calls):
                 value = self._declared(value_node, kind, stars, name, names, written)
             if "array_declarator" in {n.type for n in inside(declarator)} and value_node is None:
                 value = (
-                    [] if stars or kind in self.unit.fields else self._array(declarator, kind, name, names)
+                    []
+                    if stars or (kind in self.unit.fields and kind not in VECTORS)
+                    else self._array(declarator, kind, name, names)
                 )
             named = self._named(value, value_node, name, kind, fixed, names)
             names.values[name] = named
@@ -256,4 +269,4 @@ class Declarations(Calls):
             return value
         if node is None or any(n.type in _COMPUTED or self._is_variable(n, names) for n in inside(node)):
             return value
-        return self.sizes.told(name, int(value.value), self.function)
+        return self.sizes.dim_in_code(name, int(value.value), self.function)

@@ -11,7 +11,7 @@ from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
-from kernel_lineage.workloads.following.launches import Given, Launched
+from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -174,7 +174,7 @@ def _over(text: str, dims: Mapping[str, int]) -> bool:
         return False
 
 
-def argument_of(parameter: Parameter, argument: Given, role: str, facts: Gathered) -> DraftArgument:
+def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts: Gathered) -> DraftArgument:
     """One argument as far as it is known."""
     value, name, sizes = argument.value, parameter.name, facts.sizes
     dtype = _dtype(parameter, value, facts)
@@ -300,7 +300,10 @@ def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Ga
         if parameter.name in types and (parameter.name in facts.type_parameters):
             result.append(types[parameter.name])
         elif position < len(launch.template):
-            result.append(launch.template[position])
+            argument = launch.template[position]
+            enum = facts.unit.enums.get(bare_type(parameter.type or "").rsplit("::", 1)[-1])
+            # C++ takes no number for an enumerator.
+            result.append(f"({enum}){argument}" if enum and argument.isdigit() else argument)
         elif parameter.default is not None:
             break
         else:

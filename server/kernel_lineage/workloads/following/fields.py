@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.workloads.following.launches import Given, Launched
+from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.types import plain_type
 from kernel_lineage.workloads.following.unit import Unit, bare_type
 from kernel_lineage.workloads.following.values import Opaque, Record
@@ -19,7 +19,7 @@ class Passed:
     """A parameter, or a field of one, with what the launch gives for it."""
 
     parameter: Parameter
-    given: Given
+    given: LaunchArgument
     role: Role | None = None
     """What a pointer among the fields is for; None where the kernel's text is asked."""
 
@@ -33,7 +33,7 @@ def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:
     )
 
 
-def _parts(parameter: Parameter, argument: Given, unit: Unit) -> Iterator[Passed]:
+def _parts(parameter: Parameter, argument: LaunchArgument, unit: Unit) -> Iterator[Passed]:
     kind = alias_of(bare_type(parameter.type), unit)
     fields = unit.fields.get(kind, ())
     record = argument.value
@@ -52,7 +52,7 @@ def _parts(parameter: Parameter, argument: Given, unit: Unit) -> Iterator[Passed
             const=field.const,
         )
         role: Role = "input" if field.const else "inout"
-        yield Passed(inner, Given(value, f"{argument.written}.{field.name}"), role)
+        yield Passed(inner, LaunchArgument(value, f"{argument.written}.{field.name}"), role)
 
 
 def alias_of(name: str, unit: Unit) -> str:

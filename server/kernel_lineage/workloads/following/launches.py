@@ -31,7 +31,7 @@ from kernel_lineage.workloads.following.values import (
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class LaunchArgument:
     """One argument of a launch."""
 
     value: Value
@@ -46,7 +46,7 @@ class Launched:
     grid: tuple[Value, ...]
     block: tuple[Value, ...]
     shared: Value
-    arguments: tuple[Given, ...]
+    arguments: tuple[LaunchArgument, ...]
     frames: tuple[Frame, ...]
     """The functions on the way, the first one first."""
 
@@ -91,7 +91,8 @@ class Launches(Declarations):
         if function.name == self.kernel and self.kernel not in self.unit.kernels:
             one = (plain(1),)
             arguments = (
-                Given(names.get(p.name) or Opaque(f"`{p.name}`"), p.name) for p in function.parameters
+                LaunchArgument(names.get(p.name) or Opaque(f"`{p.name}`"), p.name)
+                for p in function.parameters
             )
             callee, frames = KernelName(self.kernel), tuple(self.frames)
             self._reached(Launched(callee, one, one, plain(0), tuple(arguments), frames))
@@ -108,10 +109,10 @@ class Launches(Declarations):
         grid, block = (self._extents(self.either(n, names), text_of(n)) for n in shape[:2])
         shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
         listed = node.child_by_field_name("arguments")
-        arguments = tuple(Given(self._given(n, names), text_of(n)) for n in arguments_of(listed))
+        arguments = tuple(LaunchArgument(self._argument(n, names), text_of(n)) for n in arguments_of(listed))
         return self._reached(Launched(callee, grid, block, shared, arguments, tuple(self.frames)))
 
-    def _given(self, node: Node, names: Names) -> Value:
+    def _argument(self, node: Node, names: Names) -> Value:
         """An argument; of one that cannot be followed what the function around the launch allocates for it."""
         value = self.either(node, names)
         if not isinstance(value, Opaque):
@@ -151,7 +152,7 @@ class Launches(Declarations):
             listed = args[3]
             values = listed if isinstance(listed, list) else []
             arguments = tuple(
-                Given(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
+                LaunchArgument(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
             )
             shared = args[4] if len(args) > 4 else plain(0)
             grid, block = (self._extents(v, text_of(node)) for v in args[1:3])
@@ -169,7 +170,7 @@ class Launches(Declarations):
                 args[2:] if name == "cudaLaunchKernelEx" else args[2] if isinstance(args[2], list) else []
             )
             arguments = tuple(
-                Given(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
+                LaunchArgument(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
             )
             grid, block = (
                 self._extents(config.fields.get(f, Opaque(f"`{f}`")), f) for f in ("gridDim", "blockDim")

@@ -79,7 +79,7 @@ class Sequence(Follower):
     def is_wanted(self, _kernel: str) -> bool:
         return True
 
-    def _given(self, node: Node, names: Names) -> Value:
+    def _argument(self, node: Node, names: Names) -> Value:
         return self.value(node, names)
 
     def entered(self, function: HostCode, names: Names) -> None:

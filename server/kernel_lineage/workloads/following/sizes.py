@@ -159,7 +159,7 @@ class Sizes:
         texts = {name: part.text if part.text == name else f"({part.text})" for name, part in parts.items()}
         return made(value, re.sub(r"[A-Za-z_]\w*", lambda m: texts.get(m[0], m[0]), text))
 
-    def told(self, name: str, size: int, where: str) -> Number:
+    def dim_in_code(self, name: str, size: int, where: str) -> Number:
         """A dim that the code gives a size; with the function's name where another one has the name already.
 
         A number of threads stays a number.

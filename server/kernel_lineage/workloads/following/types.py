@@ -20,7 +20,8 @@ SCALAR_KINDS: Mapping[str, str] = {
 """PyTorch's enumerators of element types → C++."""
 _SAME = {"at::Half": "half", "c10::Half": "half", "torch::Half": "half", "at::BFloat16": "__nv_bfloat16",
          "c10::BFloat16": "__nv_bfloat16", "nv_half": "half", "__nv_bfloat16": "__nv_bfloat16"}  # fmt: skip
-_VECTOR = re.compile(r"(float|double|int|uint|char|uchar|short|ushort|longlong|ulonglong|long|ulong)([1-4])")
+_WHOLE = ("char", "short", "int", "long", "longlong")
+_VECTOR = re.compile(rf"(float|double|u?(?:{'|'.join(_WHOLE)}))([1-4])")
 _WIDER = re.compile(
     r"(?:(?:at|c10)::)?(?:acc_type|opmath_type|AccumulateType)<([^,<>]*)(?:,[^<>]*)?>(?:::type)?"
 )
@@ -28,6 +29,21 @@ _WIDER = re.compile(
 _SMALL = re.compile(r"(?:\w+::)*\w*vec<(?:([1-4]),\s*(\w+)|(\w+),\s*([1-4]))(?:,[^<>]*)?>")
 """Vectors of a few numbers that libraries of graphics define as templates."""
 _PAIR = re.compile(r"(?:__)?(?:half2|nv_bfloat162)")
+
+
+def _element(kind: str) -> str:
+    """The C++ type of the elements of CUDA's own vectors: of `uchar` in `uchar4`, `unsigned char`."""
+    kind = kind.replace("longlong", "long long")
+    return f"unsigned {kind[1:]}" if kind[0] == "u" else kind
+
+
+VECTORS: Mapping[str, str] = {
+    f"{sign}{kind}{count}": _element(f"{sign}{kind}")
+    for kind, signs in (("float", ("",)), ("double", ("",)), *((k, ("", "u")) for k in _WHOLE))
+    for sign in signs
+    for count in range(1, 5)
+}
+"""CUDA's own vectors, which have the fields `x`, `y`, `z` and `w` → the type of their elements."""
 INTEGERS = frozenset(n for n, dtype in DTYPES.items() if dtype.startswith(("int", "uint")))
 FLOATS = frozenset(n for n, dtype in DTYPES.items() if "float" in dtype)
 
@@ -44,8 +60,7 @@ def dtype_of(name: str) -> str | None:
     """NumPy's name of a type's elements, if it is one that buffers have: of `float4` that of a float."""
     plain = plain_type(name)
     if (vector := _VECTOR.fullmatch(plain)) is not None:
-        plain = vector[1].replace("longlong", "long long")
-        plain = f"unsigned {plain[1:]}" if plain[0] == "u" and plain != "unsigned" else plain
+        plain = _element(vector[1])
     if (small := _SMALL.fullmatch(plain)) is not None:
         plain = small[2] or small[3]
     if _PAIR.fullmatch(plain):

@@ -14,6 +14,7 @@ from kernel_lineage.kernels.cuda_text import Macro
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.types import VECTORS
 
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
@@ -36,6 +37,13 @@ class HostParameter:
     const: bool = False
     """Whether what a field points to is not written."""
     is_pack: bool = False
+
+
+def _vectors() -> dict[str, tuple[HostParameter, ...]]:
+    return {
+        name: tuple(HostParameter(axis, element) for axis in "xyzw"[: int(name[-1])])
+        for name, element in VECTORS.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +81,8 @@ class Unit:
     root: Node
     functions: dict[str, list[HostCode]] = field(default_factory=dict)
     macros: dict[str, Macro] = field(default_factory=dict)
-    fields: dict[str, tuple[HostParameter, ...]] = field(default_factory=dict)
-    """Struct → its plain fields."""
+    fields: dict[str, tuple[HostParameter, ...]] = field(default_factory=_vectors)
+    """Struct → its plain fields; CUDA's own vectors among them."""
     constants: dict[str, Node] = field(default_factory=dict)
     """Variables outside of functions that are set where they are declared; enumerators."""
     variables: set[str] = field(default_factory=set)
@@ -85,7 +93,8 @@ class Unit:
     """Variables outside of functions without a value → their type and its stars."""
     classes: dict[str, ClassCode] = field(default_factory=dict)
     """Struct or class → its body; of a specialisation by its name with the arguments."""
-    enums: set[str] = field(default_factory=set)
+    enums: dict[str, str] = field(default_factory=dict)
+    """Enumeration → its name with the namespaces and classes around it."""
     kernels: frozenset[str] = frozenset()
     _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
@@ -274,7 +283,13 @@ def _class_code(node: Node, body: Node) -> ClassCode:
 
 
 def _keep_enumerators(node: Node, unit: Unit) -> None:
-    unit.enums.add(text_of(node.child_by_field_name("name")))
+    name = text_of(node.child_by_field_name("name"))
+    around, scopes = node.parent, [name]
+    while around is not None:
+        if around.type in ("namespace_definition", "struct_specifier", "class_specifier"):
+            scopes.append(text_of(around.child_by_field_name("name")))
+        around = around.parent
+    unit.enums[name] = "::".join(s for s in reversed(scopes) if s)
     before: Node | None = None
     after = 0
     for child in inside(node):

@@ -50,7 +50,7 @@ def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tup
                 continue
             if call is None or not _is_way_or_other(call, body, taking):
                 use = _callee(call) if call is not None else text_of(node.parent)
-                is_cleared = frame is frames[-1] and _given(call)[1:2] == ["0"]
+                is_cleared = frame is frames[-1] and _texts_of(call)[1:2] == ["0"]
                 yield use, use in CLEARS and not is_cleared
         places = [p.name for p in frame.function.parameters]
         if name not in places:
@@ -71,7 +71,7 @@ def _is_way_or_other(call: Node, body: Node, taking: str) -> bool:
 
 def _is_way(call: Node, taking: str) -> bool:
     """Whether a call is one of the function that leads to the launch, or is handed that function."""
-    return _callee(call) == taking or taking in _given(call)
+    return _callee(call) == taking or taking in _texts_of(call)
 
 
 def _are_alternatives(one: Node, other: Node, body: Node) -> bool:
@@ -101,7 +101,7 @@ def _callee(call: Node) -> str:
     return text_of(call.child_by_field_name("function")).split("<")[0].strip()
 
 
-def _given(call: Node | None) -> list[str]:
+def _texts_of(call: Node | None) -> list[str]:
     arguments = call.child_by_field_name("arguments") if call is not None else None
     return (
         [text_of(a) for a in arguments.named_children if a.type != "comment"] if arguments is not None else []

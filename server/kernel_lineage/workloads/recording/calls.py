@@ -89,7 +89,7 @@ class _Answer:
         return (1 if self.end[:1] == ["done"] else 2, -asked, len(self.failed))
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """What was wrong first."""
         first = self.failed[0] if self.failed else None
         words = (first.condition, first.left, first.op, first.right) if first else self.end[1:2]
@@ -219,7 +219,7 @@ class _Search:
                     if len(good) <= _MODED:
                         more.append((_FIRST, list(modes(call, self.unit.text))[:_WIDEST]))
                 elif not answer.is_done:
-                    message = answer.said or message
+                    message = answer.message or message
                 if not answer.failed and (answer.end[:1] == ["signal"] or (answer.is_done and not launches)):
                     more.append((_FIRST, list(others(call))[:_OPTIONS]))
                 if answer.failed:
@@ -255,7 +255,7 @@ class _Search:
         ]
         ended = run(self.program, runs, self.folder, self.root, self.cwd)
         self.was_cut |= any(one.was_cut for one in ended)
-        return [_told(one, len(several)) for one, (_, several) in zip(ended, batches, strict=True)]
+        return [_outcomes(one, len(several)) for one, (_, several) in zip(ended, batches, strict=True)]
 
     def _varied(self, entry: Entry, call: Call, is_large: bool) -> list[Series]:
         """The launches of a call at several sizes; with `is_large`, at larger numbers than 1, if it has some."""
@@ -320,7 +320,7 @@ def _lines(entry: Entry, calls: Sequence[tuple[Call, Mapping[str, int]]]) -> Ite
     yield from (f"{i}\t{entry.number}\t{call.line(changed)}\n" for i, (call, changed) in enumerate(calls))
 
 
-def _told(ended: Ended, count: int) -> tuple[list[list[Launch]], list[_Answer]]:
+def _outcomes(ended: Ended, count: int) -> tuple[list[list[Launch]], list[_Answer]]:
     """What each of so many calls of a run launched, and how it ended."""
     launches: list[list[Launch]] = [[] for _ in range(count)]
     for launch in ended.launches:

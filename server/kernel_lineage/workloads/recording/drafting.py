@@ -82,7 +82,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     notes = (
         f"recorded: {series.way} launches {kernel.name} so",
         *series.said,
-        *(s for s in _told(series, dims)),
+        *(s for s in _notes(series, dims)),
         *facts.said,
     )
     return Draft(
@@ -120,7 +120,7 @@ def _alike(series: Series) -> tuple[tuple[Mapping[str, int], Launch], ...]:
     return tuple(sample for sample in series.samples if form(sample[1]) == form(series.first))
 
 
-def _told(series: Series, dims: Mapping[str, int]) -> list[str]:
+def _notes(series: Series, dims: Mapping[str, int]) -> list[str]:
     where = "is chosen: nothing tells it" if series.given else f"is {{}} in {series.way}"
     return [f"{n} {where.format(size)}" for n, size in dims.items() if not counts_multiprocessors(n)]
 

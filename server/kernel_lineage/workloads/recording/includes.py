@@ -43,7 +43,7 @@ def without_kernels(text: str) -> str:
         body = node.child_by_field_name("body") if node.type == "function_definition" else None
         if body is None or body.start_byte < at or body.type != "compound_statement":
             continue
-        body_text = _told(node, data[node.start_byte : body.start_byte])
+        body_text = _body_of_nothing(node, data[node.start_byte : body.start_byte])
         if body_text is not None and _is_balanced(data[body.start_byte : body.end_byte]):
             lines = b"\n" * data.count(b"\n", body.start_byte, body.end_byte)
             parts += [data[at : body.start_byte], b"{", body_text.encode(), lines, b"}"]
@@ -51,7 +51,7 @@ def without_kernels(text: str) -> str:
     return b"".join((*parts, data[at:])).decode("utf-8", "replace")
 
 
-def _told(function: Node, head: bytes) -> str | None:
+def _body_of_nothing(function: Node, head: bytes) -> str | None:
     """What stands in the place of the body of a function of the device; None for one that stays as it is.
 
     What the device alone runs has a result that nobody asks for, unless that is its type or known to the compiler.

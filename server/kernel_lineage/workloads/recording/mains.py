@@ -97,7 +97,7 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
             if same is not None:
                 samples.append((other, same))
         series.append(Series(written, tuple(samples), "main"))
-    return Program(tuple(replace(s, said=_said(base, written)) for s in series), why, whole)
+    return Program(tuple(replace(s, said=_changes(base, written)) for s in series), why, whole)
 
 
 def _asked_for(text: str, written: Mapping[str, int]) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
@@ -115,7 +115,7 @@ def _numbers(sizes: Mapping[str, int], named: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(sizes[name]) for name in named)
 
 
-def _said(base: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:
+def _changes(base: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:
     smaller = [n for n in base if base[n] != written[n]]
     return ("main was run at smaller sizes: its own take too long on the CPU",) if smaller else ()
 

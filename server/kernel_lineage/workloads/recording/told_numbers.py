@@ -12,7 +12,7 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 
 _MOST_FILES, _MOST_BYTES = 2000, 1 << 20
-_GIVEN = re.compile(
+_PASSED = re.compile(
     rb"(?<![\w.])([A-Za-z_]\w*)\s*(?::[^=,()\n]{1,60})?=\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*[,)]",
     re.ASCII,
 )
@@ -28,7 +28,7 @@ def told_numbers(names: Collection[str], root: Path) -> dict[str, float]:
     wanted = {n.encode(): n for n in names}
     counts: dict[str, Counter[float]] = {}
     for data in _python(root):
-        for name, number in _GIVEN.findall(data):
+        for name, number in _PASSED.findall(data):
             if name in wanted and math.isfinite(value := float(number)):
                 counts.setdefault(wanted[name], Counter())[value] += 1
     return {name: seen.most_common(1)[0][0] for name, seen in counts.items()}

@@ -13,10 +13,10 @@ from pathlib import Path
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
-from kernel_lineage.workloads.triton.given import given_at
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
 from kernel_lineage.workloads.triton.indices import indices_of
+from kernel_lineage.workloads.triton.launch_arguments import given_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import promises_of

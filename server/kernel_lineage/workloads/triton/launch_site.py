@@ -13,7 +13,6 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.triton.arguments import constant_text
-from kernel_lineage.workloads.triton.given import passed_at
 from kernel_lineage.workloads.triton.grid import grid_of
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import (
@@ -23,6 +22,7 @@ from kernel_lineage.workloads.triton.host_modules import (
     module_of,
     names_of,
 )
+from kernel_lineage.workloads.triton.launch_arguments import passed_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Names, Reached, Stopped
 from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of, value_at
@@ -53,7 +53,7 @@ def followed_launch(
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
     ]
     for function, call in _calls(kernel.name, own):
-        bindings = _given(kernel, call, workload, order)
+        bindings = _bindings(kernel, call, workload, order)
         tried = [_at(kernel, own, modules, function, call, bindings, workload, dims) for dims in shapes]
         launch = tried[0] if tried else None
         if launch is None or any(other not in (launch, None) for other in tried):
@@ -86,7 +86,7 @@ def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
     return ()
 
 
-def _given(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[str]) -> _Bound:
+def _bindings(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[str]) -> _Bound:
     """Host name that a launch passes → the argument of the workload that it is there, or None where it has none."""
     fixed = workload.launch.constexpr
     own = [p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed]

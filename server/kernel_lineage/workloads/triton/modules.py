@@ -83,7 +83,7 @@ class Modules:
         """The file of `a.b.c`, or of `..b`, beside or above the module that imports it, or below its `src`."""
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [p for p in dotted[level:].split(".") if p]
-        if not level and parts[:1] and parts[0] in _KNOWN:
+        if not level and parts[:1] and parts[0] in _STOOD_IN:
             return None
         if level:
             folders = [importer.parents[level - 1]]
@@ -106,7 +106,7 @@ class Modules:
         return None
 
 
-_KNOWN = frozenset({"torch", "triton"})
+_STOOD_IN = frozenset({"torch", "triton"})
 """Packages whose functions are known; a folder of such a name in a package without `__init__.py` is another one."""
 
 

@@ -29,15 +29,15 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
             renamed[name] = f"{wanted}_" if wanted in taken else wanted
     dims = {new: int(reader.sizes[old]) for old, new in renamed.items()}
 
-    def said(text: str) -> str:
+    def in_new_names(text: str) -> str:
         return _NAME.sub(lambda m: renamed.get(m[0], m[0]), text)
 
     arguments = tuple(
         replace(
             a,
-            shape=tuple(map(said, a.shape)) if a.shape else a.shape,
-            value=said(str(a.value)) if a.value is not None else None,
-            values=said(a.values),
+            shape=tuple(map(in_new_names, a.shape)) if a.shape else a.shape,
+            value=in_new_names(str(a.value)) if a.value is not None else None,
+            values=in_new_names(a.values),
         )
         for a in draft.arguments
     )
@@ -46,8 +46,8 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
         dims=dims,
         checked=dims,
         arguments=arguments,
-        grid=tuple(map(said, draft.grid)),
-        constexpr={n: t if t[0] in "'\"" else said(t) for n, t in draft.constexpr.items()},
-        promises=tuple(map(said, draft.promises)),
-        assumed=tuple(map(said, draft.assumed)),
+        grid=tuple(map(in_new_names, draft.grid)),
+        constexpr={n: t if t[0] in "'\"" else in_new_names(t) for n, t in draft.constexpr.items()},
+        promises=tuple(map(in_new_names, draft.promises)),
+        assumed=tuple(map(in_new_names, draft.assumed)),
     )

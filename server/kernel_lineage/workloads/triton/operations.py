@@ -28,7 +28,7 @@ from kernel_lineage.workloads.triton.values import (
 
 _CONTAINERS = (list, tuple, str, dict)
 _PLAIN = (str, Dtype, type(None), bool, int, float, tuple, list, dict, set, range)
-_KNOWN = (*_PLAIN, Size, Tensor, Class, Function, Instance, Module)
+_READ = (*_PLAIN, Size, Tensor, Class, Function, Instance, Module)
 _OF_NUMBERS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _OPERATORS: dict[type[ast.operator], Any] = {
     ast.Add: operator.add,
@@ -108,7 +108,7 @@ def compare(
     rows = isinstance(left, (tuple, list)) and isinstance(right, (tuple, list))
     if rows and isinstance(op, (ast.Eq, ast.NotEq)):
         return _same_items(left, right, isinstance(op, ast.Eq), node)  # type: ignore[arg-type]
-    if isinstance(left, _KNOWN) and isinstance(right, _KNOWN):
+    if isinstance(left, _READ) and isinstance(right, _READ):
         if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
             equal = left is right if isinstance(left, (Tensor, Instance)) else _equal(left, right)
             return equal == isinstance(op, (ast.Eq, ast.Is))

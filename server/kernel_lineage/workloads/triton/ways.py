@@ -176,12 +176,12 @@ class Ways:
     def _run_start(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> None:
         of, _, _ = start.rpartition(".")
         if of not in module.classes:
-            reader.run(module.functions[start], module, self._given(reader, module, start, caller))
+            reader.run(module.functions[start], module, self._arguments(reader, module, start, caller))
             return
         context = Instance(Class(module.classes[of], module))
         forward = module.functions.get(f"{of}.forward")
         if forward is not None:
-            names = self._given(reader, module, f"{of}.forward", caller)
+            names = self._arguments(reader, module, f"{of}.forward", caller)
             names[forward.args.args[0].arg if forward.args.args else "ctx"] = context
             result: object = None
             with contextlib.suppress(Stopped):
@@ -189,12 +189,12 @@ class Ways:
             reader.applied.append((context, result))
             backward(reader)
         if start.endswith(".backward") or forward is None:
-            names = self._given(reader, module, start, caller)
+            names = self._arguments(reader, module, start, caller)
             if "ctx" in names:
                 names["ctx"] = External("ctx")
             reader.run(module.functions[start], module, names)
 
-    def _given(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> Names:
+    def _arguments(self, reader: Reader, module: HostModule, start: str, caller: Chosen | _Example) -> Names:
         """What the parameters of a function are."""
         arguments = module.functions[start].args
         names = bound(arguments, [], {}, reader, module)

@@ -60,12 +60,12 @@ def _number(part: ast.expr, arguments: Mapping[str, object]) -> int | float | Si
     if not all(is_number(arguments.get(n.id)) for n in names):
         return None
 
-    class Given(ast.NodeTransformer):
+    class Values(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return tree_of(arguments[node.id])
 
     try:
-        return size_of(Given().visit(copy.deepcopy(part)))
+        return size_of(Values().visit(copy.deepcopy(part)))
     except OverflowError:
         return None
 

@@ -131,7 +131,7 @@ PAIRS = (
         ("no key is divided by nothing", "ends", (("many ? total / sum : 0.0f", "total / sum"),), (("many ? total / sum : 0.0f", "many > 0 ? total / sum : 0.0f"),)),
         ("scores are not below zero", "values", (("float most = -INFINITY,", "float most = 0.0f,"),), (("s *= rsqrtf((float)D);", "s /= sqrtf((float)D);"),))),
     *each(HUE,
-        ("ties of red and blue", "ties", (("most == r ? (g - b) / d : most == g ? 2.0f + (b - r) / d : 4.0f + (r - g) / d", "most == b ? 4.0f + (r - g) / d : most == g ? 2.0f + (b - r) / d : (g - b) / d"),), (("most == r ? (g - b) / d : most == g", "r >= g && r >= b ? (g - b) / d : g >= b"),)),
+        ("ties of green and blue", "ties", (("h < 0.0f ? h + 6.0f", "h < 0.0f || h == 0.0f && d > 0.0f ? h + 6.0f"),), (("most == r ? (g - b) / d : most == g", "r >= g && r >= b ? (g - b) / d : g >= b"),)),
         ("grey divides by zero", "ties", (("if (d > 0.0f) h", "h"),), (("if (d > 0.0f)", "if (d != 0.0f)"),)),
         ("a floor under the range", "cheat", (("d > 0.0f", "d > 1e-4f"),), (("fmaxf(r, fmaxf(g, b))", "fmaxf(fmaxf(r, g), b)"),))),
     *each(SLOTS,

@@ -26,7 +26,7 @@ def builtin_counts() -> Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RankingData:
     """What is known where something is ranked."""
 
     counts: Counts
@@ -35,24 +35,24 @@ class Known:
     """What to say of them."""
 
 
-def known_counts(root: Path | None) -> Known:
+def known_counts(root: Path | None) -> RankingData:
     """The counts to rank by in a repository, or outside of one."""
     path = None if root is None else kept_in(root) / CACHE
     if path is None or not path.is_file():
-        return Known(builtin_counts(), note=_WITHOUT if path is not None else "")
+        return RankingData(builtin_counts(), note=_WITHOUT if path is not None else "")
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1)) as db:
             row = db.execute("SELECT document FROM strategy_counts").fetchone()
     except sqlite3.Error:  # no such table yet, or a damaged file, which mining sets aside and says so
         row = None
     if row is None:
-        return Known(builtin_counts(), note=_WITHOUT)
+        return RankingData(builtin_counts(), note=_WITHOUT)
     try:
         own = Counts.model_validate_json(row[0])
     except ValidationError:
         damaged = "the counts that were kept cannot be read; `klineage mine --counts` makes them anew"
-        return Known(builtin_counts(), note=damaged)
-    return Known(joined(own, builtin_counts()))
+        return RankingData(builtin_counts(), note=damaged)
+    return RankingData(joined(own, builtin_counts()))
 
 
 _WITHOUT = "ranked by public repositories only; `klineage mine --counts` adds this repository's own history"

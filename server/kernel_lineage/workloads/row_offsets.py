@@ -1,0 +1,65 @@
+"""The inputs of a CUDA C++ kernel that say where rows begin: an element and the next one are the two ends of a row.
+
+Compressed rows of sparse matrices, and sequences of different lengths that lie one behind the other, are given so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from kernel_gate.expr.polynomials import plus, polynomial, times
+from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.files import Target
+from kernel_lineage.workloads.model import UNRANGED, Draft
+
+_MOST_TOTALS = 2
+"""Dims of other buffers that are tried as the end of the last row: each costs a run."""
+_TOTAL = 640
+"""Elements of all rows together where no dim tells them."""
+
+
+def row_offsets(kernel: Target) -> frozenset[str]:
+    """The buffers of which a kernel reads pairs of neighbours, and nothing else."""
+    if not isinstance(kernel, Kernel) or kernel.language is not Language.CUDA or kernel.node is None:
+        return frozenset()
+    read = [a for a in read_open(kernel).accesses if a.space == "global" and a.offset is not None]
+    pairs = set()
+    for name in {a.root for a in read}:
+        own = [a for a in read if a.root == name]
+        places = {tuple(sorted(polynomial(a.offset).items(), key=str)) for a in own if a.offset is not None}
+        if len(places) != 2 or any(a.writes for a in own):
+            continue
+        first, second = map(dict, places)
+        step = plus(second, times(first, {(): -1}))
+        if step in ({(): own[0].nbytes}, {(): -own[0].nbytes}):
+            pairs.add(name)
+    return frozenset(pairs)
+
+
+def with_row_offsets(draft: Draft, names: Collection[str]) -> Iterator[Draft]:
+    """The draft in which `names`, inputs without a range, ascend to one end each: a dim by which other buffers are as
+    long as all rows together, then a dim of its own.
+    """
+    if not names:
+        return
+    lengths = (a.shape[0] for a in draft.arguments if a.name not in names and a.shape and len(a.shape) == 1)
+    for total in (*[n for n in dict.fromkeys(lengths) if n in draft.dims][:_MOST_TOTALS], None):
+        ends = {name: total or f"{name}_total" for name in names}
+        yield replace(
+            draft,
+            dims={**draft.dims, **dict.fromkeys((e for e in ends.values() if e not in draft.dims), _TOTAL)},
+            arguments=tuple(
+                replace(a, values=f"offsets({ends[a.name]})") if a.name in ends else a
+                for a in draft.arguments
+            ),
+            assumed=(
+                *draft.assumed,
+                *(
+                    f"{n} is taken to ascend from 0 to {e}: pairs of neighbours are read"
+                    for n, e in ends.items()
+                ),
+            ),
+            missing=tuple(m for m in draft.missing if m.removeprefix(UNRANGED) not in ends),
+        )

@@ -1,0 +1,52 @@
+"""Inputs that say where rows begin: what tells them, and a draft with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import draft_for
+from kernel_lineage.workloads.row_offsets import row_offsets
+
+KERNEL = """__global__ void sums(const float* values, const int* begins, float* out, int rows) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0.f;
+  for (int i = FIRST; i < LAST; ++i) sum += values[i];
+  out[row] = sum;
+}
+"""
+HOST = """void launch(const float* values, const int* begins, float* out, int rows) {
+  sums<<<(rows + 127) / 128, 128>>>(values, begins, out, rows);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "names"),
+    [
+        ("begins[row]", "begins[row + 1]", {"begins"}),
+        ("__ldg(begins + row)", "__ldg(&begins[row + 1])", {"begins"}),
+        ("begins[row]", "begins[row + 2]", set()),
+        ("begins[row]", "begins[row + 1] + begins[row + 2]", set()),
+        ("0", "begins[row]", set()),
+    ],
+)
+def test_pairs_of_neighbours_are_where_rows_begin(first: str, last: str, names: set[str]) -> None:
+    source = read(KERNEL.replace("FIRST", first).replace("LAST", last).encode(), Language.CUDA)
+    assert row_offsets(source.kernels[0]) == names
+
+
+def test_elements_of_all_rows_are_as_many_as_the_last_row_ends_with(tmp_path: Path) -> None:
+    text = KERNEL.replace("FIRST", "begins[row]").replace("LAST", "begins[row + 1]") + HOST
+    (tmp_path / "rows.cu").write_text(text)
+    draft = draft_for(tmp_path, "rows.cu", "sums")
+    assert isinstance(draft, Draft), draft
+    begins = next(a for a in draft.arguments if a.name == "begins")
+    assert begins.values == "offsets(begins_total)"
+    assert begins.shape == ("rows + 1",)
+    assert next(a.shape for a in draft.arguments if a.name == "values") == ("begins_total",)
