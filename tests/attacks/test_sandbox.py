@@ -46,7 +46,7 @@ class Tried:
     form: str = ""
     """The containment that this user was given here."""
 
-    def said(self, name: str) -> list[str]:
+    def lines_of(self, name: str) -> list[str]:
         """What came of one attempt in each way; "" where it worked."""
         return [answers[name] for answers in self.ways.values()]
 
@@ -158,21 +158,21 @@ class TestAttempts:
 
     @pytest.mark.parametrize("name", attempts.HONEST)
     def test_what_honest_programs_do_works(self, user, form, name):
-        assert tried(user, form).said(name) in ([""], ["", ""])
+        assert tried(user, form).lines_of(name) in ([""], ["", ""])
 
     @pytest.mark.parametrize("name", attempts.ATTEMPTS)
     def test_the_attempt_is_refused(self, user, form, name):
-        assert all(tried(user, form).said(name))
+        assert all(tried(user, form).lines_of(name))
 
     @pytest.mark.parametrize("name", attempts.COMMANDS)
     def test_landlock_hides_what_proc_shows_to_everybody(self, user, form, name):
         run = tried(user, form)
-        assert all(run.said(name)) or "Containment(landlock=0" in run.form
+        assert all(run.lines_of(name)) or "Containment(landlock=0" in run.form
 
     @pytest.mark.parametrize("name", attempts.NAMES_ONLY)
     def test_a_private_root_hides_names(self, user, form, name):
         run = tried(user, form)
-        assert all(run.said(name)) or "private_root=False" in run.form
+        assert all(run.lines_of(name)) or "private_root=False" in run.form
 
 
 HEADERS = {

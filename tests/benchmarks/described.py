@@ -83,7 +83,7 @@ def _compared(kernel: str, field: str, described: str, drafted: str, draft: Draf
         try:
             wanted, actual = (
                 evaluate(described, _names(draft, sizes)),
-                evaluate(drafted, _known(draft, sizes)),
+                evaluate(drafted, _dim_values(draft, sizes)),
             )
             right = right and math.isclose(wanted, actual, rel_tol=1e-6)
         except ExpressionError:
@@ -93,7 +93,7 @@ def _compared(kernel: str, field: str, described: str, drafted: str, draft: Draf
 
 def _names(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
     """What descriptions and drafts speak of, at some sizes."""
-    values = _known(draft, sizes)
+    values = _dim_values(draft, sizes)
     names = dict(values)
     for argument in draft.arguments:
         if argument.kind == "scalar":
@@ -103,7 +103,7 @@ def _names(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
     return names
 
 
-def _known(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
+def _dim_values(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
     """What the expressions of a draft speak of: its dims and its constexpr parameters."""
     names: dict[str, Number] = dict(sizes)
     for name, text in draft.constexpr.items():

@@ -123,7 +123,7 @@ def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None, 
     kernel = state.kernel(row.path, row.kernel)
     started = time.monotonic()
 
-    def told(checked: str) -> Row:
+    def row_of(checked: str) -> Row:
         return replace(row, checked=checked, check_seconds=round(time.monotonic() - started, 1))
 
     try:
@@ -138,8 +138,8 @@ def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None, 
             draft=draft,
         )
     except (ProgramError, WorkloadError) as error:
-        return told(str(error))
-    return told(proof.baseline if proof is not None else "not complete")
+        return row_of(str(error))
+    return row_of(proof.baseline if proof is not None else "not complete")
 
 
 def sample(drafted: list[Row], count: int, seconds: float, states: Mapping[str, State]) -> Iterator[Row]:

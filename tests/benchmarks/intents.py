@@ -57,7 +57,7 @@ def labels() -> dict[Key, str]:
     return {(r["repository"], r["commit"], r["path"], r["kernel"], r["before"]): r["intent"] for r in rows}
 
 
-def said(checkouts: Mapping[str, Path], wanted: Iterable[Key]) -> dict[Key, tuple[str, str]]:
+def mined_intents(checkouts: Mapping[str, Path], wanted: Iterable[Key]) -> dict[Key, tuple[str, str]]:
     """What the classifier says of each wanted transition, and why; a history that lacks one is an error."""
     intents: dict[Key, tuple[str, str]] = {}
     for url, checkout in checkouts.items():
@@ -122,7 +122,7 @@ _REMARK = (
 
 def _measure(checkouts: Mapping[str, Path], run: str) -> None:
     truth = {key: intent for key, intent in labels().items() if key[0] in checkouts}
-    claims = said(checkouts, truth)
+    claims = mined_intents(checkouts, truth)
     halves = {
         part: scores((truth[key], claims[key][0]) for key in truth if part in ("all", half(key[1])))
         for part in ("tuning", "held_out", "all")
@@ -151,6 +151,6 @@ def _errors(checkouts: Mapping[str, Path]) -> None:
     truth = {
         key: intent for key, intent in labels().items() if key[0] in checkouts and half(key[1]) == "tuning"
     }
-    for key, (intent, because) in said(checkouts, truth).items():
+    for key, (intent, because) in mined_intents(checkouts, truth).items():
         if truth[key] != intent:
             print(f"{truth[key]:12} said {intent:12} {key[1][:9]} {key[2]}:{key[3]}\n    {because}")  # noqa: T201

@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
     run = result["runs"].setdefault(options.run, {})
     run["date"] = dt.datetime.now(tz=dt.UTC).date().isoformat()
     for part in parts:
-        run[part] = scores((label, *said(step)) for label, step in _steps(part, checkouts))
+        run[part] = scores((label, *changes_of(step)) for label, step in _steps(part, checkouts))
     path.write_text(json.dumps(result, indent=2, sort_keys=True) + "\n")
     (_RESULTS / "mechanisms.md").write_text(as_table(result))
     print(as_table(result))  # noqa: T201
@@ -80,7 +80,7 @@ def labels(part: str) -> list[Label]:
     ]  # fmt: skip
 
 
-def said(step: Step) -> tuple[frozenset[str], frozenset[str]]:
+def changes_of(step: Step) -> tuple[frozenset[str], frozenset[str]]:
     """What the product says that a step adds and removes."""
     old, new = (occurrences(mechanisms_of(kernel)) for kernel in (step.before, step.after))
     names = [{p.name for p in kernel.parameters} for kernel in (step.before, step.after)]
@@ -154,7 +154,7 @@ def _steps(part: str, checkouts: Mapping[str, Path]) -> Iterator[tuple[Label, St
 
 def _errors(part: str, checkouts: Mapping[str, Path]) -> None:
     for label, step in _steps(part, checkouts):
-        added, removed = said(step)
+        added, removed = changes_of(step)
         wrong = [
             f"{side} {what} {sorted(names)}"
             for side, truth, claims in (("added", label.added, added), ("removed", label.removed, removed))

@@ -58,7 +58,7 @@ def row_of(region: Region, judge: Judge, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _found(ways: tuple[str, ...], learned: list[str]) -> list[str]:
+def _matching(ways: tuple[str, ...], learned: list[str]) -> list[str]:
     """The conditions that say what is expected in one of its ways; several, where a way has them with `and`."""
     for way in ways:
         conditions = [next((e for e in learned if _is(e, part)), "") for part in way.split(" and ")]
@@ -95,7 +95,7 @@ def _agreement(region: Region, expr: str, learned: list[str], judge: Judge) -> l
 def _scored(row: dict[str, Any]) -> dict[str, Any]:
     """A row with whether what is expected was learned, and whether all that says it is precise."""
     region = next(r for r in REGIONS if r.name == row["step"])
-    by_region = [_found(ways, row["learned"]) for ways in region.expects]
+    by_region = [_matching(ways, row["learned"]) for ways in region.expects]
     conditions = [e for some in by_region for e in some]
     return {
         **row,
@@ -120,8 +120,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         more = sum(len(r["imprecise"]) for r in group)
         named = sum(r["failed_as_named"] for r in group)
         lines.append(
-            f"- {half}: {right} of {len(group)} with the right condition, precise on both sides ({with_condition} found "
-            f"at all); {more} conditions imprecise; {named} of them fail on what their workload names"
+            f"- {half}: {right} of {len(group)} with the right condition, precise on both sides ({with_condition} "
+            f"found at all); {more} conditions imprecise; {named} of them fail on what their workload names"
         )
     lines += [
         "",

@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.benchmarks.precision_cases import Case, kind_of, sides
 from tests.benchmarks.precision_sources import (
-    Known,
+    StudiedStep,
     back_test_steps,
     learned_steps,
     own_steps,
@@ -69,7 +69,7 @@ class Side:
         }
 
 
-def rows_of(replayed: Known, judge: Judge, budget: Budget) -> Iterator[dict[str, Any]]:
+def rows_of(replayed: StudiedStep, judge: Judge, budget: Budget) -> Iterator[dict[str, Any]]:
     """One row for each condition that was learned of a step, or one that says that there is none."""
     step, learned = replayed.step, dict(replayed.conditions)
     why = ""
@@ -117,11 +117,11 @@ def _asked(drawn: Iterable[Case], expected: Saw, judge: Judge) -> Side:
 
 
 def measured(
-    steps: Iterable[Known], pool: LocalPool, budget: Budget, keep: Callable[[dict[str, Any]], None]
+    steps: Iterable[StudiedStep], pool: LocalPool, budget: Budget, keep: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
     """The rows of all steps, each handed to `keep` as soon as it is there."""
 
-    def one(replayed: Known) -> list[dict[str, Any]]:
+    def one(replayed: StudiedStep) -> list[dict[str, Any]]:
         rows = list(rows_of(replayed, pool.judge, budget))
         for row in rows:
             keep(row)
@@ -131,7 +131,7 @@ def measured(
         return [row for rows in threads.map(one, steps) for row in rows]
 
 
-def _wanted(options: argparse.Namespace, pool: LocalPool) -> Iterator[Known]:
+def _wanted(options: argparse.Namespace, pool: LocalPool) -> Iterator[StudiedStep]:
     if options.own or not (options.sample or options.back_test or options.repository or options.learned):
         yield from own_steps()
     if options.sample:
@@ -141,7 +141,9 @@ def _wanted(options: argparse.Namespace, pool: LocalPool) -> Iterator[Known]:
     yield from repository_steps(options.repository, pool, options.replay_seconds)
 
 
-def _once(steps: Iterable[Known], names: Sequence[str], done: set[tuple[str, str]]) -> Iterator[Known]:
+def _once(
+    steps: Iterable[StudiedStep], names: Sequence[str], done: set[tuple[str, str]]
+) -> Iterator[StudiedStep]:
     """Those of the wanted names that are not done: of a step that two replays have kept, the first."""
     for replayed in steps:
         if (replayed.source, replayed.name) not in done and (

@@ -44,7 +44,7 @@ def replayed(name: str, path: Path, options: argparse.Namespace) -> ReplayDocume
     """The document of one repository; what is found on the way is kept in `--into`."""
     into: Path | None = options.into
 
-    def told(done: int, total: int, one: Replayed) -> None:
+    def print_progress(done: int, total: int, one: Replayed) -> None:
         sys.stderr.write(
             f"{name}: {done} of {total}: {one.record.status} {one.record.code} {one.item.title}\n"
         )
@@ -59,10 +59,10 @@ def replayed(name: str, path: Path, options: argparse.Namespace) -> ReplayDocume
     )
     with Where(options.device, options.jobs, None).pool() as pool, kept_lines(into, name) as keep:
 
-        def known(mined: Mined, one: Replayed) -> None:
+        def keep_record(mined: Mined, one: Replayed) -> None:
             keep(transition_document(one, mined, {}, on_gpu=options.device != "emulated"), one)
 
-        document = replay_repository(path, asked, pool, told, on_known=known).document
+        document = replay_repository(path, asked, pool, print_progress, on_known=keep_record).document
     if into is not None:
         (into / f"{name}.json").write_text(document.model_dump_json(indent=1))
         learned = into / f"{name}.learned.jsonl.gz"

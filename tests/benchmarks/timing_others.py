@@ -22,7 +22,7 @@ from kernel_gate.workload import parse_workload
 
 from .fleet import HOISTED, SOURCE, WORKLOAD
 from .timing_kernels import TimedKernel, fma, matmul, rows, stream
-from .timing_pairs import device_and_timer, row_of, said, timed_pair
+from .timing_pairs import device_and_timer, printed, row_of, timed_pair
 
 _PAUSE_SECONDS = 3.0
 """Between verdicts of a person or a model, who think meanwhile."""
@@ -58,7 +58,7 @@ def others(options: argparse.Namespace) -> list[dict[str, Any]]:
                 sampler = CudaSampler(timer, device.clocks, timed.programs)
                 for run in range(options.runs):
                     comparison = compare_pairs(sampler, seconds=options.seconds, worth=0.005, seed=run)
-                    measured.append(said(row_of(kernel, comparison, way="profile")))
+                    measured.append(printed(row_of(kernel, comparison, way="profile")))
     for kernel in OTHERS:
         launches = [_in_torch(kernel, cupy, torch) for _ in range(2)]
         for way, measure in ways.items():

@@ -75,7 +75,7 @@ def row_of(kernel: TimedKernel, comparison: Comparison, **more: Any) -> dict[str
     }
 
 
-def said(row: dict[str, Any]) -> dict[str, Any]:
+def printed(row: dict[str, Any]) -> dict[str, Any]:
     """Progress, one line a comparison."""
     low, high = row["ratio"][1:]
     sys.stderr.write(
@@ -103,7 +103,7 @@ def identical(options: argparse.Namespace) -> list[dict[str, Any]]:
                             worth=0.005,
                             seed=options.seed + 1000 * load + run,
                         )
-                        rows.append(said(row_of(kernel, comparison, load=load)))
+                        rows.append(printed(row_of(kernel, comparison, load=load)))
     return rows
 
 
@@ -141,7 +141,7 @@ def lengthened(options: argparse.Namespace) -> list[dict[str, Any]]:
                             )
                             wanted = "slow" if slower else "fast"
                             rows.append(
-                                said(row_of(kernel, comparison, effect=effect, work=longer, wanted=wanted))
+                                printed(row_of(kernel, comparison, effect=effect, work=longer, wanted=wanted))
                             )
     return rows
 

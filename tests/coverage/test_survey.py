@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kernel_gate.sandbox.containment import Containment
 from kernel_lineage.cli.main import main
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document, table
-from kernel_lineage.coverage.images import said
+from kernel_lineage.coverage.images import reason_in
 from kernel_lineage.coverage.survey import Survey, survey
 
 CUDA = """
@@ -205,4 +205,4 @@ def test_the_command_prints_the_published_fields(tmp_path: Path):
     ],
 )
 def test_reasons_are_counted_without_places(message, wanted):
-    assert said(ValueError(message)) == wanted
+    assert reason_in(ValueError(message)) == wanted

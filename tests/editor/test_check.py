@@ -48,13 +48,13 @@ class Checked:
     """What a session is told of the checks."""
 
     def __init__(self, editor, uri, *others):
-        self.editor, self.uri, self.told = editor, uri, asyncio.Queue()
+        self.editor, self.uri, self.statuses = editor, uri, asyncio.Queue()
         hears = {uri, *others}
-        editor.hears_of_checks = lambda params: params.uri in hears and self.told.put_nowait(params)
+        editor.hears_of_checks = lambda params: params.uri in hears and self.statuses.put_nowait(params)
 
     async def ended(self):
         """How the next check that is not ended by a newer text ends."""
-        while (status := await self.told.get()).state == "checking":
+        while (status := await self.statuses.get()).state == "checking":
             pass
         return status
 
@@ -167,7 +167,7 @@ async def test_switched_off_nothing_is_checked_but_on_request(repository):
         editor.replace(uri, RIGHT, WRONG)
         editor.save(uri)
         await editor.card(uri, "scale(")
-        assert checked.told.empty()
+        assert checked.statuses.empty()
         at = editor.position(uri, "scale(")
         place = {"uri": uri, "line": at.line, "character": at.character}
         assert (await editor.command("klineage.check", place))["state"] == "wrong"
@@ -193,7 +193,7 @@ async def test_where_only_saving_checks_typing_does_not(repository):
         assert (await checked.ended()).state == "right"
         editor.replace(uri, RIGHT, WRONG)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(checked.told.get(), 2 * PAUSE)
+            await asyncio.wait_for(checked.statuses.get(), 2 * PAUSE)
         assert (await checked.save()).state == "wrong"
 
 
@@ -231,7 +231,7 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     assert status.state == "right"
     assert status.message.count("with a drafted workload") == 2
     editor.replace(uri, "__syncthreads(); // of the step", "")
-    assert (await checked.told.get()).message == "checking block_sum"
+    assert (await checked.statuses.get()).message == "checking block_sum"
     assert (await checked.ended()).state == "wrong"
     (diagnostic,) = checked.diagnostics
     assert diagnostic.code == "race"
@@ -301,12 +301,12 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository, editor):
     checked = Checked(editor, uri)
     editor.replace(uri, "i += blockDim.x", "i += 0")
     editor.save(uri)
-    while (await checked.told.get()).state != "checking":
+    while (await checked.statuses.get()).state != "checking":
         pass
     editor.replace(uri, "i += 0", "i += blockDim.x")
     assert (await checked.save()).state == "right"
     assert checked.diagnostics == []
-    assert checked.told.empty()
+    assert checked.statuses.empty()
 
 
 async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path, editor):
@@ -350,7 +350,7 @@ async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_
     one.write_text("// Another file.\n" + SUM)
     first = editor.open(many)
     checked = Checked(editor, first, one.as_uri())
-    while (await checked.told.get()).state != "checking":
+    while (await checked.statuses.get()).state != "checking":
         pass
     second = editor.open(one)
     ended = [await checked.ended(), await checked.ended()]

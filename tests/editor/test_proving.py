@@ -30,7 +30,7 @@ int main() {
 async def ended_wrong(checked):
     """How the last part of a check ends: it is right until the source was asked."""
     states = []
-    while (status := await checked.told.get()).state != "wrong":
+    while (status := await checked.statuses.get()).state != "wrong":
         states.append(status.state)
         assert status.state in ("checking", "right", "unclear"), status.message
     assert states[-1] != "checking", "a case of the check sees it"

@@ -132,7 +132,7 @@ async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
         place = {"uri": uri, "line": 0, "character": 0}
         checked = Checked(editor, uri)
         checking = asyncio.ensure_future(editor.command("klineage.check", place))
-        await checked.told.get()
+        await checked.statuses.get()
         await changed.wait()
         (run,) = (await editor.command("klineage.view", {"view": "runs"}))["nodes"]
         assert run["kind"].split() == ["run", "stop"]

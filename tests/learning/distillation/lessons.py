@@ -27,7 +27,7 @@ __global__ void gain(float* dst, const float* src, float factor, int OC) {
     }
 }
 """
-KNOWN = library().skills
+CARDS = library().skills
 
 
 def kernel(text: str) -> Kernel:

@@ -14,14 +14,14 @@ from kernel_lineage.skills.card import Origin, Skill
 from kernel_lineage.skills.check import check
 from kernel_lineage.skills.library import load
 from kernel_lineage.skills.skill_file import read_skill, write_skill
-from learning.distillation.lessons import KNOWN, condition, evidence, lesson
+from learning.distillation.lessons import CARDS, condition, evidence, lesson
 
 SKILL = "vectorised-row-access"
 
 
 def by_hand() -> Skill:
     """A card as its author wrote it, before any history taught it something."""
-    card = next(s for s in KNOWN if s.id == SKILL)
+    card = next(s for s in CARDS if s.id == SKILL)
     conditions = tuple(
         c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions
     )

@@ -223,7 +223,7 @@ def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, 
     there, counted = replay_here(top, pool)
     assert len(counted.asked) > 0
 
-    def told(document: ReplayDocument) -> dict[str, object]:
+    def comparable(document: ReplayDocument) -> dict[str, object]:
         # Seeds are drawn, and how far the callers' sizes were checked is a matter of time: words name both.
         alike = {
             "id",
@@ -241,7 +241,7 @@ def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, 
             t.id: (t.model_dump(include=alike), [c.expr for c in t.conditions]) for t in document.transitions
         }
 
-    assert told(there) == told(replayed)
+    assert comparable(there) == comparable(replayed)
 
 
 def test_a_known_draft_is_the_one_that_the_state_gives(history, tmp_path):

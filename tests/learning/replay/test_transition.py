@@ -49,7 +49,7 @@ def test_product(K=64):
 PASS, FAIL, GONE = StageStatus.PASS, StageStatus.FAIL, StageStatus.UNAVAILABLE
 
 
-def said(*stages: tuple[str, StageStatus, Reason | None], **details: object) -> Verdict:
+def verdict_of(*stages: tuple[str, StageStatus, Reason | None], **details: object) -> Verdict:
     judged_stages = [
         Stage(name=n, status=s, code=c, reason=f"{n} says so", details=details) for n, s, c in stages
     ]
@@ -64,14 +64,14 @@ def said(*stages: tuple[str, StageStatus, Reason | None], **details: object) -> 
     )
 
 
-NOT_BUILT = said(("build", GONE, Reason.BASELINE_DOES_NOT_COMPILE), program="baseline")
-RIGHT = said(
+NOT_BUILT = verdict_of(("build", GONE, Reason.BASELINE_DOES_NOT_COMPILE), program="baseline")
+RIGHT = verdict_of(
     ("build", PASS, None),
     ("check", PASS, None),
     ("sanitize", PASS, None),
     ("profile", GONE, Reason.NOT_PROFILED),
 )
-WRONG = said(("build", PASS, None), ("check", FAIL, Reason.WRONG_VALUE))
+WRONG = verdict_of(("build", PASS, None), ("check", FAIL, Reason.WRONG_VALUE))
 
 
 def test_a_state_that_compiles_for_its_callers_shapes_only_is_compared_and_looked_at_there(
