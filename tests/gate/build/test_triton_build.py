@@ -66,7 +66,7 @@ def test_a_program_that_needs_scratch_of_a_profiler_is_not_supported(monkeypatch
     import triton
 
     compiled = SimpleNamespace(metadata=SimpleNamespace(profile_scratch_size=64))
-    monkeypatch.setattr(triton, "compile", lambda *_given, **_named: compiled)
+    monkeypatch.setattr(triton, "compile", lambda *_arguments, **_named: compiled)
     with pytest.raises(BuildError, match="profile scratch memory") as raised:
         compile_triton(Program("triton", PLAIN, "fill"), [_unit(32)], "sm_90", tmp_path, want_cubin=False)
     assert raised.value.code is Reason.UNSUPPORTED_PROGRAM

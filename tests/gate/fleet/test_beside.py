@@ -30,7 +30,7 @@ class Named(LocalPool):
         super().__init__([Place(f"{name} {i}") for i in range(places)])
         self.name = name
 
-    def judge(self, request, **_given):
+    def judge(self, request, **_arguments):
         return self.name
 
 

@@ -348,7 +348,7 @@ def test_a_state_whose_shapes_would_make_no_contract_is_not_run_for_them(pool, t
         "float* out, const float* x", "const float* out, float* x"
     )
     commit(tmp_path, "Speed up: 2x faster the other way", turned, "copy.cu")
-    monkeypatch.setattr(measured, "footprints", lambda *_given, **_named: pytest.fail("it was run"))
+    monkeypatch.setattr(measured, "footprints", lambda *_arguments, **_named: pytest.fail("it was run"))
     (step,) = replay_here(tmp_path, pool)[0].transitions
     assert step.code == "contract-differs"
     assert step.reason == "out is input of copy and output of the other state"

@@ -165,7 +165,7 @@ def test_a_second_run_distils_what_the_first_one_learned_and_studies_nothing(
     shutil.copytree(kept_in(top), kept_in(again), dirs_exist_ok=True)
     shutil.rmtree(again / ".klineage/skills")
 
-    def studied_again(*_given: object, **_options: object) -> None:
+    def studied_again(*_arguments: object, **_options: object) -> None:
         raise AssertionError("studied again")
 
     monkeypatch.setattr(learner, "study", studied_again)
