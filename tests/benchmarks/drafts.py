@@ -98,8 +98,8 @@ def rows(
             draft = draft_for(state, path, kernel, measure=measure, recorder=recorder)
         took = time.monotonic() - started
         missing = draft.reasons if isinstance(draft, NoDraft) else ()
-        complete = draft.draft if isinstance(draft, NoDraft) else None
-        notes = complete.assumed if complete is not None else ()
+        partial = draft.draft if isinstance(draft, NoDraft) else None
+        notes = partial.assumed if partial is not None else ()
         why = next((s for s in notes if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
         row = Row(name, path, kernel, round(took, 3), missing, unrecorded=why)
         made = draft if measure and isinstance(draft, Draft) else None

@@ -26,8 +26,8 @@ def stated(workload: str) -> dict[str, str]:
     data = workload.encode()
     return {
         one.sentence: (data[: one.start] + one.new.encode() + data[one.end :]).decode()
-        for offers in applicable(kernel, [library().get(VECTORISED)], facts)
-        for one in statements(offers, data)
+        for offer in applicable(kernel, [library().get(VECTORISED)], facts)
+        for one in statements(offer, data)
     }
 
 
