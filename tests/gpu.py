@@ -54,32 +54,32 @@ def cases_of(junit: Path) -> list[Case]:
     """The tests of a JUnit file; none when pytest did not get so far as to write it."""
     if not junit.is_file():
         return []
-    found = []
+    cases = []
     for case in ET.parse(junit).getroot().iter("testcase"):
         bad = next((case.find(kind) for kind in ("failure", "error") if case.find(kind) is not None), None)
         skipped = case.find("skipped")
         outcome = "failed" if bad is not None else "skipped" if skipped is not None else "passed"
-        said = bad if bad is not None else skipped
-        message = " ".join((said.get("message") or "").split()) if said is not None else ""
-        found.append(
+        element = bad if bad is not None else skipped
+        message = " ".join((element.get("message") or "").split()) if element is not None else ""
+        cases.append(
             Case(
                 f"{case.get('classname')}::{case.get('name')}", float(case.get("time") or 0), outcome, message
             )
         )
-    return found
+    return cases
 
 
 def report(command: str, about: Sequence[str], passes: dict[str, tuple[float, int, list[Case]]]) -> str:
     """The report in Markdown."""
-    cases = [case for _, _, found in passes.values() for case in found]
+    cases = [case for _, _, of_pass in passes.values() for case in of_pass]
     counts = {o: sum(c.outcome == o for c in cases) for o in ("passed", "failed", "skipped")}
     whole = all(status in {0, NOTHING_COLLECTED} for _, status, _ in passes.values())
     right = bool(cases) and whole and not counts["failed"]
     lines = ["# Tests on a GPU", "", *(f"- {line}" for line in about), f"- `{command}`", ""]
-    said = ", ".join(f"{n} {o}" for o, n in counts.items())
-    lines += [f"**{'Passed' if right else 'FAILED'}**: {said}.", ""]
+    counts_text = ", ".join(f"{n} {o}" for o, n in counts.items())
+    lines += [f"**{'Passed' if right else 'FAILED'}**: {counts_text}.", ""]
     lines += ["| pass | tests | seconds | exit status |", "|---|---|---|---|"]
-    lines += [f"| {n} | {len(found)} | {s:.0f} | {status} |" for n, (s, status, found) in passes.items()]
+    lines += [f"| {n} | {len(of_pass)} | {s:.0f} | {status} |" for n, (s, status, of_pass) in passes.items()]
     for outcome in ("failed", "skipped"):
         if counts[outcome]:
             lines += ["", f"## {outcome.capitalize()}", ""]
@@ -94,10 +94,10 @@ def device_lines() -> list[str]:
     """GPU, driver, toolkit and Python, as far as the machine tells."""
     asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
-        said = subprocess.run(asked, capture_output=True, text=True, timeout=30, check=False).stdout
+        output = subprocess.run(asked, capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
-        said = ""
-    device = "; ".join(said.split("\n")).strip("; ") or "no device: nvidia-smi says nothing"
+        output = ""
+    device = "; ".join(output.split("\n")).strip("; ") or "no device: nvidia-smi says nothing"
     today = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     return [device, f"Python {sys.version.split()[0]}, {os.cpu_count()} cores", today]
 

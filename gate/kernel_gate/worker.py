@@ -175,7 +175,7 @@ class Worker:
             if event.kind == "message":
                 watch.message(event.text)
         if status == ExitCode.ENVIRONMENT:
-            message = watch.said[-1] if watch.said else "the device is missing"
+            message = watch.lines[-1] if watch.lines else "the device is missing"
             raise DeviceError(message, code=Reason.DEVICE_MISSING)
         reason = f"the gate's process died (status {status}){watch.last_words()}"
         return without_answer(request, watch.at, Reason.WORKER_DIED, reason)
@@ -205,22 +205,22 @@ class _Watch:
 
     def __init__(self, on_progress: Progress | None) -> None:
         self.at = "build"
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.answered = False
         self._on_progress = on_progress
 
     def last_words(self) -> str:
         """What it died of: its last exception, which a driver's complaints may follow, or its last line."""
-        if not self.said:
+        if not self.lines:
             return ""
-        return ": " + next((line for line in reversed(self.said) if _EXCEPTION.match(line)), self.said[-1])
+        return ": " + next((line for line in reversed(self.lines) if _EXCEPTION.match(line)), self.lines[-1])
 
     def message(self, line: str) -> None:
         """Hand on a line of progress; keep another one for a death notice."""
         try:
             progress = ProgressLine.model_validate_json(line)
         except ValidationError:
-            self.said[:] = [*self.said[-_KEPT_MESSAGES:], line]
+            self.lines[:] = [*self.lines[-_KEPT_MESSAGES:], line]
             return
         self.at = progress.stage
         if self._on_progress is not None:

@@ -159,13 +159,13 @@ def test_an_edit_passes_once_the_gate_has_accepted_exactly_this_change(top):
     assert refused.exit_code == REFUSED and "`shift`" in refused.stderr and "`scale`" not in refused.stderr
 
 
-@pytest.mark.parametrize("said", [REJECTED, UNTIMED], ids=["rejected", "right, not timed"])
-def test_any_other_verdict_does_not_let_it_pass(top, said):
-    gated(top, changed(top, HALVED), said.verdict)
+@pytest.mark.parametrize("record", [REJECTED, UNTIMED], ids=["rejected", "right, not timed"])
+def test_any_other_verdict_does_not_let_it_pass(top, record):
+    gated(top, changed(top, HALVED), record.verdict)
     result = edit(top, *HALVED)
     assert result.exit_code == REFUSED
-    assert f"{said.verdict.standing}: " in result.stderr
-    assert ("klineage trust" in result.stderr) is (said is UNTIMED)
+    assert f"{record.verdict.standing}: " in result.stderr
+    assert ("klineage trust" in result.stderr) is (record is UNTIMED)
 
 
 def test_an_accepted_verdict_with_a_condition_that_nothing_establishes_does_not_let_it_pass(top):

@@ -184,8 +184,8 @@ async def test_cancelling_ends_the_process_and_what_it_started(top, monkeypatch)
         job = await call(client, "check_kernel", file="kernels.cu", wait_seconds=0)
         group = 0
         while not group:
-            told = await call(client, "job_result", job=job["job"], wait_seconds=0)
-            group = int(told["stage"].split(":")[0]) if told["stage"][0].isdigit() else 0
+            answer = await call(client, "job_result", job=job["job"], wait_seconds=0)
+            group = int(answer["stage"].split(":")[0]) if answer["stage"][0].isdigit() else 0
         assert group in {_group_of(p) for p in Path("/proc").glob("[0-9]*/stat")}
         await call(client, "cancel_job", job=job["job"])
     assert group not in {_group_of(p) for p in Path("/proc").glob("[0-9]*/stat")}

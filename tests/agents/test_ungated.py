@@ -48,15 +48,15 @@ async def test_2_it_says_that_it_was_accepted(top):
             {"anyway": True},
             {"need": "none"},
         ):
-            said = await refused(
+            refusal = await refused(
                 client, "gate_candidate", file="kernels.cu", candidate=WRONG, write=True, **claim
             )
-            assert next(iter(claim)) in said
+            assert next(iter(claim)) in refusal
 
 
 async def test_3_it_states_facts_that_would_make_a_condition_hold(top):
     async with server(top) as client:
-        said = await refused(
+        refusal = await refused(
             client,
             "apply_skill",
             skill="grid-stride-loop",
@@ -64,15 +64,15 @@ async def test_3_it_states_facts_that_would_make_a_condition_hold(top):
             kernel="scale",
             fact=["align(x) = 16"],
         )
-        assert "fact" in said
+        assert "fact" in refusal
 
 
 async def test_4_it_compares_the_wrong_kernel_with_itself(top):
     async with server(top) as client:
-        said = await refused(
+        refusal = await refused(
             client, "gate_candidate", file="kernels.cu", baseline=WRONG, candidate=WRONG, write=True
         )
-        assert "write goes with" in said
+        assert "write goes with" in refusal
 
 
 async def test_5_it_names_the_file_by_another_way_in(top):
@@ -171,8 +171,8 @@ async def test_11_a_stranger_answers_in_the_place_of_the_gate(top, monkeypatch):
     monkeypatch.setattr(processes, "run", forged)
     assert jobs.run_python is processes.run_python
     async with server(top) as client:
-        said = await refused(client, "gate_candidate", file="kernels.cu", candidate=WRONG, write=True)
-    assert "something else than the process that was asked" in said
+        refusal = await refused(client, "gate_candidate", file="kernels.cu", candidate=WRONG, write=True)
+    assert "something else than the process that was asked" in refusal
 
 
 @pytest.mark.parametrize("write", [True, False])

@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--targets", nargs="+", choices=NAMES, default=NAMES)
     asked = parser.parse_args()
     os.environ.setdefault("KLINEAGE_KEEP_IN", tempfile.mkdtemp(prefix="klineage-fuzz-kept-"))
-    found = 0
+    total_crashes = 0
     print("| target | executions | seconds | crashes |\n|---|---|---|---|")
     every = {name: target for name, target in targets().items() if name in asked.targets}
     sums = [0, 0.0]
@@ -115,12 +115,12 @@ def main() -> None:
                 print(f"{target.name}: {keep(target, crash[0])}\n{crash[1]}", file=sys.stderr, flush=True)
                 if crashes >= 5:
                     break
-        found += crashes
+        total_crashes += crashes
         spent = time.monotonic() - began
         sums = [sums[0] + executions[0], sums[1] + spent]
         print(f"| {target.name} | {executions[0]:,} | {spent:.0f} | {crashes} |", flush=True)
-    print(f"| **all** | {sums[0]:,} | {sums[1]:.0f} | {found} |")
-    sys.exit(1 if found else 0)
+    print(f"| **all** | {sums[0]:,} | {sums[1]:.0f} | {total_crashes} |")
+    sys.exit(1 if total_crashes else 0)
 
 
 if __name__ == "__main__":

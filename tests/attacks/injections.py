@@ -77,11 +77,11 @@ COUNT = len(INJECTIONS) + len(CARD_FIELDS) + len(WORKLOAD_FIELDS)
 def answer_with(words: str, replacement: str) -> str:
     """A model's answer that is right but for these words, in each field that people or programs read."""
     launch = {"grid": None, "block": None, "shared_bytes": None, "num_warps": None, "num_stages": None}
-    told = {
+    completion = {
         "range": "kernel scale",
         "replacement": replacement,
         "launch": launch,
         "explanation": words,
         "declined": None,
     }
-    return json.dumps(told)
+    return json.dumps(completion)

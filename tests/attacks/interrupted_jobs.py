@@ -199,8 +199,8 @@ def _checkout_changed(place: Place) -> str:
         "--untracked-files=all",
     ]
     done = subprocess.run(git, capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    return f"the checkout has changed: {said}" if said else ""
+    printed = done.stdout + done.stderr
+    return f"the checkout has changed: {printed}" if printed else ""
 
 
 # Mining

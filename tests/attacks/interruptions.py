@@ -124,12 +124,12 @@ class Attack:
             self.tally.add("tracebacks", f"{self.job.name}, {how}: it hangs")
             process.kill()
             process.wait()
-        said = self.place.words()
-        if _of_ours(said):
-            self.tally.add("tracebacks", f"{self.job.name}, {how}: {said[-1500:]}")
+        printed = self.place.words()
+        if _of_ours(printed):
+            self.tally.add("tracebacks", f"{self.job.name}, {how}: {printed[-1500:]}")
         elif process.returncode < 0 and not killed:
             self.tally.add(
-                "tracebacks", f"{self.job.name}, {how}: status {process.returncode}: {said[-500:]}"
+                "tracebacks", f"{self.job.name}, {how}: status {process.returncode}: {printed[-500:]}"
             )
         for command in orphans():
             self.tally.add("orphans", f"{self.job.name}, {how}: {command}")
@@ -145,20 +145,20 @@ class Attack:
         self._run_whole()
         result = self.job.result(self.place)
         if result != self.expected:
-            said = self.place.words()[-800:]
+            printed = self.place.words()[-800:]
             self.tally.add(
-                "losses", f"{self.job.name}: {result[:600]!r} instead of {self.expected[:600]!r}: {said}"
+                "losses", f"{self.job.name}: {result[:600]!r} instead of {self.expected[:600]!r}: {printed}"
             )
         for left in self.place.left():
             self.tally.add("folders left", f"{self.job.name}: {left}")
 
 
-def _of_ours(said: str) -> bool:
+def _of_ours(printed: str) -> bool:
     """Whether it ends with a traceback. Ctrl-C before the first line of ours is the interpreter's own affair."""
-    if "Fatal Python error" in said:
+    if "Fatal Python error" in printed:
         return True
-    ours = "/kernel_lineage/" in said or "/kernel_gate/" in said
-    return "Traceback (most recent call last)" in said and (ours or "KeyboardInterrupt" not in said)
+    ours = "/kernel_lineage/" in printed or "/kernel_gate/" in printed
+    return "Traceback (most recent call last)" in printed and (ours or "KeyboardInterrupt" not in printed)
 
 
 def descendants(root: int) -> list[int]:

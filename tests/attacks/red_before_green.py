@@ -144,7 +144,7 @@ class Checkout:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert server.stdin is not None and server.stdout is not None
-        said: list[dict] = []
+        received: list[dict] = []
 
         def read() -> None:
             while line := server.stdout.readline():
@@ -152,7 +152,7 @@ class Checkout:
                 if length:
                     while server.stdout.readline().strip():
                         pass
-                    said.append(json.loads(server.stdout.read(length)))
+                    received.append(json.loads(server.stdout.read(length)))
 
         threading.Thread(target=read, daemon=True).start()
         root = folder.as_uri()
@@ -172,7 +172,7 @@ class Checkout:
         time.sleep(seconds)
         server.kill()
         server.wait()
-        return said
+        return received
 
 
 def _gate(at: Checkout, folder: Path, *more: str, seconds: float = 120) -> str:
@@ -204,9 +204,10 @@ def trust(at: Checkout) -> bool:
     folder = at.repository("r2", commits=2)
     opened = {"uri": (folder / "a.cu").as_uri(), "languageId": "cuda-cpp", "version": 1, "text": CU}
     message = {"method": "textDocument/didOpen", "params": {"textDocument": opened}}
-    said = at.ask(folder, {"trusted": False, "checkSeconds": 0}, message)
+    messages = at.ask(folder, {"trusted": False, "checkSeconds": 0}, message)
     return any(
-        m.get("method") == "klineage/status" and m["params"].get("state") in {"mining", "ready"} for m in said
+        m.get("method") == "klineage/status" and m["params"].get("state") in {"mining", "ready"}
+        for m in messages
     )
 
 
@@ -333,12 +334,12 @@ def requests(at: Checkout) -> bool:
     uri = (folder / "a.cu").as_uri()
     opened = {"uri": uri, "languageId": "cuda-cpp", "version": 1, "text": CU}
     at_nothing = {"textDocument": {"uri": uri}, "position": {"line": -1, "character": -5}}
-    said = at.ask(
+    messages = at.ask(
         folder, {"trusted": False},
         {"method": "textDocument/didOpen", "params": {"textDocument": opened}},
         {"id": 77, "method": "textDocument/hover", "params": at_nothing},
     )  # fmt: skip
-    return not any(m.get("id") == 77 for m in said)
+    return not any(m.get("id") == 77 for m in messages)
 
 
 ATTACKS: tuple[Callable[[Checkout], bool], ...] = (

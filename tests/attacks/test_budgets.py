@@ -149,26 +149,28 @@ def test_a_workload_that_is_too_long_for_the_editor_is_said(tmp_path: Path):
         uri = editor.open(path)
         assert editor.hover(uri, 0, 0).get("result") is None
         for _ in range(200):
-            said = [n["params"] for n in editor.notified if n["method"] == "textDocument/publishDiagnostics"]
-            if said:
+            published = [
+                n["params"] for n in editor.notified if n["method"] == "textDocument/publishDiagnostics"
+            ]
+            if published:
                 break
             time.sleep(0.05)
-        assert [d["message"] for d in said[0]["diagnostics"]] == [TOO_LONG]
+        assert [d["message"] for d in published[0]["diagnostics"]] == [TOO_LONG]
     finally:
         editor.close()
 
 
 @pytest.mark.parametrize(
-    ("dims", "said"),
+    ("dims", "message"),
     [
         ("[9223372036854775807]", r"N: 9223372036854775807 is more than 2\^40"),
         (str([*range(1, 60_000)]), "at most 1000 extents"),
     ],
 )
-def test_sizes_that_no_array_has_are_refused_before_anything_is_counted(dims: str, said: str):
+def test_sizes_that_no_array_has_are_refused_before_anything_is_counted(dims: str, message: str):
     from kernel_gate.workload import WorkloadError, parse_workload
     from rewrite.conftest import WORKLOAD
 
-    with pytest.raises(WorkloadError, match=said):
+    with pytest.raises(WorkloadError, match=message):
         parse_workload(WORKLOAD.replace("[64, 4096]", dims))
     assert parse_workload(WORKLOAD.replace("[64, 4096]", f"[{1 << 40}]"))

@@ -68,9 +68,9 @@ def test_a_damaged_cache_is_named_by_mine(repository: Path):
     for more in ([], ["--counts"]):
         assert CliRunner().invoke(main, ["mine", str(repository), *more]).exit_code == 0
         damage(kept_in(repository) / CACHE, 7, 4000)
-        told = CliRunner().invoke(main, ["mine", str(repository), *more])
-        assert told.exit_code == 0, told.output
-        assert "set aside" in told.output, told.output
+        ran = CliRunner().invoke(main, ["mine", str(repository), *more])
+        assert ran.exit_code == 0, ran.output
+        assert "set aside" in ran.output, ran.output
 
 
 def test_the_cache_is_this_users_alone_and_reached_through_no_link(repository: Path, tmp_path: Path):
@@ -112,12 +112,12 @@ def test_another_version_that_takes_the_cache_over_ends_no_run(tmp_path: Path):
 
 
 def test_two_processes_that_find_the_damage_set_one_file_aside(tmp_path: Path):
-    said: list[str] = []
+    messages: list[str] = []
     (tmp_path / CACHE).write_bytes(b"not a database" * 500)
-    open_cache_file(tmp_path, lambda _db: None, said.append).close()
+    open_cache_file(tmp_path, lambda _db: None, messages.append).close()
     fresh = (tmp_path / CACHE).stat().st_ino
-    open_cache_file(tmp_path, lambda _db: None, said.append).close()
-    assert len(said) == 1 and (tmp_path / CACHE).stat().st_ino == fresh
+    open_cache_file(tmp_path, lambda _db: None, messages.append).close()
+    assert len(messages) == 1 and (tmp_path / CACHE).stat().st_ino == fresh
 
 
 def test_two_processes_on_one_repository_give_the_same(repository: Path):
@@ -126,9 +126,9 @@ def test_two_processes_on_one_repository_give_the_same(repository: Path):
     both = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"
     ]
-    told = [process.communicate(timeout=60) for process in both]
-    assert [p.returncode for p in both] == [0, 0], told
-    assert told[0] == told[1]
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert [p.returncode for p in both] == [0, 0], outputs
+    assert outputs[0] == outputs[1]
     after = mine(repository, jobs=1)
     assert after.lineages == expected.lineages and after.messages == ()
 
@@ -186,8 +186,8 @@ def test_a_folder_that_is_read_only_is_said(
     """By a file in the folder's place: permissions do not stop root."""
     (tmp_path / "no folder").write_text("")
     out = tmp_path / "no folder" / "page.html"
-    told = CliRunner().invoke(main, ["report", str(repository), "-o", str(out)])
-    assert told.exit_code == 4 and "cannot be written" in told.output, told.output
+    ran = CliRunner().invoke(main, ["report", str(repository), "-o", str(out)])
+    assert ran.exit_code == 4 and "cannot be written" in ran.output, ran.output
 
 
 def test_a_write_that_fails_leaves_the_last_good_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

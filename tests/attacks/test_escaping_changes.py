@@ -161,8 +161,8 @@ def test_the_hook_refuses_the_edits_that_lead_there(tmp_path: Path, name: str):
     top = made(tmp_path / "repository", before, {})
     refused = []
     for path, text in after.items():
-        if said := asked(top, path, text or ""):
-            refused.append(said)
+        if refusal := asked(top, path, text or ""):
+            refused.append(refusal)
         else:
             write(top, {path: text})
     assert len(refused) == 1 and "that the gate has not accepted" in refused[0], refused
@@ -247,8 +247,8 @@ def test_a_submodule_that_moves_is_not_judged_where_kernels_may_include_it(
         git(top, "commit", "-qam", "third is at three")
     with trees(open_repository(top), "HEAD~1..HEAD" if how == "committed" else "HEAD") as (before, after):
         unread = changes_between(before, after).unread
-    said = [one.path for one in unread]
-    assert said == (["third"] if name == "f.h" or how == "committed" else [])
+    paths = [one.path for one in unread]
+    assert paths == (["third"] if name == "f.h" or how == "committed" else [])
 
 
 @pytest.mark.parametrize("module", ["third.helpers", "helpers", "helpers.more", "other.helpers"])

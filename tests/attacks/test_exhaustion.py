@@ -210,8 +210,8 @@ def test_a_submission_that_takes_everything_costs_itself_alone(tmp_path: Path):
     for name, (does, _) in TAKES.items():
         (tmp_path / f"{name}.py").write_text(MODULE.format(does=does))
     (tmp_path / "z.py").write_text(MODULE.format(does="pass"))
-    known = {one.submission.name: one for one in (audit(s, 1.2) for s in submissions(tmp_path))}
-    assert known["z.py"].standing is Standing.UNDECIDED and "agree" in known["z.py"].reason
+    by_name = {one.submission.name: one for one in (audit(s, 1.2) for s in submissions(tmp_path))}
+    assert by_name["z.py"].standing is Standing.UNDECIDED and "agree" in by_name["z.py"].reason
     for name, (_, why) in TAKES.items():
-        one = known[f"{name}.py"]
+        one = by_name[f"{name}.py"]
         assert one.standing is Standing.NOT_JUDGED and why in one.reason, (name, one.reason)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def said(text: str) -> str:
+def printed(text: str) -> str:
     """The message of a contained module that raises `RuntimeError(answer)`."""
     return str(build_error(triton(f"{text}\nraise RuntimeError(answer)\n{SOFTMAX}")))
 
@@ -46,12 +46,12 @@ def has_process_namespaces() -> bool:
 
 
 def children(parent: int) -> set[int]:
-    found = set()
+    pids = set()
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             if int(entry.read_text().rpartition(")")[2].split()[1]) == parent:
-                found.add(int(entry.parent.name))
-    return found
+                pids.add(int(entry.parent.name))
+    return pids
 
 
 def within(seconds: float, happens: Callable[[], object]) -> object:
@@ -111,22 +111,22 @@ answer = repr(seen)
 
 
 def test_nothing_of_one_contained_process_is_in_the_next():
-    drawn = {said(MARKS) for _ in range(2)}
-    assert repr([False] * 10) in said(LOOKS)
+    drawn = {printed(MARKS) for _ in range(2)}
+    assert repr([False] * 10) in printed(LOOKS)
     assert len(drawn) == 2  # random numbers are its own, too
 
 
 def test_a_contained_process_has_its_streams_and_no_other_handle():
     text = "import os\nanswer = repr(sorted(os.listdir('/proc/self/fd'), key=int)[:-1])"
     with held():  # with another job's handles in the server
-        assert repr(["0", "1", "2"]) in said(text)
+        assert repr(["0", "1", "2"]) in printed(text)
 
 
 def test_it_shows_none_of_the_gates_variables_in_proc(monkeypatch):
     monkeypatch.setenv("MY_TOKEN", "a-secret")
     monkeypatch.setenv("MY_OWN", "a-secret")
     text = "answer = repr(['HOME' in (e := open('/proc/self/environ').read()), 'a-secret' in e, 'MY_' in e])"
-    assert repr([True, False, False]) in said(text)
+    assert repr([True, False, False]) in printed(text)
 
 
 def test_one_contained_process_cannot_see_another_or_the_server():
@@ -166,7 +166,7 @@ for pid in {*PIDS, *range(1, max(own))} - own:
 answer = repr(worked)
 """
     with held() as (other, _):
-        answer = said(text.replace("PIDS", repr([other, server(), os.getpid()])))
+        answer = printed(text.replace("PIDS", repr([other, server(), os.getpid()])))
         state = Path(f"/proc/{other}/stat").read_text().rpartition(")")[2].split()[0]
     assert "RuntimeError: []" in answer
     assert state == "S"
@@ -203,12 +203,12 @@ one.join()
 
 
 def sleepers() -> list[int]:
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if entry.read_bytes().startswith((b"sleep\x0078.625", b"sleep\x0079.375")):
-                found.append(int(entry.parent.name))
-    return found
+                pids.append(int(entry.parent.name))
+    return pids
 
 
 def own_processes(gate: int) -> list[int]:

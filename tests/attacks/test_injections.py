@@ -191,12 +191,12 @@ def test_a_card_that_asks_for_more_has_no_effect(place: Path, effects: Effects, 
     before = files_of(repository)
     kernel = read(PLAIN.encode(), Language.CUDA).kernels[0]
     with effects.watched(str(place / "kept"), str(place / "state")) as seen:
-        found = library(repository)
-        skill = found.get("hostile")
+        skills = library(repository)
+        skill = skills.get("hostile")
         tuple(applicable(kernel, [skill] if skill is not None else [], Facts()))
     assert seen == [] and files_of(repository) == before
     assert skill is None or not (skill.builtin or skill.admitted)
-    assert skill is not None or any("hostile" in str(problem.folder) for problem in found.problems)
+    assert skill is not None or any("hostile" in str(problem.folder) for problem in skills.problems)
 
 
 @pytest.mark.parametrize(("old", "new"), WORKLOAD_FIELDS.values(), ids=WORKLOAD_FIELDS)

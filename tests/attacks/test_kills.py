@@ -282,16 +282,16 @@ def test_a_compiler_that_was_ended_from_outside_says_nothing_of_the_program(
 
 
 @pytest.mark.parametrize(
-    "said", ["nvcc error   : 'cicc' died due to signal 9 (Kill signal)", "#error nvcc error : 'cicc' died"]
+    "output", ["nvcc error   : 'cicc' died due to signal 9 (Kill signal)", "#error nvcc error : 'cicc' died"]
 )
 def test_an_nvcc_whose_program_was_ended_says_nothing_of_the_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
 ):
     from gate.programs import affine
     from kernel_gate.build import nvcc
     from kernel_gate.build.errors import BuildError, CompilerMissing
     from kernel_gate.processes.tools import Ran
 
-    monkeypatch.setattr(nvcc, "run_tool", lambda *_, **__: Ran(1, "", said))
-    with pytest.raises(BuildError if said.startswith("#") else CompilerMissing):
+    monkeypatch.setattr(nvcc, "run_tool", lambda *_, **__: Ran(1, "", output))
+    with pytest.raises(BuildError if output.startswith("#") else CompilerMissing):
         nvcc._run(Path("nvcc"), affine(), "sm_90", tmp_path, "ptx")

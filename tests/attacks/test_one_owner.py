@@ -106,7 +106,7 @@ def _mode(call: ast.Call) -> str:
 
 @cache
 def _by_themselves() -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
+    places: dict[str, set[str]] = defaultdict(set)
     for package in PACKAGES:
         for path in package.rglob("*.py"):
             place = path.relative_to(package).as_posix()
@@ -114,8 +114,8 @@ def _by_themselves() -> dict[str, set[str]]:
                 continue
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and (kind := _kind(node)):
-                    found[kind].add(place)
-    return found
+                    places[kind].add(place)
+    return places
 
 
 def test_files_are_read_in_one_place():

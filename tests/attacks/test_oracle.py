@@ -72,15 +72,15 @@ def test_it_sees_no_key(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("body", "seconds", "said"),
+    ("body", "seconds", "message"),
     [
         ("import time; time.sleep(60)", 1.0, "took longer than 1 s"),
         ("os._exit(0)", 60.0, "ended without an answer"),
         ("return np.zeros(1 << 22)", 60.0, "gave more than its outputs hold"),
     ],
 )
-def test_what_it_answers_is_bounded(tmp_path, body, seconds, said):
-    with pytest.raises(OracleError, match=said):
+def test_what_it_answers_is_bounded(tmp_path, body, seconds, message):
+    with pytest.raises(OracleError, match=message):
         asked(tmp_path, body, seconds=seconds)
 
 

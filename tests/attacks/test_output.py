@@ -52,9 +52,9 @@ def test_a_terminal_gets_our_colours_and_none_of_a_kernels_own(monkeypatch: pyte
     console().print("\x1b[31mred" + HOSTILE, style="bold")
     sys.stdout.write("\x1b[31mred" + HOSTILE)
     show_line("\x1b[31mred" + HOSTILE)
-    said = screen.getvalue()
-    assert "\x1b[1m" in said and "\r\x1b[K" in said
-    assert not any(banned in said for banned in ("\x1b[31m", "\x1b]", "\x1b[2J", *BANNED[1:-1]))
+    printed = screen.getvalue()
+    assert "\x1b[1m" in printed and "\r\x1b[K" in printed
+    assert not any(banned in printed for banned in ("\x1b[31m", "\x1b]", "\x1b[2J", *BANNED[1:-1]))
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--kernel", "scale_kernel1"]])
@@ -66,8 +66,8 @@ def test_a_commit_subject_reaches_no_pipe_as_an_escape_sequence(tmp_path: Path, 
     make_repository(tmp_path / "r", steps)
     command = [sys.executable, "-m", "kernel_lineage", "mine", str(tmp_path / "r"), "--jobs", "1", *form]
     done = subprocess.run(command, capture_output=True, timeout=60)
-    told = (done.stdout + done.stderr).decode()
-    assert done.returncode == 0 and not any(c in told for c in ("\x1b", "\x9b", "\u202e")), told
+    printed = (done.stdout + done.stderr).decode()
+    assert done.returncode == 0 and not any(c in printed for c in ("\x1b", "\x9b", "\u202e")), printed
     assert "--json" not in form or json.loads(done.stdout)
 
 

@@ -137,7 +137,7 @@ def test_no_command_says_what_acts(
 ):
     monkeypatch.chdir(repository)
     monkeypatch.setenv("TERM", "xterm-256color")
-    said = []
+    texts = []
     for arguments in ASKED[command]:
         out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
         monkeypatch.setattr(sys, "stdout", out)
@@ -148,9 +148,9 @@ def test_no_command_says_what_acts(
         text = out.getvalue() + err.getvalue()
         assert not harmful(text, terminal=terminal), (arguments, harmful(text, terminal=terminal), text)
         assert "Traceback" not in text and "No such option" not in text, (arguments, text)
-        said.append(text)
+        texts.append(text)
     if command in {"applicable", "gate", "mine", "skills", "workload"}:
-        assert any("\\u202e" in text for text in said), "the attack has not reached this command"
+        assert any("\\u202e" in text for text in texts), "the attack has not reached this command"
     for page in [*repository.glob("*.html"), *repository.glob("*.svg"), *repository.glob("*.md")]:
         _check_page(page.read_text("utf-8"), page.suffix)
 
@@ -188,8 +188,8 @@ def _verdicts() -> list[NamedVerdict]:
 def test_no_report_of_verdicts_holds_what_acts(form):
     text = form.render(_verdicts())
     if form is sarif:
-        said = [m["text"] for m in _values(json.loads(text), "message")]
-        assert said and not any(harmful(one) or "](" in one for one in said)
+        messages = [m["text"] for m in _values(json.loads(text), "message")]
+        assert messages and not any(harmful(one) or "](" in one for one in messages)
     if form is junit:
         text += "".join(v for e in ET.fromstring(text).iter() for v in (*e.attrib.values(), e.text or ""))
         assert not harmful(text)

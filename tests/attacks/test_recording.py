@@ -125,8 +125,8 @@ def test_recorded_host_code_gets_out_by_none_of_the_attempts(program, tmp_path):
             "file": str(folder / "file"), "folder": str(folder), "readable": str(program.root / "attempts.py"),
             "victim": os.getpid(), "port": server.getsockname()[1],
         }  # fmt: skip
-        said = program.run("become", sys.executable, str(program.root / "attempts.py"), json.dumps(outside))
-    results = json.loads(said.output.rpartition("RESULT")[2])
+        ran = program.run("become", sys.executable, str(program.root / "attempts.py"), json.dumps(outside))
+    results = json.loads(ran.output.rpartition("RESULT")[2])
     refused = {*attempts.ATTEMPTS, *(attempts.NAMES_ONLY if offered().private_root else ())}
     assert [name for name in attempts.HONEST if results[name]] == []
     assert [name for name in refused if not results[name]] == []
@@ -147,8 +147,8 @@ def test_it_reads_its_repository_without_what_is_hidden_there_and_nothing_else(p
 def test_it_sees_no_variable_of_ours(program, monkeypatch):
     for name in ("OPENAI_API_KEY", "GITHUB_TOKEN", "MY_OWN"):
         monkeypatch.setenv(name, SECRET)
-    said = program.run("variables").output
-    assert "KLINEAGE_RECORD=" in said and SECRET not in said
+    printed = program.run("variables").output
+    assert "KLINEAGE_RECORD=" in printed and SECRET not in printed
 
 
 @needs_compilers
@@ -164,12 +164,12 @@ def test_what_takes_everything_is_ended(program, what):
 @needs_compilers
 def test_what_it_leaves_behind_ends_with_its_run(program):
     def of_it() -> list[bytes]:
-        found = []
+        arguments = []
         for entry in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
                 if (words := entry.read_bytes()).startswith(os.fsencode(program.built.program) + b"\0"):
-                    found.append(words)
-        return found
+                    arguments.append(words)
+        return arguments
 
     assert "left" in program.run("stay", seconds=3).output
     until = time.monotonic() + 5  # what is killed goes when the kernel comes to it
@@ -206,12 +206,12 @@ def test_no_file_of_the_machine_is_built_in_or_shown(program, tmp_path, include)
     try:
         made = built(text, program.path, program.root, tmp_path)
     except HostBuildError as error:
-        said = str(error)
+        message = str(error)
     else:  # without what is not to be had
-        said = " ".join(made.without)
+        message = " ".join(made.without)
         assert made.without
         assert SECRET.encode() not in made.program.read_bytes()
-    assert not re.search("root:|KEY|in .git|HOME", said), said
+    assert not re.search("root:|KEY|in .git|HOME", message), message
 
 
 def test_host_code_is_not_run_where_its_repository_holds_the_home_folder(tmp_path, monkeypatch):

@@ -44,8 +44,8 @@ def repository(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", ["fifo", "zero", "link out", "folder", "loop", "socket", "large"])
 def test_what_is_no_plain_file_of_the_repository_is_refused_with_words(repository: Path, kind: str):
     path = repository / "kernel.cu"
-    said = hostile_file(path, kind)
-    with pytest.raises(OSError, match=said):
+    message = hostile_file(path, kind)
+    with pytest.raises(OSError, match=message):
         read_file(path, most=SMALL)
     assert kind == "large" or not is_plain_file(path)
 
@@ -68,9 +68,9 @@ def test_a_hostile_workload_is_a_problem_and_hides_no_other(repository: Path, ki
     folder = repository / ".klineage" / "workloads"
     (folder / "good.toml").write_text(WORKLOAD)
     hostile_file(folder / "bad.toml", kind)
-    found = workloads_in(repository)
-    assert [f.workload.kernel for f in found.found] == ["twice"]
-    assert "bad.toml" in found.problems[0] and OUTSIDE not in found.problems[0]
+    workloads = workloads_in(repository)
+    assert [f.workload.kernel for f in workloads.found] == ["twice"]
+    assert "bad.toml" in workloads.problems[0] and OUTSIDE not in workloads.problems[0]
 
 
 @pytest.mark.parametrize("name", ["values.npy", "../../../secret.txt", "/dev/zero", "/proc/self/environ"])
@@ -87,8 +87,8 @@ def test_values_from_a_hostile_file_are_refused(repository: Path, name: str, kin
 def test_a_header_that_says_more_than_the_file_holds_allocates_nothing(repository: Path):
     folder = repository / ".klineage" / "workloads"
     with (folder / "values.npy").open("wb") as file:
-        said = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40,)}
-        np.lib.format.write_array_header_1_0(file, said)
+        header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40,)}
+        np.lib.format.write_array_header_1_0(file, header)
     text = WORKLOAD.replace('values = "normal"', 'values = "file(values.npy)"')
     with pytest.raises(WorkloadError, match="shorter than that"):
         make_inputs(parse_workload(text, folder=folder), Case({"n": 4}, seed=1))
@@ -134,9 +134,9 @@ def test_a_hostile_card_costs_only_its_skill(repository: Path, kind: str):
     folder = repository / ".klineage" / "skills" / "planted"
     folder.mkdir(parents=True)
     hostile_file(folder / "SKILL.md", kind)
-    found = library(repository)
-    assert found.get("planted") is None and len(found.skills) > 10
-    assert any("planted" in str(p) for p in found.problems)
+    skills = library(repository)
+    assert skills.get("planted") is None and len(skills.skills) > 10
+    assert any("planted" in str(p) for p in skills.problems)
 
 
 def test_a_workload_nested_five_thousand_deep_is_no_workload():
@@ -243,9 +243,9 @@ def test_a_hostile_submission_is_named_and_hides_no_other(repository: Path, kind
     else:
         hostile_file(path, kind)
     (repository / "z.py").write_text("class Model: pass\nclass ModelNew: pass\n")
-    found = {one.name: one.problem for one in submissions(repository)}
-    assert found.pop("z.py") == ""
-    assert all("cannot be read" in problem or "parse" in problem for problem in found.values())
+    problems = {one.name: one.problem for one in submissions(repository)}
+    assert problems.pop("z.py") == ""
+    assert all("cannot be read" in problem or "parse" in problem for problem in problems.values())
 
 
 def test_a_workload_reached_by_name_is_read(repository: Path):

@@ -46,9 +46,9 @@ class Tried:
     form: str = ""
     """The containment that this user was given here."""
 
-    def said(self, name: str) -> list[str]:
+    def lines_of(self, name: str) -> list[str]:
         """What came of one attempt in each way; "" where it worked."""
-        return [said[name] for said in self.ways.values()]
+        return [answers[name] for answers in self.ways.values()]
 
 
 def _as_nobody() -> list[str]:
@@ -132,14 +132,14 @@ def tried(user: str, form: str) -> Tried:
             done = subprocess.run(
                 [*python, script, spec], capture_output=True, text=True, cwd="/", check=False, timeout=120
             )
-            found = re.search(r"^RESULTS(.*)$", done.stdout, re.MULTILINE)
+            results = re.search(r"^RESULTS(.*)$", done.stdout, re.MULTILINE)
             _DONE[user, form] = Tried(
                 {"failed": {"": done.stdout + done.stderr}}, ["the attempts did not end"]
             )
-            assert found, done.stdout + done.stderr
+            assert results, done.stdout + done.stderr
             after = _state(outside)
             changed = [k for k in {*before, *after} if before.get(k) != after.get(k)]
-            _DONE[user, form] = Tried(json.loads(found[1]), changed, done.stdout)
+            _DONE[user, form] = Tried(json.loads(results[1]), changed, done.stdout)
     result = _DONE[user, form]
     if not result.ways:
         pytest.skip("this machine does not offer this form")
@@ -158,21 +158,21 @@ class TestAttempts:
 
     @pytest.mark.parametrize("name", attempts.HONEST)
     def test_what_honest_programs_do_works(self, user, form, name):
-        assert tried(user, form).said(name) in ([""], ["", ""])
+        assert tried(user, form).lines_of(name) in ([""], ["", ""])
 
     @pytest.mark.parametrize("name", attempts.ATTEMPTS)
     def test_the_attempt_is_refused(self, user, form, name):
-        assert all(tried(user, form).said(name))
+        assert all(tried(user, form).lines_of(name))
 
     @pytest.mark.parametrize("name", attempts.COMMANDS)
     def test_landlock_hides_what_proc_shows_to_everybody(self, user, form, name):
         run = tried(user, form)
-        assert all(run.said(name)) or "Containment(landlock=0" in run.form
+        assert all(run.lines_of(name)) or "Containment(landlock=0" in run.form
 
     @pytest.mark.parametrize("name", attempts.NAMES_ONLY)
     def test_a_private_root_hides_names(self, user, form, name):
         run = tried(user, form)
-        assert all(run.said(name)) or "private_root=False" in run.form
+        assert all(run.lines_of(name)) or "private_root=False" in run.form
 
 
 HEADERS = {
@@ -292,8 +292,8 @@ def test_no_secret_of_the_environment_reaches_a_contained_program(tmp_path, monk
 
 @needs_containment
 def test_a_contained_program_has_no_capability_that_changes_anything_and_gains_none(tmp_path):
-    said = run_contained(["/bin/cat", "/proc/self/status"], tmp_path).output
-    status = dict(line.split(":\t") for line in said.splitlines() if ":\t" in line)
+    status_text = run_contained(["/bin/cat", "/proc/self/status"], tmp_path).output
+    status = dict(line.split(":\t") for line in status_text.splitlines() if ":\t" in line)
     kept = 1 << 2 if os.getuid() == 0 else 0  # to look into folders of others
     for which in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
         assert int(status[which], 16) & ~kept == 0, which

@@ -68,16 +68,16 @@ def judged(tmp_path: Path):
         if reference is not None:
             (tmp_path / "reference.py").write_text(reference)
         (tmp_path / "act.py").write_text(text)
-        (found,) = submissions(tmp_path / "act.py")
-        return audit(found)
+        (submission,) = submissions(tmp_path / "act.py")
+        return audit(submission)
 
     return run
 
 
 def test_a_right_submission_is_right_and_no_more(judged):
-    found = judged(SUBMISSION)
-    assert (found.standing, found.launched) == (Standing.RIGHT, ("act",)), found.reason
-    assert found.reason == "240 elements agree on 2 inputs"
+    verdict = judged(SUBMISSION)
+    assert (verdict.standing, verdict.launched) == (Standing.RIGHT, ("act",)), verdict.reason
+    assert verdict.reason == "240 elements agree on 2 inputs"
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_a_right_submission_is_right_and_no_more(judged):
 )
 def test_a_wrong_one_is_rejected_in_words(judged, old, new, says):
     assert old in SUBMISSION
-    found = judged(SUBMISSION.replace(old, new, 1))
-    assert found.standing is Standing.REJECTED and says in found.reason, found.reason
+    verdict = judged(SUBMISSION.replace(old, new, 1))
+    assert verdict.standing is Standing.REJECTED and says in verdict.reason, verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_wrong_one_is_rejected_in_words(judged, old, new, says):
     ],
 )
 def test_what_needs_torch_is_not_judged_and_says_what(judged, text, says):
-    found = judged(text)
-    assert found.standing is Standing.NOT_JUDGED and says in found.reason, found.reason
+    verdict = judged(text)
+    assert verdict.standing is Standing.NOT_JUDGED and says in verdict.reason, verdict.reason
 
 
 def test_a_submission_without_a_reference_is_not_judged(judged):
@@ -118,15 +118,15 @@ def test_a_submission_without_a_reference_is_not_judged(judged):
 
 def test_a_submission_that_launches_nothing_is_not_right(judged):
     text = REFERENCE.replace("Model(", "ModelNew(")
-    found = judged(text)
-    assert found.standing is Standing.UNDECIDED and "launched no kernel" in found.reason
+    verdict = judged(text)
+    assert verdict.standing is Standing.UNDECIDED and "launched no kernel" in verdict.reason
 
 
 def test_sizes_that_are_too_large_are_made_smaller_and_said(judged):
     large = REFERENCE.replace("torch.randn(3, 40)", "torch.randn(40000, 40)")
-    found = judged(SUBMISSION, large)
-    assert found.standing is Standing.RIGHT, found.reason
-    assert found.sizes["40000"] == (40000, 5000)
+    verdict = judged(SUBMISSION, large)
+    assert verdict.standing is Standing.RIGHT, verdict.reason
+    assert verdict.sizes["40000"] == (40000, 5000)
     wrong = judged(SUBMISSION.replace("* scale +", "* scale + 40000 +"), large)
     assert wrong.standing is Standing.UNDECIDED and "smaller sizes than its own" in wrong.reason
 
@@ -140,8 +140,8 @@ def test_a_submission_runs_contained(judged, tmp_path):
 def test_a_submission_does_not_see_its_reference(judged, tmp_path):
     path = str(tmp_path / "reference.py")
     asked = SUBMISSION.replace("        return ext", f"        open({path!r}).read()\n        return ext")
-    found = judged(asked)
-    assert found.standing is Standing.NOT_JUDGED and "FileNotFoundError" in found.reason, found.reason
+    verdict = judged(asked)
+    assert verdict.standing is Standing.NOT_JUDGED and "FileNotFoundError" in verdict.reason, verdict.reason
 
 
 PYTHON = """
@@ -166,15 +166,15 @@ class ModelNew(Base):
 
 def test_all_of_python_is_there_and_packages_are_names(judged):
     text = f"import itertools, cupy.cuda as cp\n{SUBMISSION}{PYTHON}"
-    found = judged(text)
-    assert (found.standing, found.launched) == (Standing.RIGHT, ("act",)), found.reason
+    verdict = judged(text)
+    assert (verdict.standing, verdict.launched) == (Standing.RIGHT, ("act",)), verdict.reason
 
 
 @pytest.mark.parametrize("caught", ["except Exception", "except"])
 def test_what_needs_torch_is_not_judged_where_the_module_catches_it(judged, caught):
     tries = f"        try:\n            torch.linalg.qr(x)\n        {caught}:\n            pass\n        return ext"
-    found = judged(SUBMISSION.replace("        return ext", tries))
-    assert found.standing is Standing.NOT_JUDGED and "torch.linalg.qr" in found.reason, found.reason
+    verdict = judged(SUBMISSION.replace("        return ext", tries))
+    assert verdict.standing is Standing.NOT_JUDGED and "torch.linalg.qr" in verdict.reason, verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_what_needs_torch_is_not_judged_where_the_module_catches_it(judged, caug
 def test_what_a_process_says_is_not_believed(judged, lie):
     says = f"        import os\n        os.write(3, {lie.encode()!r} + b'\\n')\n        return ext"
     for number in (3, 4, 5, 6):  # whichever is the one that is listened to
-        found = judged(SUBMISSION.replace("        return ext", says.replace("write(3", f"write({number}")))
-        assert found.standing in (Standing.NOT_JUDGED, Standing.RIGHT), found.reason
+        verdict = judged(SUBMISSION.replace("        return ext", says.replace("write(3", f"write({number}")))
+        assert verdict.standing in (Standing.NOT_JUDGED, Standing.RIGHT), verdict.reason
 
 
 def test_signs_are_hints_with_their_lines():

@@ -14,23 +14,23 @@ from pathlib import Path
 
 def benchmarks() -> dict[str, str]:
     """Names and summaries, read without importing what may need a device."""
-    found = {}
+    summaries = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.ispkg:  # data, and what benchmarks share
             continue
         text = (Path(__file__).parent / f"{module.name}.py").read_text()
         summary = re.search(r'^SUMMARY = "(.+)"$', text, re.MULTILINE)
         if summary:
-            found[module.name] = summary[1]
-    return found
+            summaries[module.name] = summary[1]
+    return summaries
 
 
 def run(arguments: list[str]) -> int:
     """Runs the named benchmark."""
-    known = benchmarks()
-    if not arguments or arguments[0] not in known:
+    summaries = benchmarks()
+    if not arguments or arguments[0] not in summaries:
         print("usage: python -m tests.benchmarks NAME [options]\n", file=sys.stderr)  # noqa: T201
-        for name, summary in sorted(known.items()):
+        for name, summary in sorted(summaries.items()):
             print(f"  {name:12} {summary}", file=sys.stderr)  # noqa: T201
         return 2 if arguments else 0
     importlib.import_module(f"tests.benchmarks.{arguments[0]}").main(arguments[1:])

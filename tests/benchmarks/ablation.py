@@ -112,8 +112,8 @@ def rows(
     repository: str, asked: argparse.Namespace, late: Callable[[], bool], done: set[str]
 ) -> Iterator[dict[str, Any]]:
     """A row for each mutant of one repository."""
-    name, _, given = repository.partition("=")
-    root, _, folders = given.partition(":")
+    name, _, location = repository.partition("=")
+    root, _, folders = location.partition(":")
     wanted = folders.split(",") if folders else [""]
     with Kept(more_follow=True) as kept:
         for path, kernel, workload in kernels_of(Path(root), wanted, asked.kernels, asked.seed):
@@ -159,9 +159,9 @@ def _fate(verdict: Verdict) -> str:
     return "condition" if any(s.details.get("conditions") for s in verdict.stages) else str(verdict.code)
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(outcomes: list[dict[str, Any]]) -> str:
     """The committed page."""
-    built = [r for r in found if "build" not in r]
+    built = [r for r in outcomes if "build" not in r]
     names = list(dict.fromkeys(r["repository"] for r in built))
 
     def caught(row: dict[str, Any], items: Sequence[str]) -> bool:
@@ -184,8 +184,8 @@ def table(found: list[dict[str, Any]]) -> str:
     alone = {i: [r for r in built if r.get(i) in _CAUGHT and r["plain"] not in _CAUGHT] for i in ITEMS}
     lines += ["", "Seen by one of the four and not by plain cases:", ""]
     for item, some in alone.items():
-        said = ", ".join(f"{r['kernel']} {r['mutant']}" for r in some)
-        lines.append(f"- {NAMES[item]}: {said or 'none'}")
+        examples = ", ".join(f"{r['kernel']} {r['mutant']}" for r in some)
+        lines.append(f"- {NAMES[item]}: {examples or 'none'}")
     through = [r for r in built if not caught(r, ITEMS)]
     lines += ["", "Let through by all (some compute the same):", ""]
     lines += [f"- {r['repository']} {r['kernel']} {r['mutant']}: {r['plain']}" for r in through]
@@ -206,14 +206,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--write", action="store_true", help="write the page from the rows")
     asked = parser.parse_args(arguments)
     kept = asked.rows.read_text().splitlines() if asked.rows and asked.rows.exists() else []
-    found = [json.loads(line) for line in kept]
+    outcomes = [json.loads(line) for line in kept]
     until = time.monotonic() + asked.seconds
     for repository in asked.repositories:
-        for row in rows(repository, asked, lambda: time.monotonic() > until, {r["key"] for r in found}):
-            found.append(row)
+        for row in rows(repository, asked, lambda: time.monotonic() > until, {r["key"] for r in outcomes}):
+            outcomes.append(row)
             print(json.dumps(row), flush=True)  # noqa: T201
             if asked.rows:
                 with asked.rows.open("a") as file:
                     file.write(json.dumps(row) + "\n")
     if asked.write:
-        RESULTS.joinpath("ablation.md").write_text(table(found), "utf-8")
+        RESULTS.joinpath("ablation.md").write_text(table(outcomes), "utf-8")

@@ -113,7 +113,7 @@ def truth_of(
     trace, decoded = recording.trace, recording.kernel
     if trace is None or decoded is None:
         raise DeviceError("; ".join(sorted({f.kind for f in result.faults})))
-    found: Truth = defaultdict(set)
+    truth: Truth = defaultdict(set)
     x = np.array([thread[0] for _, thread in trace.places])
     flat_rank = np.array([t[0] + threads[0] * (t[1] + threads[1] * t[2]) for _, t in trace.places])
     for event in trace.events:
@@ -133,8 +133,8 @@ def truth_of(
                 "store" if touch.purpose == "write" else "load",)  # fmt: skip
             for kind in kinds:
                 distinct = np.unique(steps)
-                found[line, touch.space, kind].add(int(distinct[0]) if len(distinct) == 1 else "mixed")
-    return found
+                truth[line, touch.space, kind].add(int(distinct[0]) if len(distinct) == 1 else "mixed")
+    return truth
 
 
 def reader_of(
@@ -142,18 +142,18 @@ def reader_of(
 ) -> dict[Row, list[tuple[str, int | None, str]]]:
     """The reader's forms, with the distance in bytes where it says one."""
     model = read_open(kernel, headers, template)
-    found: dict[Row, list[tuple[str, int | None, str]]] = defaultdict(list)
+    forms: dict[Row, list[tuple[str, int | None, str]]] = defaultdict(list)
     for access in model.accesses:
         stride = lane_stride(model, access)
         space = "global" if access.space == "constant" else access.space
         for kind in ("load",) * access.reads + ("store",) * access.writes:
             for line in {access.line, *access.calls[:1]}:
-                found[line, space, kind].append((stride.form, stride.nbytes, stride.why))
+                forms[line, space, kind].append((stride.form, stride.nbytes, stride.why))
     for line, why in model.problems:
         for space in ("global", "shared"):
             for kind in ("load", "store"):
-                found[line, space, kind].append(("unknown", None, why))
-    return found
+                forms[line, space, kind].append(("unknown", None, why))
+    return forms
 
 
 def judged(true: set[int | str], forms: list[tuple[str, int | None, str]]) -> str:
@@ -175,11 +175,11 @@ def judged(true: set[int | str], forms: list[tuple[str, int | None, str]]) -> st
 def template_of(kernel: Kernel) -> tuple[str, ...]:
     """Arguments of a template: those of a launch that are literals, else a usual one of each kind."""
     for launch in kernel.launches:
-        given = launch.template_arguments
-        if len(given) == len(kernel.template_parameters) and all(
-            re.fullmatch(r"\d+|float|true|false", g) for g in given
+        arguments = launch.template_arguments
+        if len(arguments) == len(kernel.template_parameters) and all(
+            re.fullmatch(r"\d+|float|true|false", g) for g in arguments
         ):
-            return given
+            return arguments
     return tuple(_TYPES.get(p.type or "typename", "32") for p in kernel.template_parameters)
 
 
@@ -224,8 +224,8 @@ def rows(root: Path, score: Score, show: str) -> Iterator[str]:
                 score.rows[outcome] += 1
                 if outcome == show:
                     text = source.data.splitlines()[line - 1].decode("utf-8", "replace").strip()
-                    said = f"{space} {kind} {distances} {forms.get(row)}"
-                    yield f"{path.relative_to(root)}:{line} {kernel.name} {said} {text}"
+                    description = f"{space} {kind} {distances} {forms.get(row)}"
+                    yield f"{path.relative_to(root)}:{line} {kernel.name} {description} {text}"
 
 
 def main(arguments: list[str]) -> None:

@@ -66,13 +66,13 @@ def _row(pair: dict[str, Any], clone: Path, judge: Judge) -> dict[str, Any]:
         return {**about, "result": result, "why": report.reason}
     about["conditions"] = [_judged(pair, step, report, condition, judge) for condition in report.conditions]
     about["conditions"] += [_of_counts(pair, cost) for cost in report.costs if cost.condition is not None]
-    found = any(c["judged"] == EXPECTED for c in about["conditions"])
+    has_condition = any(c["judged"] == EXPECTED for c in about["conditions"])
     dropped = [f"dropped {d.expr or 'a failure'}: {d.why}" for d in report.dropped]
     cut = [f"cut short: {axis}" for axis in report.not_reached]
     dropped += [f"dropped: {cost.said}" for cost in report.costs if cost.condition is None]
-    said = [] if found or dropped else ["no probe failed"]
-    why = "; ".join([] if found else [*said, *dropped, *cut])
-    return {**about, "result": "found" if found else "missed", "why": why}
+    reasons = [] if has_condition or dropped else ["no probe failed"]
+    why = "; ".join([] if has_condition else [*reasons, *dropped, *cut])
+    return {**about, "result": "found" if has_condition else "missed", "why": why}
 
 
 def _judged(
@@ -175,8 +175,8 @@ def _line(row: dict[str, Any], note: str) -> str:
     expects = ", ".join(f"`{e.strip()}`" for e in row["expects"][:3]) + (
         " …" if len(row["expects"]) > 3 else ""
     )
-    said = "; ".join(part for part in (note, row["why"]) if part)
-    why = said.replace("|", "/").replace("\n", " ")[:400]
+    reason = "; ".join(part for part in (note, row["why"]) if part)
+    why = reason.replace("|", "/").replace("\n", " ")[:400]
     cells = [row[name] for name in ("pair", "fix", "before")] + [
         expects,
         row["result"],
@@ -196,9 +196,9 @@ def _known_by(condition: Mapping[str, Any]) -> str:
 def _kept(rows: list[dict[str, Any]]) -> None:
     """Into the results, in the place of earlier rows of the same pairs."""
     path = RESULTS / "back_test.json"
-    known = {row["pair"]: row for row in json.loads(path.read_text("utf-8"))} if path.is_file() else {}
+    rows_by_pair = {row["pair"]: row for row in json.loads(path.read_text("utf-8"))} if path.is_file() else {}
     there = {file.stem: tomllib.loads(file.read_text("utf-8")) for file in PAIRS.glob("*.toml")}
-    merged = {**known, **{row["pair"]: row for row in rows}}
+    merged = {**rows_by_pair, **{row["pair"]: row for row in rows}}
     all_rows = [row for name, row in sorted(merged.items()) if name in there]
     path.write_text(json.dumps(all_rows, indent=1, sort_keys=True) + "\n", "utf-8")
     RESULTS.joinpath("back_test.md").write_text(table(all_rows, there), "utf-8")

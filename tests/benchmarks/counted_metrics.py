@@ -82,11 +82,11 @@ METRICS = (*(quantity.metric for quantity in QUANTITIES), *_BESIDE)
 def emulated_counts(result: Any) -> dict[str, int]:
     """What the emulated device counted of each quantity in a launch, and its instructions by class."""
     rows: Mapping[str, Any] = result.counts
-    found = {
+    counts = {
         q.name: sum(row[q.what] for row in rows[q.space]["lines"] if row["op"] in q.opcodes)
         for q in QUANTITIES
     }
     copies = [row for row in rows["global"]["lines"] if row["op"] == "cp"]
-    found["copied global sectors"] = sum(row["sectors"] for row in copies)
+    counts["copied global sectors"] = sum(row["sectors"] for row in copies)
     classes = result.counted.total.classes if result.counted is not None else {}
-    return found | {f"instructions: {name}": count for name, count in sorted(classes.items())}
+    return counts | {f"instructions: {name}": count for name, count in sorted(classes.items())}

@@ -87,12 +87,12 @@ def counted(llmc: Path | None) -> Iterator[Counted]:
         chosen = {case.kernel: case for case in reversed(list(cases())) if case.kernel in _LLMC}
         for case in chosen.values():
             low = case.low_precision if is_bf16(llmc, case) else frozenset()
-            given = {
+            arguments = {
                 name: f32_to_bf16(np.nan_to_num(value)) if name in low else value
                 for name, value in case.arguments.items()
             }
             yield Counted(
-                f"llm.c {case.name}", program(llmc, case), given, case.grid, case.block, case.shared_bytes
+                f"llm.c {case.name}", program(llmc, case), arguments, case.grid, case.block, case.shared_bytes
             )
 
 
@@ -114,16 +114,16 @@ def run_ncu(cases: Sequence[Counted], folder: Path) -> dict[str, Any]:
     """Raw counters, by kernel. Raises `CountersUnavailable`."""
     record(cases, folder)
     ncu = find_ncu()
-    known = known_metrics(ncu, METRICS, _CHIP)
-    print(f"measuring {len(cases)} launches, {len(known)} counters", file=sys.stderr)  # noqa: T201
-    page = read_page(measure_recorded(ncu, folder, known, _NCU_SECONDS))
+    metrics = known_metrics(ncu, METRICS, _CHIP)
+    print(f"measuring {len(cases)} launches, {len(metrics)} counters", file=sys.stderr)  # noqa: T201
+    page = read_page(measure_recorded(ncu, folder, metrics, _NCU_SECONDS))
     return {
         "device": _CHIP,
         "date": str(date.today()),
-        "unknown_metrics": sorted(set(METRICS) - set(known)),
+        "unknown_metrics": sorted(set(METRICS) - set(metrics)),
         "launches": len(page),
         "kernels": [
-            {"name": case.name, "metrics": {metric: value_of(row, metric) for metric in known}}
+            {"name": case.name, "metrics": {metric: value_of(row, metric) for metric in metrics}}
             for case, row in zip(cases, page, strict=False)
         ],
     }
@@ -155,11 +155,11 @@ def main(arguments: list[str]) -> None:
     if options.command == "run":
         cases = [case for case in counted(options.llmc) if options.only in case.name]
         if options.device == "emulated":
-            found = run_emulated(cases)
+            counts = run_emulated(cases)
         else:
             with tempfile.TemporaryDirectory(prefix="kernel-gate-counts-") as folder:
-                found = run_ncu(cases, Path(folder))
-        print(json.dumps(found, indent=1))  # noqa: T201
+                counts = run_ncu(cases, Path(folder))
+        print(json.dumps(counts, indent=1))  # noqa: T201
         return
     both = [json.loads(path.read_text()) for path in (options.emulated, options.ncu)]
     text = page(*both)

@@ -20,7 +20,7 @@ RESULTS = Path(__file__).parent / "results" / "coverage.md"
 _ROWS_MOST = 12
 
 
-def page(found: dict[str, CoverageDocument]) -> str:
+def page(documents: dict[str, CoverageDocument]) -> str:
     """The figures of every folder, then what is missing in each."""
     lines = [
         "# Coverage of the emulated device",
@@ -30,12 +30,12 @@ def page(found: dict[str, CoverageDocument]) -> str:
         "| folder | compiled for | files | kernels | compile | decode | of those that compile |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
-    for name, d in found.items():
+    for name, d in documents.items():
         share = f"{100 * d.decoded / d.compiled:.1f} %" if d.compiled else "–"
         lines.append(
             f"| {name} | {d.arch} | {d.files} | {d.kernels} | {d.compiled} | {d.decoded} | {share} |"
         )
-    for name, d in found.items():
+    for name, d in documents.items():
         if d.unsupported or d.not_compiled:
             lines += [
                 "",
@@ -59,21 +59,21 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("folders", nargs="+", metavar="NAME=PATH")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args(arguments)
-    found = {}
+    documents = {}
     for name, path in (item.split("=", 1) for item in options.folders):
-        given = Path(path)
-        found[name] = (
-            CoverageDocument.model_validate_json(given.read_text())
-            if given.suffix == ".json"
-            else survey(given)
+        source = Path(path)
+        documents[name] = (
+            CoverageDocument.model_validate_json(source.read_text())
+            if source.suffix == ".json"
+            else survey(source)
         )
-    text = page(found)
+    text = page(documents)
     if options.write:
         RESULTS.write_text(text, "utf-8")
         # Rows of kernels that decode say nothing that the totals do not.
         short = {
             name: d.model_dump() | {"details": [r.model_dump() for r in d.details if not r.decoded]}
-            for name, d in found.items()
+            for name, d in documents.items()
         }
         RESULTS.with_suffix(".json").write_text(json.dumps(short, indent=1) + "\n", "utf-8")
     print(text)  # noqa: T201

@@ -47,31 +47,31 @@ def fields(kernel: Mapping[str, object], draft: Draft) -> Iterator[Field]:
     """Every field that is described, as a draft has it at its timed and at its checked sizes."""
     name = f"{kernel['name']} in {Path(str(kernel['path'])).name}"
     for line in map(str, kernel["arguments"]):  # type: ignore[call-overload]
-        given, _, said = line.partition(": ")
-        argument = next((a for a in draft.arguments if a.name == given), None)
-        match = _BUFFER.fullmatch(said)
+        field, _, value = line.partition(": ")
+        argument = next((a for a in draft.arguments if a.name == field), None)
+        match = _BUFFER.fullmatch(value)
         if argument is None:
-            there = given in draft.constexpr
+            there = field in draft.constexpr
             yield Field(
-                name, given, said, str(draft.constexpr.get(given, "not there")), there and match is None
+                name, field, value, str(draft.constexpr.get(field, "not there")), there and match is None
             )
         elif match is None:
-            yield _compared(name, given, said, str(argument.value), draft)
+            yield _compared(name, field, value, str(argument.value), draft)
         else:
             kind, dtype, elements, values = match.groups()
-            yield Field(name, f"{given}: kind", kind, argument.kind, argument.kind == kind)
+            yield Field(name, f"{field}: kind", kind, argument.kind, argument.kind == kind)
             right = dtype == "*" or argument.dtype in dtype.split("|")
-            yield Field(name, f"{given}: dtype", dtype, argument.dtype, right)
+            yield Field(name, f"{field}: dtype", dtype, argument.dtype, right)
             shape = " * ".join(f"({e})" for e in argument.shape or ("1",))
-            yield _compared(name, f"{given}: elements", elements, shape, draft)
+            yield _compared(name, f"{field}: elements", elements, shape, draft)
             if values:
                 yield Field(
-                    name, f"{given}: values", values, argument.values, _within(values, argument, draft)
+                    name, f"{field}: values", values, argument.values, _within(values, argument, draft)
                 )
     for what, drafted in (("grid", draft.grid), ("block", draft.block)):
-        for axis, said in enumerate(map(str, kernel.get(what, ()))):  # type: ignore[call-overload]
+        for axis, value in enumerate(map(str, kernel.get(what, ()))):  # type: ignore[call-overload]
             extent = drafted[axis] if axis < len(drafted) else "1"
-            yield _compared(name, f"{what}[{axis}]", said, str(extent), draft)
+            yield _compared(name, f"{what}[{axis}]", value, str(extent), draft)
 
 
 def _compared(kernel: str, field: str, described: str, drafted: str, draft: Draft) -> Field:
@@ -81,8 +81,11 @@ def _compared(kernel: str, field: str, described: str, drafted: str, draft: Draf
     right = True
     for sizes in (draft.dims, draft.checked):
         try:
-            wanted, found = evaluate(described, _names(draft, sizes)), evaluate(drafted, _known(draft, sizes))
-            right = right and math.isclose(wanted, found, rel_tol=1e-6)
+            wanted, actual = (
+                evaluate(described, _names(draft, sizes)),
+                evaluate(drafted, _dim_values(draft, sizes)),
+            )
+            right = right and math.isclose(wanted, actual, rel_tol=1e-6)
         except ExpressionError:
             right = False
     return Field(kernel, field, described, drafted, right)
@@ -90,17 +93,17 @@ def _compared(kernel: str, field: str, described: str, drafted: str, draft: Draf
 
 def _names(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
     """What descriptions and drafts speak of, at some sizes."""
-    known = _known(draft, sizes)
-    names = dict(known)
+    values = _dim_values(draft, sizes)
+    names = dict(values)
     for argument in draft.arguments:
         if argument.kind == "scalar":
-            names[argument.name] = evaluate(str(argument.value), known)
+            names[argument.name] = evaluate(str(argument.value), values)
     for axis, extent in zip(("grid_x", "grid_y", "grid_z"), (*draft.grid, "1", "1"), strict=False):
-        names[axis] = evaluate(extent, known)
+        names[axis] = evaluate(extent, values)
     return names
 
 
-def _known(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
+def _dim_values(draft: Draft, sizes: Mapping[str, int]) -> dict[str, Number]:
     """What the expressions of a draft speak of: its dims and its constexpr parameters."""
     names: dict[str, Number] = dict(sizes)
     for name, text in draft.constexpr.items():
@@ -122,17 +125,17 @@ def _within(described: str, argument: DraftArgument, draft: Draft) -> bool:
     return bool(evaluate(low, names) <= least and most <= evaluate(high, names))
 
 
-def page(found: list[Field], left: list[tuple[str, str]], command: str) -> str:
+def page(compared: list[Field], left: list[tuple[str, str]], command: str) -> str:
     """The figures, then each wrong field, then each kernel without a draft."""
-    wrong = [f for f in found if not f.right]
-    kernels = len({f.kernel for f in found})
-    share = len(wrong) / max(1, len(found))
+    wrong = [f for f in compared if not f.right]
+    kernels = len({f.kernel for f in compared})
+    share = len(wrong) / max(1, len(compared))
     lines = [
         "# Drafts beside descriptions by hand",
         "",
         f"`{command}`, {date.today().isoformat()}.",
-        f"{kernels + len(left)} kernels are described, {kernels} of them are drafted. Of {len(found)} fields of these",
-        f"{len(wrong)} are wrong ({share:.1%}).",
+        f"{kernels + len(left)} kernels are described, {kernels} of them are drafted. Of {len(compared)} fields",
+        f"of these {len(wrong)} are wrong ({share:.1%}).",
         "",
         "| kernel | field | described | drafted |",
         "|---|---|---|---|",
@@ -155,7 +158,7 @@ def main(arguments: list[str]) -> None:
     )
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args(arguments)
-    found: list[Field] = []
+    fields_read: list[Field] = []
     left: list[tuple[str, str]] = []
     states: dict[str, State] = {}
     for kernel in tomllib.loads(_KERNELS.read_text("utf-8"))["kernel"]:
@@ -168,8 +171,8 @@ def main(arguments: list[str]) -> None:
         if isinstance(draft, NoDraft):
             left.append((kernel["name"], draft.reason))
         else:
-            found += fields(kernel, draft)
-    text = page(found, left, "python -m tests.benchmarks described REPOSITORIES")
+            fields_read += fields(kernel, draft)
+    text = page(fields_read, left, "python -m tests.benchmarks described REPOSITORIES")
     if options.write:
         RESULTS.write_text(text, "utf-8")
     print(text)  # noqa: T201

@@ -65,7 +65,7 @@ class Row:
 
 def rows(
     name: str,
-    given: str,
+    location: str,
     check: bool,
     seconds: float,
     only: str,
@@ -80,7 +80,7 @@ def rows(
 
     With `most`, so many of them after the first `skip`, in the order of the hash of path and kernel.
     """
-    root, _, folders = given.partition(":")
+    root, _, folders = location.partition(":")
     state = State(Path(root).resolve())
     recorder = Recorder(state.root) if record else None
     drawn: list[tuple[str, str]] = []
@@ -98,9 +98,9 @@ def rows(
             draft = draft_for(state, path, kernel, measure=measure, recorder=recorder)
         took = time.monotonic() - started
         missing = draft.reasons if isinstance(draft, NoDraft) else ()
-        known = draft.draft if isinstance(draft, NoDraft) else None
-        said = known.assumed if known is not None else ()
-        why = next((s for s in said if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
+        partial = draft.draft if isinstance(draft, NoDraft) else None
+        notes = partial.assumed if partial is not None else ()
+        why = next((s for s in notes if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
         row = Row(name, path, kernel, round(took, 3), missing, unrecorded=why)
         made = draft if measure and isinstance(draft, Draft) else None
         yield _checked(row, state, seconds, recorder, made) if check and not missing else row
@@ -115,15 +115,15 @@ def _half(path: str) -> str:
 
 
 def _files(root: Path, folders: list[str]) -> list[Path]:
-    found = [f for folder in folders for f in (root / folder).rglob("*") if f.suffix in _SUFFIXES]
-    return sorted(f for f in found if not {".git", "tests", "test"} & set(f.relative_to(root).parts))
+    paths = [f for folder in folders for f in (root / folder).rglob("*") if f.suffix in _SUFFIXES]
+    return sorted(f for f in paths if not {".git", "tests", "test"} & set(f.relative_to(root).parts))
 
 
 def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None, draft: Draft | None) -> Row:
     kernel = state.kernel(row.path, row.kernel)
     started = time.monotonic()
 
-    def told(checked: str) -> Row:
+    def row_of(checked: str) -> Row:
         return replace(row, checked=checked, check_seconds=round(time.monotonic() - started, 1))
 
     try:
@@ -138,33 +138,33 @@ def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None, 
             draft=draft,
         )
     except (ProgramError, WorkloadError) as error:
-        return told(str(error))
-    return told(proof.baseline if proof is not None else "not complete")
+        return row_of(str(error))
+    return row_of(proof.baseline if proof is not None else "not complete")
 
 
-def sample(found: list[Row], count: int, seconds: float, states: Mapping[str, State]) -> Iterator[Row]:
+def sample(drafted: list[Row], count: int, seconds: float, states: Mapping[str, State]) -> Iterator[Row]:
     """Some of the complete drafts of these repositories, checked."""
-    complete = [r for r in found if not r.missing and r.repository in states]
+    complete = [r for r in drafted if not r.missing and r.repository in states]
     complete.sort(key=lambda r: _drawn(r.path, r.kernel))
     for row in complete[:count]:
         yield _checked(row, states[row.repository], seconds, None, None)
 
 
-def reason(said: str) -> str:
+def reason(text: str) -> str:
     """A reason with the names of one kernel taken out, so that equal ones can be counted."""
-    said = said.splitlines()[0].split("; ")[0] if said else said
-    said = re.sub(r" \(the kernel cannot be run to see it: ", ", and it does not run: ", said)
-    said = re.sub(
-        r"(it does not run: ).*(out of bounds|identifier|no sum of products|is not followed).*", r"\1\2", said
+    text = text.splitlines()[0].split("; ")[0] if text else text
+    text = re.sub(r" \(the kernel cannot be run to see it: ", ", and it does not run: ", text)
+    text = re.sub(
+        r"(it does not run: ).*(out of bounds|identifier|no sum of products|is not followed).*", r"\1\2", text
     )
-    said = re.sub(r"`[^`]*`", "`…`", said)
-    said = re.sub(r"nothing tells .*", "nothing tells …", said)
-    said = re.sub(r"\b(of|not|constexpr|of the values of) [A-Za-z_]\w*\b(?=[:,]|$)", r"\1 …", said)
-    said = re.sub(r"^\S+ is not launched in \S+", "… is not launched in its file", said)
-    return re.sub(r"\d+", "#", said)[:110]
+    text = re.sub(r"`[^`]*`", "`…`", text)
+    text = re.sub(r"nothing tells .*", "nothing tells …", text)
+    text = re.sub(r"\b(of|not|constexpr|of the values of) [A-Za-z_]\w*\b(?=[:,]|$)", r"\1 …", text)
+    text = re.sub(r"^\S+ is not launched in \S+", "… is not launched in its file", text)
+    return re.sub(r"\d+", "#", text)[:110]
 
 
-def page(found: list[Row], before: list[Row]) -> str:
+def page(drafted: list[Row], before: list[Row]) -> str:
     """The figures of every repository, beside those of an earlier state, then the reasons of each."""
     lines = [
         "# Drafted workloads",
@@ -176,14 +176,14 @@ def page(found: list[Row], before: list[Row]) -> str:
         "| repository | kernels | complete before | complete | passes before | passes | seconds for all drafts |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    names = list(dict.fromkeys(r.repository for r in found))
+    names = list(dict.fromkeys(r.repository for r in drafted))
     for name in names:
-        own = [r for r in found if r.repository == name]
+        own = [r for r in drafted if r.repository == name]
         earlier = [r for r in before if r.repository == name]
-        told = [figure for rows in zip(_figures(earlier), _figures(own), strict=True) for figure in rows]
-        lines.append(f"| {name} | {len(own)} | {' | '.join(told)} | {sum(r.seconds for r in own):.0f} |")
+        figures = [figure for rows in zip(_figures(earlier), _figures(own), strict=True) for figure in rows]
+        lines.append(f"| {name} | {len(own)} | {' | '.join(figures)} | {sum(r.seconds for r in own):.0f} |")
     for name in names:
-        own = [r for r in found if r.repository == name]
+        own = [r for r in drafted if r.repository == name]
         lines += _table(f"{name}: what incomplete drafts lack", [set(map(reason, r.missing)) for r in own])
         unrecorded = [{reason(r.unrecorded)} for r in own if r.unrecorded]
         lines += _table(f"{name}: why nothing was recorded for them", unrecorded)
@@ -192,17 +192,17 @@ def page(found: list[Row], before: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _figures(found: list[Row]) -> tuple[str, str]:
+def _figures(drafted: list[Row]) -> tuple[str, str]:
     """How many drafts are complete, and of how many that were run the kernel passes."""
-    if not found:
+    if not drafted:
         return "–", "–"
-    complete = [r for r in found if not r.missing]
+    complete = [r for r in drafted if not r.missing]
     run = [r for r in complete if r.checked is not None]
     return str(len(complete)), f"{sum(not r.checked for r in run)} of {len(run)}" if run else "not run"
 
 
-def _table(title: str, found: list[set[str]]) -> list[str]:
-    counts = Counter(r for reasons in found for r in reasons)
+def _table(title: str, reasons_of_all: list[set[str]]) -> list[str]:
+    counts = Counter(r for reasons in reasons_of_all for r in reasons)
     if not counts:
         return []
     lines = ["", f"## {title}", "", "| kernels | reason |", "|---:|---|"]
@@ -215,10 +215,10 @@ def _read(files: list[Path]) -> list[Row]:
     return [Row(**json.loads(line)) for file in files for line in file.read_text().splitlines()]
 
 
-def _rows(name: str, given: str, options: argparse.Namespace) -> Iterator[Row]:
+def _rows(name: str, location: str, options: argparse.Namespace) -> Iterator[Row]:
     return rows(
         name,
-        given,
+        location,
         options.check,
         options.seconds,
         options.kernel,
@@ -256,22 +256,22 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--sample", type=int, default=0, help="so many complete drafts of --from are checked")
     parser.add_argument("--before", type=Path, nargs="+", default=[], help="rows of an earlier state, beside")
     options = parser.parse_args(arguments)
-    found = _read(options.earlier)
+    drafted = _read(options.earlier)
     named = dict(item.split("=", 1) for item in options.repositories)
     if options.sample:
-        states = {name: State(Path(given.partition(":")[0]).resolve()) for name, given in named.items()}
-        new = sample(found, options.sample, options.seconds, states)
+        states = {name: State(Path(location.partition(":")[0]).resolve()) for name, location in named.items()}
+        new = sample(drafted, options.sample, options.seconds, states)
     else:
-        new = (row for name, given in named.items() for row in _rows(name, given, options))
+        new = (row for name, location in named.items() for row in _rows(name, location, options))
     for row in new:
-        found.append(row)
+        drafted.append(row)
         if options.rows:
             with options.rows.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(asdict(row)) + "\n")
     # Of a kernel that was measured twice, the later row counts.
-    found = list({(r.repository, r.path, r.kernel): r for r in found}.values())
+    drafted = list({(r.repository, r.path, r.kernel): r for r in drafted}.values())
     before = _read(options.before)
-    text = page(found, before)
+    text = page(drafted, before)
     if options.write:
         RESULTS.write_text(text, "utf-8")
         kept = [
@@ -282,7 +282,7 @@ def main(arguments: list[str]) -> None:
                 "missing": sorted(set(map(reason, r.missing))),
                 "checked": r.checked and reason(r.checked),
             }
-            for r in found
+            for r in drafted
         ]
         RESULTS.with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     print(text)  # noqa: T201

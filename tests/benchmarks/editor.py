@@ -180,7 +180,7 @@ async def _checks(folder: Path, saves: int) -> dict[str, list[float]]:
     times = []
     began = time.perf_counter()
     async with session(folder, {"check": "saving", "checkSeconds": 60}) as editor:
-        editor.hears_of_checks = lambda told: states.put_nowait(told.state)
+        editor.hears_of_checks = lambda status: states.put_nowait(status.state)
         uri = editor.open(path)
 
         async def ended() -> str:

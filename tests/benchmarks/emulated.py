@@ -125,7 +125,9 @@ def launch(source: str, arguments: list[Any], grid: Any, block: Any, checks: Che
         started = time.process_time()
         result = kernel.launch(grid, block, 0, values)
         best = min(best, time.process_time() - started)
-        if result.faults or any(said.violated or not said.compared for said in result.asserted):
+        if result.faults or any(
+            assertion.violated or not assertion.compared for assertion in result.asserted
+        ):
             raise SystemExit(f"{result.faults or result.asserted}: a sound kernel must run without findings")
         instructions = result.counts["thread_instructions"]
     return best * 1e3, instructions

@@ -120,11 +120,11 @@ def rate(pool: Pool, device: Any, each: int) -> dict[str, Any]:
 
 def measure(device: Any, each: int, with_dask: bool) -> dict[str, Any]:
     """All rows for the devices of this machine."""
-    found = places(device)
+    devices = places(device)
     here: list[dict[str, Any]] = []
     dask: list[dict[str, Any]] = []
-    for count in (n for n in (1, 2, 4, 8) if n <= len(found)):
-        with LocalPool(found[:count]) as pool:
+    for count in (n for n in (1, 2, 4, 8) if n <= len(devices)):
+        with LocalPool(devices[:count]) as pool:
             here.append(rate(pool, device, each))
         if with_dask:
             with cluster_pool("local", workers=count) as cluster:
@@ -136,7 +136,7 @@ def measure(device: Any, each: int, with_dask: bool) -> dict[str, Any]:
         "date": date.today().isoformat(),
         "device": device,
         "processors": os.cpu_count(),
-        "worker": one_worker(device, found[0]),
+        "worker": one_worker(device, devices[0]),
         "here": here,
         "dask": dask,
     }

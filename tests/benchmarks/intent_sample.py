@@ -94,15 +94,15 @@ def to_read(checkout: Path, sampled: Sampled) -> str:
 
 def _transitions(checkout: Path, repository: str) -> list[Sampled]:
     mined = mine(checkout)
-    found = []
+    samples = []
     for lineage in mined.lineages:
         versions = {v.id: v for v in lineage.versions}
         for transition in lineage.transitions:
             commit = mined.commits.get(transition.commit or "")
             if commit is not None:
                 before, after = versions[transition.before], versions[transition.after]
-                found.append(Sampled(repository, "any", lineage, transition, before, after, commit))
-    return found
+                samples.append(Sampled(repository, "any", lineage, transition, before, after, commit))
+    return samples
 
 
 def _draw(ordered: Sequence[Sampled], size: int, taken: set[str]) -> tuple[list[Sampled], set[str]]:

@@ -57,22 +57,22 @@ def labels() -> dict[Key, str]:
     return {(r["repository"], r["commit"], r["path"], r["kernel"], r["before"]): r["intent"] for r in rows}
 
 
-def said(checkouts: Mapping[str, Path], wanted: Iterable[Key]) -> dict[Key, tuple[str, str]]:
+def mined_intents(checkouts: Mapping[str, Path], wanted: Iterable[Key]) -> dict[Key, tuple[str, str]]:
     """What the classifier says of each wanted transition, and why; a history that lacks one is an error."""
-    found: dict[Key, tuple[str, str]] = {}
+    intents: dict[Key, tuple[str, str]] = {}
     for url, checkout in checkouts.items():
         for lineage in mine(checkout).lineages:
             versions = {v.id: v for v in lineage.versions}
             for t in lineage.transitions:
                 before, after = versions[t.before], versions[t.after]
                 key = (url, t.commit or "", after.path, after.symbol, f"{before.path}:{before.symbol}")
-                found.setdefault(key, (t.intent, t.because))
-    missing = [key for key in wanted if key[0] in checkouts and key not in found]
+                intents.setdefault(key, (t.intent, t.because))
+    missing = [key for key in wanted if key[0] in checkouts and key not in intents]
     if missing:
         raise SystemExit(
             f"{len(missing)} labelled transitions are not in the histories, the first is {missing[0]}"
         )
-    return {key: found[key] for key in wanted if key in found}
+    return {key: intents[key] for key in wanted if key in intents}
 
 
 def scores(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def scores(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     rows = {}
     for intent in MEASURED:
         right = both[intent, intent]
-        claimed = sum(n for (_, said), n in both.items() if said == intent)
+        claimed = sum(n for (_, claim), n in both.items() if claim == intent)
         labelled = sum(n for (label, _), n in both.items() if label == intent)
         rows[intent] = {
             "labelled": labelled,
@@ -90,7 +90,7 @@ def scores(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
             "recall": round(right / labelled, 3) if labelled else None,
             "f1": round(2 * right / (claimed + labelled), 3) if claimed + labelled else None,
         }
-    agrees = sum(n for (label, said), n in both.items() if label == said)
+    agrees = sum(n for (label, claim), n in both.items() if label == claim)
     return {"transitions": total, "agree": round(agrees / total, 3) if total else None, "intents": rows}
 
 
@@ -122,9 +122,9 @@ _REMARK = (
 
 def _measure(checkouts: Mapping[str, Path], run: str) -> None:
     truth = {key: intent for key, intent in labels().items() if key[0] in checkouts}
-    told = said(checkouts, truth)
+    claims = mined_intents(checkouts, truth)
     halves = {
-        part: scores((truth[key], told[key][0]) for key in truth if part in ("all", half(key[1])))
+        part: scores((truth[key], claims[key][0]) for key in truth if part in ("all", half(key[1])))
         for part in ("tuning", "held_out", "all")
     }
     path = _RESULTS / "intents.json"
@@ -151,6 +151,6 @@ def _errors(checkouts: Mapping[str, Path]) -> None:
     truth = {
         key: intent for key, intent in labels().items() if key[0] in checkouts and half(key[1]) == "tuning"
     }
-    for key, (intent, because) in said(checkouts, truth).items():
+    for key, (intent, because) in mined_intents(checkouts, truth).items():
         if truth[key] != intent:
             print(f"{truth[key]:12} said {intent:12} {key[1][:9]} {key[2]}:{key[3]}\n    {because}")  # noqa: T201

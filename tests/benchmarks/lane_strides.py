@@ -60,7 +60,7 @@ def stride_of(model: Model, offset: Term, nbytes: int | None, element: str = "")
         return Stride("unknown", why=model.unknowns.get(culprit, f"`{culprit}` is data"))
     if not any(_moves(model, name, set()) for name in names):
         return Stride("uniform", 0, 0)
-    found: list[Stride] = []
+    strides: list[Stride] = []
     draw = Random(1)
     linear = coefficient_of(polynomial(offset), LANE)
     step = term_of(linear[0]) if linear is not None else None
@@ -70,20 +70,22 @@ def stride_of(model: Model, offset: Term, nbytes: int | None, element: str = "")
         values = _drawn(model, names, draw, number)
         size = nbytes or values.setdefault(f"sizeof({element})", (2, 4, 8)[number % 3])
         try:
-            found.append(_at(offset, values, size) if step is None else _stride(evaluate(step, values), size))
+            strides.append(
+                _at(offset, values, size) if step is None else _stride(evaluate(step, values), size)
+            )
         except UndefinedError as error:
             return Stride("unknown", why=str(error))
-        if found[-1].form != found[0].form:
+        if strides[-1].form != strides[0].form:
             break
-    return _together(found)
+    return _together(strides)
 
 
-def _together(found: list[Stride]) -> Stride:
-    forms = {stride.form for stride in found}
+def _together(strides: list[Stride]) -> Stride:
+    forms = {stride.form for stride in strides}
     if len(forms) > 1:
         return Stride("unknown", why="values that are not seen decide it")
     (form,) = forms
-    elements, nbytes = {s.elements for s in found}, {s.nbytes for s in found}
+    elements, nbytes = {s.elements for s in strides}, {s.nbytes for s in strides}
     return Stride(
         form, elements.pop() if len(elements) == 1 else None, nbytes.pop() if len(nbytes) == 1 else None
     )

@@ -78,18 +78,18 @@ class Row:
 
 def items() -> list[Item]:
     """Every candidate, wrong and honest."""
-    found = []
+    entries = []
     pairs = [p for group in SETS.values() for p in group]
     for number, pair in enumerate(pairs):
         half = f"strangers, {'untuned' if pair.untuned else 'looked at'}"
-        found += [Item(half, pair.family, pair.name, w, (number, 0)) for w in ("wrong", HONEST)]
+        entries += [Item(half, pair.family, pair.name, w, (number, 0)) for w in ("wrong", HONEST)]
     for number, seeded in enumerate(KERNELS):
-        found.append(Item("seeded bugs", "", seeded.name, HONEST, (number, -1)))
-        found += [
+        entries.append(Item("seeded bugs", "", seeded.name, HONEST, (number, -1)))
+        entries += [
             Item("seeded bugs", mutant.kind, f"{seeded.name} {mutant.kind}", "wrong", (number, at))
             for at, mutant in enumerate(_mutants(number))
         ]
-    return found
+    return entries
 
 
 @cache

@@ -141,8 +141,8 @@ def compare(tables: list[dict[str, Any]]) -> str:
         equal = len({r["result"] for r in rows}) == 1
         same += equal
         cells = " | ".join(f"{r.get('worst_error', float('nan')):.1e} | {r['result']}" for r in rows)
-        found = [f for r in rows for f in r.get("findings", [])]
-        findings = ", ".join(dict.fromkeys(f.split(":")[0] for f in found))
+        findings_of_all = [f for r in rows for f in r.get("findings", [])]
+        findings = ", ".join(dict.fromkeys(f.split(":")[0] for f in findings_of_all))
         lines.append(
             f"| {key[0]} | {key[1]} | {first.get('elements', '')} | {first.get('dtype', '')} | {cells} | "
             f"{'yes' if equal else 'no'} | {findings} |"

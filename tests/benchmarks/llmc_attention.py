@@ -114,8 +114,8 @@ def attention_extras() -> Iterator[KernelCase]:
 
     def lower_scores(a: Arrays) -> Arrays:
         q, k = a["inp"][:, :, 0], a["inp"][:, :, 1]
-        found = np.einsum("bthi,bshi->bhts", q, k) / np.sqrt(_SIZE)
-        return {"out": np.where(a["keep"], found, 0)}
+        scores = np.einsum("bthi,bshi->bhts", q, k) / np.sqrt(_SIZE)
+        return {"out": np.where(a["keep"], scores, 0)}
 
     keep = np.tril(np.ones((length, length), bool))
     for name in ("matmul_tri_naive", "matmul_tri_registers", "matmul_tri3", "matmul_tri4"):
@@ -137,11 +137,11 @@ def classifier() -> Iterator[KernelCase]:
     def reference(a: Arrays) -> Arrays:
         probabilities, chosen = softmax(a["logits"]), a["targets"][..., None].astype(int)
         indicator = np.arange(V) == chosen
-        found = {
+        outputs = {
             "dlogits": (probabilities - indicator) * a["dlosses"][..., None],
             "losses": -np.log(np.take_along_axis(probabilities, chosen, 2)[..., 0]),
         }
-        return found | ({"probs": probabilities} if "probs" in a else {})
+        return outputs | ({"probs": probabilities} if "probs" in a else {})
 
     for number, grid, block in (
         (1, B * T * 32 // 128, 128),
@@ -193,8 +193,13 @@ def biases_and_residuals() -> Iterator[KernelCase]:
 
     def fused(a: Arrays) -> Arrays:
         residual = a["inp1"] + a["inp2"]
-        found = layernorm({**a, "inp": residual})
-        return {"residual": residual, "normed": found["out"], "mean": found["mean"], "rstd": found["rstd"]}
+        outputs = layernorm({**a, "inp": residual})
+        return {
+            "residual": residual,
+            "normed": outputs["out"],
+            "mean": outputs["mean"],
+            "rstd": outputs["rstd"],
+        }
 
     for name, grid, block, shared in (
         ("fused_residual_forward2", blocks(N, 32), (32,), 0),

@@ -181,8 +181,13 @@ def fused_residual() -> Iterator[KernelCase]:
 
     def fused(a: Arrays) -> Arrays:
         residual = a["inp1"] + a["inp2"]
-        found = layernorm({**a, "inp": residual})
-        return {"residual": residual, "normed": found["out"], "mean": found["mean"], "rstd": found["rstd"]}
+        outputs = layernorm({**a, "inp": residual})
+        return {
+            "residual": residual,
+            "normed": outputs["out"],
+            "mean": outputs["mean"],
+            "rstd": outputs["rstd"],
+        }
 
     for kernel, grid, block, shared in (
         ("fused_residual_forward3", blocks(N, 4), (32, 4), 0),

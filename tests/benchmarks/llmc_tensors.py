@@ -83,8 +83,8 @@ def attention() -> Iterator[KernelCase]:
 
     def scores(a: Arrays) -> Arrays:
         q, k = a["inp"][:, :, 0], a["inp"][:, :, 1]
-        found = np.einsum("bthi,bshi->bhts", q, k) / np.sqrt(size)
-        return {"preatt": np.where(below, found, -np.inf)}
+        products = np.einsum("bthi,bshi->bhts", q, k) / np.sqrt(size)
+        return {"preatt": np.where(below, products, -np.inf)}
 
     def causal(a: Arrays, scale: float = 1.0) -> Arrays:
         return {"att": softmax(np.where(below, a["preatt"] * scale, -np.inf))}

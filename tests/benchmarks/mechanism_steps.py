@@ -87,9 +87,9 @@ def _beside(checkout: Path, data: bytes, path: str, commit: str) -> Iterator[byt
     """The headers that a file includes from its own folder: what a kernel's own names stand for is read there."""
     for name in _INCLUDED.findall(data):
         beside = PurePosixPath(path).parent / name.decode("utf-8", "replace")
-        found = git(checkout, "ls-tree", "-r", commit, "--", str(beside)).split()
-        if found:
-            yield _contents(checkout, found[2])
+        entry = git(checkout, "ls-tree", "-r", commit, "--", str(beside)).split()
+        if entry:
+            yield _contents(checkout, entry[2])
 
 
 def _contents(checkout: Path, blob: str) -> bytes:

@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
     run = result["runs"].setdefault(options.run, {})
     run["date"] = dt.datetime.now(tz=dt.UTC).date().isoformat()
     for part in parts:
-        run[part] = scores((label, *said(step)) for label, step in _steps(part, checkouts))
+        run[part] = scores((label, *changes_of(step)) for label, step in _steps(part, checkouts))
     path.write_text(json.dumps(result, indent=2, sort_keys=True) + "\n")
     (_RESULTS / "mechanisms.md").write_text(as_table(result))
     print(as_table(result))  # noqa: T201
@@ -80,7 +80,7 @@ def labels(part: str) -> list[Label]:
     ]  # fmt: skip
 
 
-def said(step: Step) -> tuple[frozenset[str], frozenset[str]]:
+def changes_of(step: Step) -> tuple[frozenset[str], frozenset[str]]:
     """What the product says that a step adds and removes."""
     old, new = (occurrences(mechanisms_of(kernel)) for kernel in (step.before, step.after))
     names = [{p.name for p in kernel.parameters} for kernel in (step.before, step.after)]
@@ -95,9 +95,9 @@ def scores(rows: Iterable[tuple[Label, frozenset[str], frozenset[str]]]) -> dict
     steps = 0
     for label, added, removed in rows:
         steps += 1
-        for side, truth, told in (("added", label.added, added), ("removed", label.removed, removed)):
-            for name in (truth | told) - (label.unsure - truth):
-                what = "right" if name in truth & told else "missed" if name in truth else "wrong"
+        for side, truth, claims in (("added", label.added, added), ("removed", label.removed, removed)):
+            for name in (truth | claims) - (label.unsure - truth):
+                what = "right" if name in truth & claims else "missed" if name in truth else "wrong"
                 counts[side][what] += 1
                 single.setdefault(name, Counter())[what] += 1
     return {
@@ -108,10 +108,10 @@ def scores(rows: Iterable[tuple[Label, frozenset[str], frozenset[str]]]) -> dict
 
 
 def _rates(count: Counter[str]) -> dict[str, Any]:
-    told, labelled = count["right"] + count["wrong"], count["right"] + count["missed"]
+    claims, labelled = count["right"] + count["wrong"], count["right"] + count["missed"]
     return {
         "labelled": labelled,
-        "precision": round(count["right"] / told, 3) if told else None,
+        "precision": round(count["right"] / claims, 3) if claims else None,
         "recall": round(count["right"] / labelled, 3) if labelled else None,
     }
 
@@ -154,11 +154,11 @@ def _steps(part: str, checkouts: Mapping[str, Path]) -> Iterator[tuple[Label, St
 
 def _errors(part: str, checkouts: Mapping[str, Path]) -> None:
     for label, step in _steps(part, checkouts):
-        added, removed = said(step)
+        added, removed = changes_of(step)
         wrong = [
             f"{side} {what} {sorted(names)}"
-            for side, truth, told in (("added", label.added, added), ("removed", label.removed, removed))
-            for what, names in (("missed", truth - told), ("wrong", told - truth - label.unsure))
+            for side, truth, claims in (("added", label.added, added), ("removed", label.removed, removed))
+            for what, names in (("missed", truth - claims), ("wrong", claims - truth - label.unsure))
             if names
         ]
         if wrong:

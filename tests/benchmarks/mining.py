@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "device": f"{os.cpu_count()} cores, Python {platform.python_version()}",
         "load": os.getloadavg()[0],
-        "command": f"python -m tests.benchmarks mining {_said(options)}",
+        "command": f"python -m tests.benchmarks mining {_options_text(options)}",
         "repositories": {},
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -126,10 +126,10 @@ def as_table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _said(options: argparse.Namespace) -> str:
+def _options_text(options: argparse.Namespace) -> str:
     """The command without the paths of this machine."""
-    said = " ".join(f"--repo {origin.name}" for origin in options.repo)
-    return said + (f" --synthetic {options.synthetic}" if options.synthetic else "")
+    words = " ".join(f"--repo {origin.name}" for origin in options.repo)
+    return words + (f" --synthetic {options.synthetic}" if options.synthetic else "")
 
 
 def _git_alone(repository: Path) -> None:

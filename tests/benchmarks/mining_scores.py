@@ -37,20 +37,20 @@ def measure(documents: Path, half: str) -> dict[str, Any]:
     """The scores of one half, per repository and together."""
     rows = list(read(_LABELS / f"{half}.tsv"))
     pairs = list(read(_LABELS / "pairs.tsv"))
-    found = {}
+    by_repository = {}
     for name in dict.fromkeys(row[0] for row in rows):
         document = json.loads((documents / f"{name}.json").read_text())
-        found[name] = _of_repository(
+        by_repository[name] = _of_repository(
             document, [r for r in rows if r[0] == name], [p for p in pairs if p[0] == name]
         )
-    said = [tuple(pair) for one in found.values() for pair in one["intents"]]
+    intent_pairs = [tuple(pair) for one in by_repository.values() for pair in one["intents"]]
     return {
-        "repositories": found,
-        "rows": sum(one["rows"] for one in found.values()),
-        "covered": sum(one["covered"] for one in found.values()),
-        "fixes": sum(one["fixes"] for one in found.values()),
-        "linked": sum(one["linked"] for one in found.values()),
-        "intents": scores(said),
+        "repositories": by_repository,
+        "rows": sum(one["rows"] for one in by_repository.values()),
+        "covered": sum(one["covered"] for one in by_repository.values()),
+        "fixes": sum(one["fixes"] for one in by_repository.values()),
+        "linked": sum(one["linked"] for one in by_repository.values()),
+        "intents": scores(intent_pairs),
     }
 
 
@@ -90,7 +90,7 @@ def read(path: Path) -> Iterator[Row]:
 def _of_repository(document: Document, rows: Iterable[Row], pairs: Iterable[Row]) -> dict[str, Any]:
     versions = {v["id"]: v for line in document["lineages"] for v in line["versions"]}
     transitions = {t["id"]: t for line in document["lineages"] for t in line["transitions"]}
-    said: list[tuple[str, str]] = []
+    intent_pairs: list[tuple[str, str]] = []
     counted: Counter[str] = Counter()
     for _, commit, path, kernel, intent in rows:
         of_row = list(_of(transitions.values(), versions, commit, kernel))
@@ -98,14 +98,14 @@ def _of_repository(document: Document, rows: Iterable[Row], pairs: Iterable[Row]
         counted["rows"] += 1
         if of_row:
             counted["covered"] += 1
-            said.append((intent, Counter(t["intent"] for t in of_row).most_common(1)[0][0]))
+            intent_pairs.append((intent, Counter(t["intent"] for t in of_row).most_common(1)[0][0]))
     for _, commit, kernel, steps in pairs:
         of_fix = _of(transitions.values(), versions, commit, kernel)
         answered = [a for t in of_fix if (a := _step(t, transitions, versions))]
         most = Counter(answered).most_common(1)
         counted["fixes"] += 1
         counted["linked"] += bool(most) and any(most[0][0].startswith(step) for step in steps.split())
-    return {key: counted[key] for key in ("rows", "covered", "fixes", "linked")} | {"intents": said}
+    return {key: counted[key] for key in ("rows", "covered", "fixes", "linked")} | {"intents": intent_pairs}
 
 
 def _of(

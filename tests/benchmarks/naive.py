@@ -210,12 +210,12 @@ def _geomean(rows: list[dict[str, Any]]) -> dict[str, float | None]:
     if not any(r["us"] for r in rows):
         return {}
     timed = [r for r in rows if r["us"] or r["stopped"] == "nothing_admissible"]
-    found: dict[str, float | None] = {}
+    figures: dict[str, float | None] = {}
     for half in ("seen", "unseen", "held"):
-        found[f"speedup_{half}"] = mean([r["speedup"] or 1.0 for r in timed if r["half"] == half])
+        figures[f"speedup_{half}"] = mean([r["speedup"] or 1.0 for r in timed if r["half"] == half])
     against = [min(r["torch_us"]) / r["us"] for r in rows if r.get("torch_us") and r["us"]]
-    found["against_torch"] = mean(against)
-    return found
+    figures["against_torch"] = mean(against)
+    return figures
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -304,13 +304,15 @@ def times(kernel: str, dims: Mapping[str, int]) -> dict[str, Any]:
         return {}
     if not torch.cuda.is_available():
         return {}
-    known = _operations(torch).get(kernel)
-    if known is None:
+    entry = _operations(torch).get(kernel)
+    if entry is None:
         return {}
-    operation, arguments = known
-    given = arguments(dims)
+    operation, arguments = entry
+    tensors = arguments(dims)
     measured = []
     for run in (operation, torch.compile(operation)):
-        run(*given)
-        measured.append(1e3 * do_bench(lambda run=run: run(*given), warmup=20, rep=60, return_mode="median"))
+        run(*tensors)
+        measured.append(
+            1e3 * do_bench(lambda run=run: run(*tensors), warmup=20, rep=60, return_mode="median")
+        )
     return {"torch_us": measured}

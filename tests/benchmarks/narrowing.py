@@ -58,12 +58,12 @@ def row_of(region: Region, judge: Judge, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _found(ways: tuple[str, ...], learned: list[str]) -> list[str]:
+def _matching(ways: tuple[str, ...], learned: list[str]) -> list[str]:
     """The conditions that say what is expected in one of its ways; several, where a way has them with `and`."""
     for way in ways:
-        said = [next((e for e in learned if _is(e, part)), "") for part in way.split(" and ")]
-        if all(said):
-            return said
+        conditions = [next((e for e in learned if _is(e, part)), "") for part in way.split(" and ")]
+        if all(conditions):
+            return conditions
     return []
 
 
@@ -95,9 +95,13 @@ def _agreement(region: Region, expr: str, learned: list[str], judge: Judge) -> l
 def _scored(row: dict[str, Any]) -> dict[str, Any]:
     """A row with whether what is expected was learned, and whether all that says it is precise."""
     region = next(r for r in REGIONS if r.name == row["step"])
-    found = [_found(ways, row["learned"]) for ways in region.expects]
-    said = [e for some in found for e in some]
-    return {**row, "found": all(found), "right": all(found) and not set(said) & set(row["imprecise"])}
+    by_region = [_matching(ways, row["learned"]) for ways in region.expects]
+    conditions = [e for some in by_region for e in some]
+    return {
+        **row,
+        "found": all(by_region),
+        "right": all(by_region) and not set(conditions) & set(row["imprecise"]),
+    }
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -112,12 +116,12 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines[2] += " `python -m tests.benchmarks narrowing --write`."
     for half in ("looked at", "untuned"):
         group = [r for r in rows if r["half"] == half]
-        right, found = sum(r["right"] for r in group), sum(r["found"] for r in group)
+        right, with_condition = sum(r["right"] for r in group), sum(r["found"] for r in group)
         more = sum(len(r["imprecise"]) for r in group)
         named = sum(r["failed_as_named"] for r in group)
         lines.append(
-            f"- {half}: {right} of {len(group)} with the right condition, precise on both sides ({found} found at "
-            f"all); {more} conditions imprecise; {named} of them fail on what their workload names"
+            f"- {half}: {right} of {len(group)} with the right condition, precise on both sides ({with_condition} "
+            f"found at all); {more} conditions imprecise; {named} of them fail on what their workload names"
         )
     lines += [
         "",
@@ -128,13 +132,13 @@ def table(rows: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda r: (r["half"], r["step"])):
-        said = "; ".join(
+        conditions = "; ".join(
             f"`{e}` {', '.join(f'{agree} of {cases}' for cases, agree in row['counts'][e])}"
             for e in row["learned"]
         )
         expects = ", ".join(f"`{e.strip()}`" for e in row["expects"])
         lines.append(
-            f"| {row['half']} | {row['step']} | {expects} | {said or row['why'][:120]} | "
+            f"| {row['half']} | {row['step']} | {expects} | {conditions or row['why'][:120]} | "
             f"{'yes' if row['right'] else 'no'} | {row['runs']} | {row['seconds']} |"
         )
     return "\n".join([*lines, ""])

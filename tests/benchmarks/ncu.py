@@ -67,15 +67,15 @@ def measure_recorded(ncu: Path, folder: Path, metrics: Iterable[str], seconds: f
         raise CountersUnavailable(
             f"ncu did not end within {seconds:g} s; use smaller profile_dims"
         ) from error
-    said = ran.stdout + ran.stderr
-    if _NO_PERMISSION in said:
+    printed = ran.stdout + ran.stderr
+    if _NO_PERMISSION in printed:
         raise CountersUnavailable(
             "ncu may not read the hardware counters; an administrator can allow it "
             "(NVreg_RestrictProfilingToAdminUsers=0)"
         )
     if ran.status:
-        raise CountersUnavailable(f"ncu failed: {_last_line(said)}")
-    return said
+        raise CountersUnavailable(f"ncu failed: {_last_line(printed)}")
+    return printed
 
 
 def _last_line(text: str) -> str:

@@ -43,7 +43,7 @@ Row = tuple[str, int, tuple[int, int, int], str]
 def rows() -> list[Row]:
     """Every instruction that is compared."""
     three32, three64 = (32, 32, 32), (64, 64, 64)
-    found: list[Row] = []
+    table: list[Row] = []
     for rounding in ("rn", "rz", "rm", "rp"):
         for name, count in (
             ("add", 2),
@@ -54,13 +54,13 @@ def rows() -> list[Row]:
             ("rcp", 1),
             ("sqrt", 1),
         ):
-            found += [
+            table += [
                 (_on_floats(f"{name}.{rounding}.f32", count), 32, three32, "f32"),
                 (_on_floats(f"{name}.{rounding}.f64", count), 64, three64, "f64"),
             ]
     for kind, bits in (("f32", 32), ("f64", 64)):
         for target in ("s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"):
-            found.append((_to_integer(target, kind), 64, (bits, bits, bits), kind))
+            table.append((_to_integer(target, kind), 64, (bits, bits, bits), kind))
     for text in (
         "cvt.rn.f16x2.f32",
         "cvt.rz.f16x2.f32",
@@ -68,22 +68,22 @@ def rows() -> list[Row]:
         "cvt.rn.bf16x2.f32",
         "cvt.rz.bf16x2.f32",
     ):
-        found.append((f".reg .f32 x, y; mov.b32 x, %1; mov.b32 y, %2; {text} %0, x, y;", 32, three32, "f32"))
+        table.append((f".reg .f32 x, y; mov.b32 x, %1; mov.b32 y, %2; {text} %0, x, y;", 32, three32, "f32"))
     for name in ("e4m3x2", "e5m2x2"):
         for relu in ("", ".relu"):
-            found += [
+            table += [
                 (f".reg .f32 x, y; mov.b32 x, %1; mov.b32 y, %2; cvt.rn.satfinite{relu}.{name}.f32 %0, x, y;", 16,
                  three32, "f32"),
                 (f"cvt.rn.satfinite{relu}.{name}.f16x2 %0, %1;", 16, three32, "bits"),
                 (f"cvt.rn{relu}.f16x2.{name} %0, %1;", 32, (16, 16, 16), "bits"),
             ]  # fmt: skip
-    found.append((".reg .f32 x; mov.b32 x, %1; cvt.rna.tf32.f32 %0, x;", 32, three32, "f32"))
+    table.append((".reg .f32 x; mov.b32 x, %1; cvt.rna.tf32.f32 %0, x;", 32, three32, "f32"))
     for kind in ("f16x2", "bf16x2"):
-        found += [
+        table += [
             (f"{op}.{kind} %0, %1, %2;", 32, three32, "bits") for op in ("min", "max", "min.NaN", "max.NaN")
         ]
-        found += [(f"{op}.{kind} %0, %1, %2, %3;", 32, three32, "bits") for op in ("fma.rn", "fma.rn.relu")]
-    found += [(f"{op}.f16x2 %0, %1, %2;", 32, three32, "bits") for op in ("add", "sub", "mul", "add.sat")]
+        table += [(f"{op}.{kind} %0, %1, %2, %3;", 32, three32, "bits") for op in ("fma.rn", "fma.rn.relu")]
+    table += [(f"{op}.f16x2 %0, %1, %2;", 32, three32, "bits") for op in ("add", "sub", "mul", "add.sat")]
     integers = (
         "bfe.u32 %0, %1, %2, %3;", "bfe.s32 %0, %1, %2, %3;", "bfi.b32 %0, %1, %2, 5, 9;", "prmt.b32 %0, %1, %2, %3;",
         "prmt.b32.f4e %0, %1, %2, %3;", "prmt.b32.rc16 %0, %1, %2, %3;", "prmt.b32.ecl %0, %1, %2, %3;",
@@ -99,15 +99,15 @@ def rows() -> list[Row]:
         "vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;", "vset2.u32.u32.ge %0, %1, %2, %3;",
         "vadd.s32.u32.s32.sat %0, %1.b1, %2.h0;",
     )  # fmt: skip
-    return [*found, *((text, 32, three32, "bits") for text in integers)]
+    return [*table, *((text, 32, three32, "bits") for text in integers)]
 
 
 def _on_floats(opcode: str, count: int) -> str:
     kind = opcode.rsplit(".", 1)[1]
     bits = kind[1:]
     moves = "".join(f"mov.b{bits} x{k}, %{k}; " for k in range(1, count + 1))
-    given = ", ".join(f"x{k}" for k in range(1, count + 1))
-    return f".reg .{kind} d, x1, x2, x3; {moves}{opcode} d, {given}; mov.b{bits} %0, d;"
+    operand_names = ", ".join(f"x{k}" for k in range(1, count + 1))
+    return f".reg .{kind} d, x1, x2, x3; {moves}{opcode} d, {operand_names}; mov.b{bits} %0, d;"
 
 
 def _to_integer(target: str, kind: str) -> str:
@@ -148,15 +148,15 @@ def operands(bits: int, kind: str, seed: int) -> np.ndarray:
 
 def run_row(device: Device, row: Row) -> np.ndarray:
     """The bits that an instruction gives on a device."""
-    text, out, given, kind = row
-    names = {n: _C[bits] for n, bits in zip("abc", given, strict=True)}
+    text, out, kinds, kind = row
+    names = {n: _C[bits] for n, bits in zip("abc", kinds, strict=True)}
     source = _SOURCE.format(
         out=_C[out][0], od=_C[out][1], text=text,
         **{n: c[0] for n, c in names.items()}, **{f"o{n}": c[1] for n, c in names.items()},
     )  # fmt: skip
     image = compile_nvrtc(Program("cuda", source, "kernel"), "sm_90", want_cubin=device.kind == "cuda")
     kernel = device.load(image)
-    data = [np.zeros(_COUNT, _C[out][2]), *(operands(bits, kind, n) for n, bits in enumerate(given))]
+    data = [np.zeros(_COUNT, _C[out][2]), *(operands(bits, kind, n) for n, bits in enumerate(kinds))]
     buffers = []
     for number, array in enumerate(data):
         buffers.append(device.allocate(array.nbytes, f"argument {number}", array.itemsize))
@@ -164,29 +164,29 @@ def run_row(device: Device, row: Row) -> np.ndarray:
     result = kernel.launch((_COUNT // 256, 1, 1), (256, 1, 1), 0, [*buffers, np.int32(_COUNT)])
     if result.faults:
         raise RuntimeError(f"{text}: {result.faults[0].message}")
-    found = _one_nan(buffers[0].read().view(_C[out][2]), text)
+    values = _one_nan(buffers[0].read().view(_C[out][2]), text)
     for buffer in buffers:
         buffer.free()
-    return found
+    return values
 
 
 def _entry(row: Row, emulated: Device, other: Device | None) -> dict[str, Any]:
     """One row of the table; what a device cannot do is said and hides nothing of the other."""
     entry: dict[str, Any] = {"instruction": row[0], "operands": row[3]}
-    found: dict[str, np.ndarray] = {}
+    results: dict[str, np.ndarray] = {}
     for device in (emulated, other):
         if device is not None:
             try:
-                found[device.kind] = run_row(device, row)
-                entry[device.kind] = hashlib.sha256(found[device.kind].tobytes()).hexdigest()[:12]
+                results[device.kind] = run_row(device, row)
+                entry[device.kind] = hashlib.sha256(results[device.kind].tobytes()).hexdigest()[:12]
             except (RuntimeError, BuildError) as error:
                 entry[device.kind] = f"not run: {str(error)[:200]}"
-    if len(found) == 2:
-        apart = np.flatnonzero(found["emulated"] != found["cuda"])
-        given = [operands(bits, row[3], n) for n, bits in enumerate(row[2])]
+    if len(results) == 2:
+        apart = np.flatnonzero(results["emulated"] != results["cuda"])
+        inputs = [operands(bits, row[3], n) for n, bits in enumerate(row[2])]
         entry |= {"compared": _COUNT, "different": len(apart)}
         entry["first"] = [
-            [hex(int(v[i])) for v in (*given, found["emulated"], found["cuda"])] for i in apart[:4]
+            [hex(int(v[i])) for v in (*inputs, results["emulated"], results["cuda"])] for i in apart[:4]
         ]
     return entry
 

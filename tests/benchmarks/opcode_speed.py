@@ -137,11 +137,11 @@ def grid(threads: int) -> dict[str, Any]:
 
 def _grids() -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "tests.benchmarks", "opcode_speed", "--grid"]
-    found = []
+    documents = []
     for threads in _THREADS:
         done = subprocess.run([*command, str(threads)], capture_output=True, text=True, check=True)
-        found.append(json.loads(done.stdout))
-    return found
+        documents.append(json.loads(done.stdout))
+    return documents
 
 
 def page(rows: list[dict[str, Any]], grids: list[dict[str, Any]]) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.benchmarks.precision_cases import Case, kind_of, sides
 from tests.benchmarks.precision_sources import (
-    Known,
+    StudiedStep,
     back_test_steps,
     learned_steps,
     own_steps,
@@ -69,18 +69,18 @@ class Side:
         }
 
 
-def rows_of(known: Known, judge: Judge, budget: Budget) -> Iterator[dict[str, Any]]:
+def rows_of(replayed: StudiedStep, judge: Judge, budget: Budget) -> Iterator[dict[str, Any]]:
     """One row for each condition that was learned of a step, or one that says that there is none."""
-    step, learned = known.step, dict(known.conditions)
+    step, learned = replayed.step, dict(replayed.conditions)
     why = ""
-    if not known.studied:
+    if not replayed.studied:
         report = probe(step, judge, budget)
         # What a proof says of huge sizes no case can break here.
         probed = (c.condition for c in report.conditions if c.condition.origin is Origin.PROBE)
         learned = {c.expr: c.evidence or "" for c in probed}
         dropped = (f"{d.expr or 'a failure'}: {d.why}" for d in report.dropped)
         why = report.reason or "; ".join((*dropped, *report.not_reached))
-    about = {"source": known.source, "step": known.name, "kernel": step.workload.kernel}
+    about = {"source": replayed.source, "step": replayed.name, "kernel": step.workload.kernel}
     about |= {"language": step.workload.language, "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M")}
     if not learned:
         yield {**about, "expr": "", "why": why or "no probe failed"}
@@ -117,12 +117,12 @@ def _asked(drawn: Iterable[Case], expected: Saw, judge: Judge) -> Side:
 
 
 def measured(
-    steps: Iterable[Known], pool: LocalPool, budget: Budget, keep: Callable[[dict[str, Any]], None]
+    steps: Iterable[StudiedStep], pool: LocalPool, budget: Budget, keep: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
     """The rows of all steps, each handed to `keep` as soon as it is there."""
 
-    def one(known: Known) -> list[dict[str, Any]]:
-        rows = list(rows_of(known, pool.judge, budget))
+    def one(replayed: StudiedStep) -> list[dict[str, Any]]:
+        rows = list(rows_of(replayed, pool.judge, budget))
         for row in rows:
             keep(row)
         return rows
@@ -131,22 +131,26 @@ def measured(
         return [row for rows in threads.map(one, steps) for row in rows]
 
 
-def _wanted(given: argparse.Namespace, pool: LocalPool) -> Iterator[Known]:
-    if given.own or not (given.sample or given.back_test or given.repository or given.learned):
+def _wanted(options: argparse.Namespace, pool: LocalPool) -> Iterator[StudiedStep]:
+    if options.own or not (options.sample or options.back_test or options.repository or options.learned):
         yield from own_steps()
-    if given.sample:
+    if options.sample:
         yield from sample_steps(pool)
-    yield from back_test_steps(given.back_test)
-    yield from learned_steps(given.learned, pool, anew=given.anew)
-    yield from repository_steps(given.repository, pool, given.replay_seconds)
+    yield from back_test_steps(options.back_test)
+    yield from learned_steps(options.learned, pool, anew=options.anew)
+    yield from repository_steps(options.repository, pool, options.replay_seconds)
 
 
-def _once(steps: Iterable[Known], names: Sequence[str], done: set[tuple[str, str]]) -> Iterator[Known]:
+def _once(
+    steps: Iterable[StudiedStep], names: Sequence[str], done: set[tuple[str, str]]
+) -> Iterator[StudiedStep]:
     """Those of the wanted names that are not done: of a step that two replays have kept, the first."""
-    for known in steps:
-        if (known.source, known.name) not in done and (not names or any(n in known.name for n in names)):
-            done.add((known.source, known.name))
-            yield known
+    for replayed in steps:
+        if (replayed.source, replayed.name) not in done and (
+            not names or any(n in replayed.name for n in names)
+        ):
+            done.add((replayed.source, replayed.name))
+            yield replayed
 
 
 def _kept(rows: Sequence[dict[str, Any]]) -> None:
@@ -179,10 +183,10 @@ def main(arguments: list[str]) -> None:
         "--rows", type=Path, help="a file of rows, one a line: what is there is not asked again"
     )
     parser.add_argument("--write", action="store_true", help="keep the figures in results/")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     rows = (
-        [json.loads(line) for line in given.rows.read_text().splitlines()]
-        if given.rows and given.rows.exists()
+        [json.loads(line) for line in options.rows.read_text().splitlines()]
+        if options.rows and options.rows.exists()
         else []
     )
     done = {(row["source"], row["step"]) for row in rows}
@@ -192,13 +196,13 @@ def main(arguments: list[str]) -> None:
             side: f"{row[side]['agree']}/{row[side]['cases']}" for side in ("kept", "broken") if side in row
         }
         sys.stderr.write(f"{row['step']}: {row['expr'] or row['why']} {sides or ''}\n")
-        if given.rows:
-            with given.rows.open("a") as file:
+        if options.rows:
+            with options.rows.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
     with LocalPool(places("emulated")) as pool:
-        fresh = _once(_wanted(given, pool), given.names, done)
-        rows += measured(fresh, pool, Budget(seconds=given.seconds), keep)
+        fresh = _once(_wanted(options, pool), options.names, done)
+        rows += measured(fresh, pool, Budget(seconds=options.seconds), keep)
     sys.stdout.write(table(rows))
-    if given.write:
+    if options.write:
         _kept(rows)

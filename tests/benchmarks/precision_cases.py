@@ -53,8 +53,8 @@ class Case:
 
 def kind_of(expr: str, workload: Workload) -> str:
     """Which facts a condition speaks of: the id of the axis that moves them."""
-    found = {_kind_of_name(ref.name, workload) for ref in facts_in(parse(expr))}
-    return next((kind for kind in sorted(found) if kind != "sizes"), "sizes")
+    kinds = {_kind_of_name(ref.name, workload) for ref in facts_in(parse(expr))}
+    return next((kind for kind in sorted(kinds) if kind != "sizes"), "sizes")
 
 
 def _kind_of_name(name: str, workload: Workload) -> str:
@@ -65,9 +65,9 @@ def _kind_of_name(name: str, workload: Workload) -> str:
 
 def truth(expr: str, facts: Mapping[str, Scalar]) -> bool | None:
     """Whether a condition holds; None when a fact is missing."""
-    known = {name: Fact((value,), name, FactSource.WORKLOAD) for name, value in facts.items()}
-    found = judge(expr, Facts(known)).truth
-    return None if found is Truth.UNKNOWN else found is Truth.HOLDS
+    fact_table = {name: Fact((value,), name, FactSource.WORKLOAD) for name, value in facts.items()}
+    verdict = judge(expr, Facts(fact_table)).truth
+    return None if verdict is Truth.UNKNOWN else verdict is Truth.HOLDS
 
 
 def sides(expr: str, others: Sequence[str], step: Step, seed: int) -> tuple[list[Case], list[Case]]:
@@ -81,7 +81,7 @@ def sides(expr: str, others: Sequence[str], step: Step, seed: int) -> tuple[list
         return [], []
     usual = _usual(ground.base)
     names = list(dict.fromkeys(ref.name for ref in facts_in(parse(expr))))
-    found: dict[bool, list[Case]] = {True: [], False: []}
+    cases: dict[bool, list[Case]] = {True: [], False: []}
     for setting in islice(_fresh(expr, ground, chance), _DRAWN):
         facts = facts_of(setting)
         side = truth(expr, facts)
@@ -89,8 +89,8 @@ def sides(expr: str, others: Sequence[str], step: Step, seed: int) -> tuple[list
             continue
         case = Case(setting, tuple(facts[name] for name in names))
         if not any(0 < abs(end) < LEAST_NORMAL for end in _numbers(case.facts, case.facts)):
-            found[side].append(case)
-    kept, broken = (_nearest(found[side], found[not side], chance) for side in (True, False))
+            cases[side].append(case)
+    kept, broken = (_nearest(cases[side], cases[not side], chance) for side in (True, False))
     return kept, broken
 
 

@@ -28,7 +28,7 @@ _KEPT = ".learned.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StudiedStep:
     """A step, with what studying it gave where that was done."""
 
     source: str
@@ -39,17 +39,17 @@ class Known:
     studied: bool = False
 
 
-def own_steps() -> Iterator[Known]:
+def own_steps() -> Iterator[StudiedStep]:
     """The examples of the axes, and the pairs."""
     for axis, examples in EXAMPLES.items():
         for number, example in enumerate(examples):
             name = f"{axis}-{number}"
-            yield Known("example of an axis", name, replace(example.step(), transition=name))
+            yield StudiedStep("example of an axis", name, replace(example.step(), transition=name))
     for name, pair in pairs().items():
-        yield Known("own pair", name, pair.step)
+        yield StudiedStep("own pair", name, pair.step)
 
 
-def sample_steps(pool: LocalPool) -> Iterator[Known]:
+def sample_steps(pool: LocalPool) -> Iterator[StudiedStep]:
     """The steps of the repository that the demo builds."""
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "sample"
@@ -57,7 +57,7 @@ def sample_steps(pool: LocalPool) -> Iterator[Known]:
         yield from _replayed(sample, "sample repository", pool, None)
 
 
-def back_test_steps(clones: Sequence[Path]) -> Iterator[Known]:
+def back_test_steps(clones: Sequence[Path]) -> Iterator[StudiedStep]:
     """The pairs of the back-test of which probing has learned a condition, as its results say."""
     named = {path.name: path for path in clones}
     for row in json.loads((RESULTS / "back_test.json").read_text()) if clones else ():
@@ -69,10 +69,10 @@ def back_test_steps(clones: Sequence[Path]) -> Iterator[Known]:
         clone = named.get(row["repository"].rsplit("/", 1)[-1])
         if probed and clone is not None:
             pair = tomllib.loads((PAIRS / f"{row['pair']}.toml").read_text("utf-8"))
-            yield Known("back-test", row["pair"], step_of(pair, clone), probed, studied=True)
+            yield StudiedStep("back-test", row["pair"], step_of(pair, clone), probed, studied=True)
 
 
-def learned_steps(files: Sequence[Path], pool: LocalPool, *, anew: bool) -> Iterator[Known]:
+def learned_steps(files: Sequence[Path], pool: LocalPool, *, anew: bool) -> Iterator[StudiedStep]:
     """Parts of steps that a replay kept all of: the lines of `NAME.learned.jsonl.gz`.
 
     With the conditions that it learned, or, `anew`, to be probed again, those that it learned nothing of as well.
@@ -84,28 +84,28 @@ def learned_steps(files: Sequence[Path], pool: LocalPool, *, anew: bool) -> Iter
                 if record.step is None:
                     continue
                 whole = record.step.step(record.transition)
-                for given in (g["studied"] for g in kept["learned"] if g["studied"] is not None):
-                    studied = Studied.model_validate(given)
+                for document in (g["studied"] for g in kept["learned"] if g["studied"] is not None):
+                    studied = Studied.model_validate(document)
                     yield from _parts(file.name.removesuffix(_KEPT), whole, studied, pool, anew=anew)
 
 
-def repository_steps(paths: Sequence[Path], pool: LocalPool, seconds: float) -> Iterator[Known]:
+def repository_steps(paths: Sequence[Path], pool: LocalPool, seconds: float) -> Iterator[StudiedStep]:
     """Parts of the studied steps of repositories, with the conditions that replay found by probing."""
     for path in paths:
         yield from _replayed(path, path.name, pool, seconds)
 
 
-def _replayed(path: Path, source: str, pool: LocalPool, seconds: float | None) -> Iterator[Known]:
+def _replayed(path: Path, source: str, pool: LocalPool, seconds: float | None) -> Iterator[StudiedStep]:
     asked = Asked(device="emulated", seconds=seconds)
     for one in replay_repository(path, asked, pool, lambda *_: None).replayed:
-        for studied in (given.studied for given in one.learned if given.studied is not None):
+        for studied in (lesson.studied for lesson in one.learned if lesson.studied is not None):
             if one.step is not None:
                 yield from _parts(source, one.step, studied, pool)
 
 
 def _parts(
     source: str, whole: Step, studied: Studied, pool: LocalPool, *, anew: bool = False
-) -> Iterator[Known]:
+) -> Iterator[StudiedStep]:
     for number, part in enumerate(studied.parts, 1):
         probed = {
             c.expr: c.evidence or ""
@@ -123,4 +123,4 @@ def _parts(
         )
         ground = common_ground(step, pool.judge) if wanted else None
         if ground is not None:
-            yield Known(source, step.transition, ground, {} if anew else probed, studied=not anew)
+            yield StudiedStep(source, step.transition, ground, {} if anew else probed, studied=not anew)

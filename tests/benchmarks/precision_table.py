@@ -20,15 +20,15 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     tried = [row for row in rows if row["expr"]]
     both = [row for row in tried if all(row[side]["cases"] for side in _SIDES)]
     good = [row for row in both if all(_share(row[side]) >= ENOUGH for side in _SIDES)]
-    said = [row for row in both if row not in good and row.get("sufficient")]
+    sufficient = [row for row in both if row not in good and row.get("sufficient")]
     lines = [
         "# Precision of the when",
         "",
         f"{len(tried)} learned conditions of {len({(r['source'], r['step']) for r in tried})} steps; {len(both)} were",
         f"tried on both sides, and on {len(good)} of them the gate agrees with at least {ENOUGH:.0%} of the cases of",
         f"each side. Of the other {len(both) - len(good)} the evidence that probing writes, and the hover card shows,",
-        f"says for {len(said)} that they are sufficient and not necessary: cases that break them are often right.",
-        f"Emulated device; {_dates(rows)}; each row by",
+        f"says for {len(sufficient)} that they are sufficient and not necessary: cases that break them are often",
+        f"right. Emulated device; {_dates(rows)}; each row by",
         "`python -m tests.benchmarks precision OPTION --write` with the option of its source.",
         "",
         "| source | option | conditions | agree on both sides | holds: cases | agree | broken: cases | agree |",
@@ -70,8 +70,8 @@ def _line(kind: str, rows: Sequence[dict[str, Any]], good: Sequence[dict[str, An
 
 
 def _dates(rows: Sequence[dict[str, Any]]) -> str:
-    found = sorted({row["date"][:10] for row in rows})
-    return found[0] if len(found) == 1 else f"{found[0]} … {found[-1]}"
+    dates = sorted({row["date"][:10] for row in rows})
+    return dates[0] if len(dates) == 1 else f"{dates[0]} … {dates[-1]}"
 
 
 def _share(side: dict[str, Any]) -> float:

@@ -27,16 +27,18 @@ STEPS = Path(__file__).parent / "profit"
 RESULTS = Path(__file__).parent / "results"
 
 
-def page(found: Sequence[tuple[str, str, Sweep, Sequence[str]]], seconds: float) -> str:
+def page(sweeps_done: Sequence[tuple[str, str, Sweep, Sequence[str]]], seconds: float) -> str:
     """Each sweep with its sizes, and the condition that comes of it."""
-    device = ", ".join(sorted({sweep.device for _, _, sweep, _ in found if sweep.device})) or "no device"
+    device = (
+        ", ".join(sorted({sweep.device for _, _, sweep, _ in sweeps_done if sweep.device})) or "no device"
+    )
     lines = [
         "# Where steps pay",
         "",
         f"`python -m tests.benchmarks profit --device cuda --write` on {device}, {date.today().isoformat()},",
         f"{seconds:.0f} s. Ratios are the earlier state's time over the later one's, with their intervals.",
     ]
-    for name, about, sweep, conditions in found:
+    for name, about, sweep, conditions in sweeps_done:
         pays = ", ".join(f"`{expr}`" for expr in conditions) or "none"
         fixed = "".join(f", {dim} {extent}" for dim, extent in sweep.fixed.items())
         lines += ["", f"## {name}", "", f"{about}{fixed}. Profit condition: {pays}; {sweep.said}.", ""]
@@ -54,25 +56,25 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", choices=["auto", "cuda", "emulated"], default="auto")
     parser.add_argument("--write", action="store_true", help="keep the figures in results/")
-    given = parser.parse_args(arguments)
-    found = []
+    options = parser.parse_args(arguments)
+    pages = []
     started = time.monotonic()
     with Worker() as worker:
         for path in sorted(STEPS.glob("*.toml")):
             pair, only = read_pair(path), tomllib.loads(path.read_text("utf-8")).get("sweep")
-            for sweep in sweeps(pair.step, worker.judge, device=given.device, only=[only] if only else ()):
+            for sweep in sweeps(pair.step, worker.judge, device=options.device, only=[only] if only else ()):
                 conditions = list(conditions_of(sweep, pair.step))
-                for said in [c.expr + ": " + (c.evidence or "") for c in conditions] or [sweep.said]:
-                    sys.stderr.write(f"{path.stem}, {time.monotonic() - started:.0f} s: {said}\n")
-                found.append((path.stem, pair.about, sweep, [c.expr for c in conditions]))
-    text = page(found, time.monotonic() - started)
+                for line in [c.expr + ": " + (c.evidence or "") for c in conditions] or [sweep.said]:
+                    sys.stderr.write(f"{path.stem}, {time.monotonic() - started:.0f} s: {line}\n")
+                pages.append((path.stem, pair.about, sweep, [c.expr for c in conditions]))
+    text = page(pages, time.monotonic() - started)
     sys.stdout.write(text)
-    if given.write and not any(sweep.sizes for _, _, sweep, _ in found):
+    if options.write and not any(sweep.sizes for _, _, sweep, _ in pages):
         sys.stderr.write("Nothing was timed, so nothing is written: times need a GPU.\n")
-    elif given.write:
+    elif options.write:
         kept = [
             {"step": name, "sweep": sweep.model_dump(mode="json"), "conditions": conditions}
-            for name, _, sweep, conditions in found
+            for name, _, sweep, conditions in pages
         ]
         RESULTS.joinpath("profit.json").write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
         RESULTS.joinpath("profit.md").write_text(text)

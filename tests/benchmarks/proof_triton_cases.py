@@ -68,7 +68,7 @@ def triton_workload(kernel: str, arguments: str, grid: str, constants: dict[str,
             "kernel": kernel,
             "language": "triton",
             "dims": {d: size for d, size in _DIMS.items() if re.search(rf"\b{d}\b", written)},
-            "args": [_argument(given) for given in arguments.split()],
+            "args": [_argument(argument_text) for argument_text in arguments.split()],
             "launch": {"grid": grid.split("; "), "constexpr": constants},
         }
     )

@@ -150,24 +150,24 @@ def prove_all(llmc: Path, sgemm: Path, liger: Path) -> list[dict[str, Any]]:
         for file, kernel, arguments, grid, constants in TRITON
     ]
     rows = []
-    for path, kernel, template, given in todo:
+    for path, kernel, template, promised in todo:
         started = time.monotonic()
         try:
-            found = prove_file(path, kernel, given, template_arguments=template, limit_ms=2000)
+            obligations = prove_file(path, kernel, promised, template_arguments=template, limit_ms=2000)
         except (ProgramError, UnreadableError) as error:
             rows.append(
-                {"kernel": kernel, "language": given.language, "error": str(error).rpartition(": ")[2]}
+                {"kernel": kernel, "language": promised.language, "error": str(error).rpartition(": ")[2]}
             )
             continue
         kinds: dict[str, Counter[str]] = {}
-        for obligation in found:
+        for obligation in obligations:
             kinds.setdefault(obligation.kind.value, Counter())[obligation.status.value] += 1
-        reasons = [f"{o.kind}: {o.reason}" for o in found if o.status == "undecided"]
+        reasons = [f"{o.kind}: {o.reason}" for o in obligations if o.status == "undecided"]
         seconds = round(time.monotonic() - started, 1)
         rows.append(
             {
                 "kernel": kernel,
-                "language": given.language,
+                "language": promised.language,
                 "kinds": {k: dict(c) for k, c in kinds.items()},
                 "undecided": reasons,
                 "seconds": seconds,
@@ -204,8 +204,8 @@ def _by_kernel(rows: list[dict[str, Any]]) -> list[str]:
             lines.append(f"| `{row['kernel']}` | {row['error']} | | | |")
             continue
         counts = Counter[str]()
-        for found in row["kinds"].values():
-            counts.update(found)
+        for statuses in row["kinds"].values():
+            counts.update(statuses)
         lines.append(
             f"| `{row['kernel']}` | {' | '.join(str(counts[s]) for s in _STATUSES)} | {row['seconds']} |"
         )

@@ -110,12 +110,12 @@ def hits(
     by_lineage: dict[tuple[str, str], list[Observation]] = defaultdict(list)
     for case in cases:
         by_lineage[case.repository, case.lineage].append(case.step)
-    found: Counter[str] = Counter()
+    right: Counter[str] = Counter()
     total: Counter[str] = Counter()
     steps = steps_hit = 0
     for (repository, lineage), own in by_lineage.items():
         commits = {step.alike for step in own}
-        known = spoil(
+        others = spoil(
             [
                 replace(c.step, near=c.repository == repository)
                 for c in cases
@@ -123,62 +123,62 @@ def hits(
             ]
         )
         for step in own:
-            offered = order(known, step)[:OFFERED]
+            offered = order(others, step)[:OFFERED]
             steps += 1
             steps_hit += any(s in offered for s in step.added)
             for strategy in step.added:
                 total[repository] += 1
-                found[repository] += strategy in offered
+                right[repository] += strategy in offered
     return {
-        "hit": round(found.total() / total.total(), 3),
+        "hit": round(right.total() / total.total(), 3),
         "step": round(steps_hit / steps, 3),
         "of": total.total(),
-        "repositories": {name: round(found[name] / total[name], 3) for name in total},
+        "repositories": {name: round(right[name] / total[name], 3) for name in total},
     }
 
 
 _BUILT: dict[int, Any] = {}
 
 
-def by_share(known: Sequence[Observation], step: Observation) -> list[str]:
+def by_share(steps: Sequence[Observation], step: Observation) -> list[str]:
     """As the product orders."""
-    if id(known) not in _BUILT:
+    if id(steps) not in _BUILT:
         _BUILT.clear()
-        _BUILT[id(known)] = known, counted(known)
-    return [r.strategy for r in rank(_BUILT[id(known)][1], State(step.language, step.before))]
+        _BUILT[id(steps)] = steps, counted(steps)
+    return [r.strategy for r in rank(_BUILT[id(steps)][1], State(step.language, step.before))]
 
 
-def by_frequency(known: Sequence[Observation], step: Observation) -> list[str]:
+def by_frequency(steps: Sequence[Observation], step: Observation) -> list[str]:
     """The strategies that were added most often, those that are there left out."""
     counts: Counter[str] = Counter()
-    for other in known:
+    for other in steps:
         for strategy in other.added:
             counts[strategy] += weight_of(other) * (1.0 if other.language == step.language else ELSEWHERE)
     left = [s for s in strategies_of(step.language) if s not in step.before]
     return sorted(left, key=lambda s: (-counts[s], s))
 
 
-def _others(known: list[Observation]) -> list[Observation]:
+def _others(steps: list[Observation]) -> list[Observation]:
     """What other repositories show."""
-    return [step for step in known if not step.near]
+    return [step for step in steps if not step.near]
 
 
-def _renamed(known: list[Observation], seed: int) -> list[Observation]:
+def _renamed(steps: list[Observation], seed: int) -> list[Observation]:
     """Every strategy under the name of another: a memory that is wrong."""
-    names = sorted({s for step in known for s in step.added})
+    names = sorted({s for step in steps for s in step.added})
     others = names[:]
     random.Random(seed).shuffle(others)
     instead = dict(zip(names, others, strict=True))
-    return [replace(step, added=tuple(instead[s] for s in step.added)) for step in known]
+    return [replace(step, added=tuple(instead[s] for s in step.added)) for step in steps]
 
 
 def as_table(result: dict[str, Any]) -> str:
     """The results as Markdown."""
     names = list(result["steps"])
     steps = sum(result["steps"].values())
-    said = f"{steps} steps of {result['lineages']} lineages, each foretold from the others"
+    shares = f"{steps} steps of {result['lineages']} lineages, each foretold from the others"
     lines = [
-        f"What was added next is among the first {OFFERED} offered: {said}. {result['date']}.",
+        f"What was added next is among the first {OFFERED} offered: {shares}. {result['date']}.",
         f"`{result['command']}`",
         "",
         "| | strategies | steps | " + " | ".join(f"{n} ({result['steps'][n]})" for n in names) + " |",

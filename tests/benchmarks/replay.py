@@ -40,29 +40,29 @@ RESULTS = Path(__file__).parent / "results"
 _VERDICT_SECONDS = 90.0
 
 
-def replayed(name: str, path: Path, given: argparse.Namespace) -> ReplayDocument:
+def replayed(name: str, path: Path, options: argparse.Namespace) -> ReplayDocument:
     """The document of one repository; what is found on the way is kept in `--into`."""
-    into: Path | None = given.into
+    into: Path | None = options.into
 
-    def told(done: int, total: int, one: Replayed) -> None:
+    def print_progress(done: int, total: int, one: Replayed) -> None:
         sys.stderr.write(
             f"{name}: {done} of {total}: {one.record.status} {one.record.code} {one.item.title}\n"
         )
 
-    earlier = in_folder(given.after, name) if given.after is not None else None
+    earlier = in_folder(options.after, name) if options.after is not None else None
     asked = Asked(
-        device=given.device,
-        seconds=given.seconds,
-        learn=given.learn,
+        device=options.device,
+        seconds=options.seconds,
+        learn=options.learn,
         timeout=_VERDICT_SECONDS,
         leave_out=frozenset(t.id for t in earlier.transitions) if earlier is not None else frozenset(),
     )
-    with Where(given.device, given.jobs, None).pool() as pool, kept_lines(into, name) as keep:
+    with Where(options.device, options.jobs, None).pool() as pool, kept_lines(into, name) as keep:
 
-        def known(mined: Mined, one: Replayed) -> None:
-            keep(transition_document(one, mined, {}, on_gpu=given.device != "emulated"), one)
+        def keep_record(mined: Mined, one: Replayed) -> None:
+            keep(transition_document(one, mined, {}, on_gpu=options.device != "emulated"), one)
 
-        document = replay_repository(path, asked, pool, told, on_known=known).document
+        document = replay_repository(path, asked, pool, print_progress, on_known=keep_record).document
     if into is not None:
         (into / f"{name}.json").write_text(document.model_dump_json(indent=1))
         learned = into / f"{name}.learned.jsonl.gz"
@@ -89,17 +89,17 @@ def kept_lines(into: Path | None, name: str) -> Iterator[Callable[[ReplayedTrans
         def keep(document: ReplayedTransition, one: Replayed) -> None:
             short.write(document.model_dump_json() + "\n")
             short.flush()
-            learned = [given.model_dump(mode="json") for given in one.learned]
+            learned = [lesson.model_dump(mode="json") for lesson in one.learned]
             whole.write(json.dumps({"record": one.record.model_dump(mode="json"), "learned": learned}) + "\n")
             whole.flush()
 
         yield keep
 
 
-def together(pairs: Mapping[str, Path], given: argparse.Namespace) -> None:
+def together(pairs: Mapping[str, Path], settings: argparse.Namespace) -> None:
     """Each repository in a process of its own, with its share of the GPUs and of the cores."""
-    gpus = [] if given.device == "emulated" else [p.environment[0][1] for p in gpu_places()]
-    shares = given.shares or [1] * len(pairs)
+    gpus = [] if settings.device == "emulated" else [p.environment[0][1] for p in gpu_places()]
+    shares = settings.shares or [1] * len(pairs)
     running = []
     for (name, path), mine, cores in zip(
         pairs.items(), _shared(gpus, shares), _shared(sorted(os.sched_getaffinity(0)), shares), strict=True
@@ -107,7 +107,7 @@ def together(pairs: Mapping[str, Path], given: argparse.Namespace) -> None:
         environment = {**os.environ, **({"CUDA_VISIBLE_DEVICES": ",".join(mine)} if gpus else {})}
         if gpus and not mine:
             sys.exit(f"{len(gpus)} GPUs are too few for {len(pairs)} histories at once; leave --together out")
-        command = [sys.executable, "-m", "tests.benchmarks", "replay", f"{name}={path}", *_options(given)]
+        command = [sys.executable, "-m", "tests.benchmarks", "replay", f"{name}={path}", *_options(settings)]
         running.append(
             subprocess.Popen(
                 command,
@@ -128,12 +128,12 @@ def _shared(things: Sequence[_Thing], shares: Sequence[int]) -> Iterator[Sequenc
     yield from (things[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
 
 
-def _options(given: argparse.Namespace) -> Sequence[str]:
-    options = ["--device", given.device, "--into", str(given.into)]
+def _options(settings: argparse.Namespace) -> Sequence[str]:
+    options = ["--device", settings.device, "--into", str(settings.into)]
     for name in ("jobs", "seconds", "after"):
-        if getattr(given, name) is not None:
-            options += [f"--{name}", str(getattr(given, name))]
-    return [*options, *(["--learn"] if given.learn else [])]
+        if getattr(settings, name) is not None:
+            options += [f"--{name}", str(getattr(settings, name))]
+    return [*options, *(["--learn"] if settings.learn else [])]
 
 
 def main(arguments: list[str]) -> None:
@@ -155,24 +155,24 @@ def main(arguments: list[str]) -> None:
         "--after", type=Path, help="leave out what an earlier run has reached that kept its documents there"
     )
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
-    given = parser.parse_args(arguments)
-    named = [(name, Path(path)) for name, path in (each.split("=", 1) for each in given.repositories)]
+    options = parser.parse_args(arguments)
+    named = [(name, Path(path)) for name, path in (each.split("=", 1) for each in options.repositories)]
     pairs = dict(named)
-    if given.into is not None:
-        given.into.mkdir(parents=True, exist_ok=True)
-    if given.together:
-        if given.into is None:
+    if options.into is not None:
+        options.into.mkdir(parents=True, exist_ok=True)
+    if options.together:
+        if options.into is None:
             parser.error("--together needs --into")
-        if given.shares is not None and len(given.shares) != len(pairs):
+        if options.shares is not None and len(options.shares) != len(pairs):
             parser.error("--shares needs a number for each repository")
-        together(pairs, given)
-        ended = {name: in_folder(given.into, name) for name in pairs}
-        found = {name: document for name, document in ended.items() if document is not None}
+        together(pairs, options)
+        ended = {name: in_folder(options.into, name) for name in pairs}
+        documents = {name: document for name, document in ended.items() if document is not None}
     else:
-        each = [(n, of_file(p) if p.is_file() else replayed(n, p, given)) for n, p in named]
-        found = {name: joined([d for n, d in each if n == name]) for name in pairs}
-    text = page(found, date.today().isoformat())
+        each = [(n, of_file(p) if p.is_file() else replayed(n, p, options)) for n, p in named]
+        documents = {name: joined([d for n, d in each if n == name]) for name in pairs}
+    text = page(documents, date.today().isoformat())
     print(text)  # noqa: T201
-    if given.write:
-        kind = "emulated" if all(d.device == "emulated" for d in found.values()) else "gpu"
+    if options.write:
+        kind = "emulated" if all(d.device == "emulated" for d in documents.values()) else "gpu"
         (RESULTS / f"replay_{kind}.md").write_text(text)

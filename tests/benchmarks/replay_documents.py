@@ -43,14 +43,14 @@ def joined(documents: Sequence[ReplayDocument]) -> ReplayDocument:
     if len(documents) == 1:
         return last
     transitions = list({t.id: t for document in documents for t in document.transitions}.values())
-    found = max(len(transitions), *(d.found for d in documents))
+    transitions_in_all = max(len(transitions), *(d.found for d in documents))
     seconds = Counter[str]()
     for document in documents:
         seconds.update(document.device_seconds)
     return last.model_copy(
         update={
-            "found": found,
-            "remaining": found - len(transitions),
+            "found": transitions_in_all,
+            "remaining": transitions_in_all - len(transitions),
             "unstudied": sum(d.unstudied for d in documents),
             "statuses": dict(Counter(t.status for t in transitions)),
             "codes": dict(Counter(t.code for t in transitions).most_common()),

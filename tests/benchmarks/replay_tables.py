@@ -12,9 +12,9 @@ STATUSES = ("reproduced", "narrower", "failed", "unbuildable", "undecided")
 _INTENTS = ("optimisation", "fix", "revert")
 
 
-def page(found: Mapping[str, ReplayDocument], date: str) -> str:
+def page(documents: Mapping[str, ReplayDocument], date: str) -> str:
     """The figures of every repository, what was learned, and how often each reason is given."""
-    devices = ", ".join(sorted({d.device for d in found.values()}))
+    devices = ", ".join(sorted({d.device for d in documents.values()}))
     lines = [
         "# Replayed histories",
         "",
@@ -22,11 +22,11 @@ def page(found: Mapping[str, ReplayDocument], date: str) -> str:
         "",
         f"| repository | device | found | replayed | {' | '.join(STATUSES)} | measured | seconds each |",
         "|---|---|" + "---:|" * (len(STATUSES) + 4),
-        *(_became(name, d) for name, d in found.items()),
+        *(_became(name, d) for name, d in documents.items()),
     ]
-    if any(part for d in found.values() for t in d.transitions for part in t.parts):
-        lines += ["", *_learned(found)]
-    for name, d in found.items():
+    if any(part for d in documents.values() for t in d.transitions for part in t.parts):
+        lines += ["", *_learned(documents)]
+    for name, d in documents.items():
         lines += ["", f"## {name}", "", "| status | code | optimisations | fixes | reverts | all |"]
         lines += ["|---|---|---:|---:|---:|---:|", *_reasons(d.transitions)]
         lines += _skills(d)
@@ -41,7 +41,7 @@ def _became(name: str, d: ReplayDocument) -> str:
     return f"| {name} | {d.device} | {d.found} | {len(d.transitions)} | {counted} | {measured} | {each:.1f} |"
 
 
-def _learned(found: Mapping[str, ReplayDocument]) -> Iterator[str]:
+def _learned(documents: Mapping[str, ReplayDocument]) -> Iterator[str]:
     """What studying gave. A condition is decided when the checker gives it a truth on the step's own workload."""
     yield "## What was learned"
     yield ""
@@ -50,7 +50,7 @@ def _learned(found: Mapping[str, ReplayDocument]) -> Iterator[str]:
         "| skills proposed | admitted | refused | GPU seconds | emulated seconds |"
     )
     yield "|---|" + "---:|" * 13
-    for name, d in found.items():
+    for name, d in documents.items():
         studied = [t for t in d.transitions if t.parts or t.compound]
         conditions = [c for t in d.transitions for c in t.conditions]
         kinds = Counter(c.kind.value for c in conditions)
@@ -71,7 +71,7 @@ def _learned(found: Mapping[str, ReplayDocument]) -> Iterator[str]:
             *(f"{d.device_seconds.get(kind, 0.0):.0f}" for kind in ("gpu", "emulated")),
         ]
         yield f"| {name} | " + " | ".join(map(str, row)) + " |"
-    origins = Counter(c.origin.value for d in found.values() for t in d.transitions for c in t.conditions)
+    origins = Counter(c.origin.value for d in documents.values() for t in d.transitions for c in t.conditions)
     yield ""
     yield "Conditions by origin: " + (", ".join(f"{n} {o}" for o, n in origins.most_common()) or "none") + "."
     yield "Every condition is an expression that the checker parses; *decided* are those to which it gives a truth on"
@@ -99,6 +99,6 @@ def _skills(d: ReplayDocument) -> Iterator[str]:
     proposed, admitted = (", ".join(ids) or "none" for ids in (d.skills.proposed, d.skills.admitted))
     yield f"Skills proposed: {proposed}. Admitted: {admitted}. Refused:"
     yield ""
-    for said in d.skills.refused:
-        one_line = " ".join(said.split())
+    for refusal in d.skills.refused:
+        one_line = " ".join(refusal.split())
         yield f"- {one_line[:_LONG]}{'…' if len(one_line) > _LONG else ''}"

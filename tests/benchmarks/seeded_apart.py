@@ -32,8 +32,8 @@ def plain_program(seeded: SeededKernel) -> Program:
     if seeded.kernel == "wmma_matmul":
         entry = "half_matmul"
     if entry in ("softmax", "softmax_of_inp"):
-        out, given, *_ = (argument.name for argument in seeded.workload().args)
-        entry, arguments = "softmax", (out, given, "C")
+        out, input_name, *_ = (argument.name for argument in seeded.workload().args)
+        entry, arguments = "softmax", (out, input_name, "C")
     grid, block = _LAUNCHES[entry]
     source = (HERE / "plain.cu").read_text()
     launch = LaunchSpec((grid,), (block,))
@@ -43,9 +43,9 @@ def plain_program(seeded: SeededKernel) -> Program:
 def suspects_of(verdict: Verdict) -> list[int]:
     """The lines that a verdict calls likeliest at fault, in its order; else those that it names at all."""
     for stage in verdict.stages:
-        found = [r["line"] for r in stage.details.get("related", ()) if r["what"] == "likely at fault"]
-        if found:
-            return found
+        lines = [r["line"] for r in stage.details.get("related", ()) if r["what"] == "likely at fault"]
+        if lines:
+            return lines
     return lines_of(verdict)
 
 

@@ -97,9 +97,9 @@ def chosen(kernel: Kernel, per_kind: int) -> list[Mutant]:
     for mutant in mutants_of(kernel):
         kinds.setdefault(mutant.kind, []).append(mutant)
     picked = []
-    for found in kinds.values():
-        step = max(1.0, len(found) / per_kind)
-        picked += [found[int(i * step)] for i in range(min(per_kind, len(found)))]
+    for mutants in kinds.values():
+        step = max(1.0, len(mutants) / per_kind)
+        picked += [mutants[int(i * step)] for i in range(min(per_kind, len(mutants)))]
     return picked
 
 
@@ -161,7 +161,7 @@ def study(
     kernels: Sequence[SeededKernel], per_kind: int, jobs: int, kept: Path | None = None
 ) -> list[Seeded]:
     """Every kernel and its mutants, judged; those that `kept` holds for the same texts are not judged again."""
-    known = _kept(kept)
+    earlier = _kept(kept)
     work: list[tuple[str, SeededKernel, Mutant | None, GateRequest]] = []
     rows: dict[str, Seeded] = {}
     for seeded in kernels:
@@ -173,8 +173,8 @@ def study(
                 rows[key] = _row(seeded, mutant, "unbuildable", "", (), "none", str(error))
                 continue
             key = sha256(request.model_dump_json(exclude={"folder"}).encode()).hexdigest()[:16]
-            rows[key] = known.get(key) or _row(seeded, mutant, "", "", (), "none", "")
-            if key not in known:
+            rows[key] = earlier.get(key) or _row(seeded, mutant, "", "", (), "none", "")
+            if key not in earlier:
                 work.append((key, seeded, mutant, request))
     with LocalPool([Place(f"emulated {i}") for i in range(jobs)]) as pool:
         for number, verdict in judge_all(pool, [w[3] for w in work], timeout=240.0):
@@ -202,12 +202,12 @@ def _keep(kept: Path | None, key: str, row: Seeded) -> None:
 def _kept(kept: Path | None) -> dict[str, Seeded]:
     if kept is None or not kept.exists():
         return {}
-    found = {}
+    rows = {}
     for line in kept.read_text().splitlines():
         row = json.loads(line)
         key = row.pop("key")
-        found[key] = Seeded(**{**row, **{name: tuple(row[name]) for name in ("named", "suspects")}})
-    return found
+        rows[key] = Seeded(**{**row, **{name: tuple(row[name]) for name in ("named", "suspects")}})
+    return rows
 
 
 @dataclass(frozen=True)
@@ -240,13 +240,17 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--kernel", help="only kernels whose name contains this")
     parser.add_argument("--llmc", type=Path, help="a checkout of llm.c, whose kernels are added")
     parser.add_argument("--kept", type=Path, help="a file of lines with verdicts of an interrupted study")
-    given = parser.parse_args(arguments)
-    kernels = [*KERNELS, *(llmc_kernels(given.llmc) if given.llmc else ())]
-    kernels = [k for k in kernels if not given.kernel or given.kernel in k.name]
-    rows = study(kernels, given.per_kind, given.jobs, given.kept)
-    text = render(rows, explanations(), given.per_kind)
+    options = parser.parse_args(arguments)
+    kernels = [*KERNELS, *(llmc_kernels(options.llmc) if options.llmc else ())]
+    kernels = [k for k in kernels if not options.kernel or options.kernel in k.name]
+    rows = study(kernels, options.per_kind, options.jobs, options.kept)
+    text = render(rows, explanations(), options.per_kind)
     print(text)  # noqa: T201
-    if given.write:
-        document = {"date": str(date.today()), "per_kind": given.per_kind, "rows": [asdict(r) for r in rows]}
+    if options.write:
+        document = {
+            "date": str(date.today()),
+            "per_kind": options.per_kind,
+            "rows": [asdict(r) for r in rows],
+        }
         (RESULTS / "seeded_bugs.json").write_text(json.dumps(document, indent=1) + "\n")
         (RESULTS / "seeded_bugs.md").write_text(text)

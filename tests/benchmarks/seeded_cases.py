@@ -60,9 +60,9 @@ def _argument(words: list[str]) -> str:
         return f'[[args]]\nname = "{name}"\nkind = "scalar"\ndtype = "{kind}32"\nvalue = "{rest[0] if rest else name}"'
     kinds = {"in": "input", "out": "output", "inout": "inout"}
     dtype, _, values = rest[0].partition("[")
-    given = f'\nvalues = "integers({values[:-1]})"' if values else ""
+    values_line = f'\nvalues = "integers({values[:-1]})"' if values else ""
     about = f'name = "{name}"\nkind = "{kinds[kind]}"\ndtype = "{dtype}"\nshape = {json.dumps(rest[1:])}'
-    return f"[[args]]\n{about}{given}"
+    return f"[[args]]\n{about}{values_line}"
 
 
 _ROWS = {"N": [1, 3], "C": [64, 150]}

@@ -80,5 +80,5 @@ def _depends(kernel: Kernel, changed: range, line: int) -> bool:
     ground = ground_of(kernel)
     assert ground is not None
     assignments = ground.of("init_declarator", "assignment_expression", "assignment", "augmented_assignment")
-    given = {target_of(n) for n in assignments if n.start_point[0] + 1 in changed} - {""}
-    return any(n.start_point[0] + 1 == line and names_in(n) & given for n in ground.nodes)
+    targets = {target_of(n) for n in assignments if n.start_point[0] + 1 in changed} - {""}
+    return any(n.start_point[0] + 1 == line and names_in(n) & targets for n in ground.nodes)

@@ -96,9 +96,9 @@ def main(arguments: list[str]) -> int:
             for pair in pairs:
                 row = judged(pair, lane, kept, asked.seed)
                 rows.append(row)
-                said = "MISSED " if row.missed else "REFUSED" if row.refused else "ok     "
+                status = "MISSED " if row.missed else "REFUSED" if row.refused else "ok     "
                 verdict = row.honest if row.refused and not row.missed else row.wrong
-                named = f"{said} {pair.family:13} {pair.name:40}"
+                named = f"{status} {pair.family:13} {pair.name:40}"
                 print(f"{named} {verdict.code} {verdict.reason[:140]}", flush=True)  # noqa: T201
             bad += _summary(lane, rows)
     return int(bad > 0)
@@ -108,9 +108,9 @@ def _summary(lane: str, rows: list[Row]) -> int:
     taken = sorted(s for row in rows for s in row.seconds)
     missed, refused = [r for r in rows if r.missed], [r for r in rows if r.refused]
     by_family = Counter(r.pair.family for r in rows)
-    found = Counter(r.pair.family for r in rows if not r.missed)
+    rejected = Counter(r.pair.family for r in rows if not r.missed)
     families = ", ".join(
-        f"{family} {found[family]} of {total}" for family, total in sorted(by_family.items())
+        f"{family} {rejected[family]} of {total}" for family, total in sorted(by_family.items())
     )
     half, most = taken[len(taken) // 2], taken[int(len(taken) * 0.95)]
     for title, group in (

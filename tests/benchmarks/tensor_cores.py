@@ -195,13 +195,13 @@ def compare(case: Case, gpu: Device, emulated: Device) -> Row:
     image = case.image()
     missing = [words for words in case.also if words not in image.ptx]
     assert not missing, f"{case.name}: the image has no {missing}"
-    found, gpu_faults, _ = run(gpu, image, case)
+    values, gpu_faults, _ = run(gpu, image, case)
     ours, faults, seconds = run(emulated, image, case)
-    difference = np.abs(found.astype(np.float64) - ours.astype(np.float64))
+    difference = np.abs(values.astype(np.float64) - ours.astype(np.float64))
     bound = np.broadcast_to(np.asarray(case.bound, np.float64), difference.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(difference == 0, 0.0, difference / bound)
-    same = np.mean(found.view(f"u{found.itemsize}") == ours.view(f"u{ours.itemsize}"))
+    same = np.mean(values.view(f"u{values.itemsize}") == ours.view(f"u{ours.itemsize}"))
     return Row(
         case.name,
         round(float(same), 4),

@@ -22,7 +22,7 @@ from kernel_gate.workload import parse_workload
 
 from .fleet import HOISTED, SOURCE, WORKLOAD
 from .timing_kernels import TimedKernel, fma, matmul, rows, stream
-from .timing_pairs import device_and_timer, row_of, said, timed_pair
+from .timing_pairs import device_and_timer, printed, row_of, timed_pair
 
 _PAUSE_SECONDS = 3.0
 """Between verdicts of a person or a model, who think meanwhile."""
@@ -57,8 +57,8 @@ def others(options: argparse.Namespace) -> list[dict[str, Any]]:
             with timed_pair(device, kernel, kernel.program(), kernel.program(), 1) as timed:
                 sampler = CudaSampler(timer, device.clocks, timed.programs)
                 for run in range(options.runs):
-                    found = compare_pairs(sampler, seconds=options.seconds, worth=0.005, seed=run)
-                    measured.append(said(row_of(kernel, found, way="profile")))
+                    comparison = compare_pairs(sampler, seconds=options.seconds, worth=0.005, seed=run)
+                    measured.append(printed(row_of(kernel, comparison, way="profile")))
     for kernel in OTHERS:
         launches = [_in_torch(kernel, cupy, torch) for _ in range(2)]
         for way, measure in ways.items():
@@ -125,7 +125,7 @@ def verdicts(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def parts_of(verdict: Verdict) -> dict[str, float]:
     """Seconds of the parts of each stage, and of what is around them, by `stage: part`."""
-    found = {f"around: {name}": s for name, s in verdict.environment.get("seconds_of", {}).items()}
+    seconds = {f"around: {name}": s for name, s in verdict.environment.get("seconds_of", {}).items()}
     for stage in verdict.stages:
-        found |= {f"{stage.name}: {name}": s for name, s in stage.details.get("seconds_of", {}).items()}
-    return found
+        seconds |= {f"{stage.name}: {name}": s for name, s in stage.details.get("seconds_of", {}).items()}
+    return seconds

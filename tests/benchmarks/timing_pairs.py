@@ -58,24 +58,24 @@ def timed_pair(
     )
 
 
-def row_of(kernel: TimedKernel, found: Comparison, **more: Any) -> dict[str, Any]:
+def row_of(kernel: TimedKernel, comparison: Comparison, **more: Any) -> dict[str, Any]:
     return {
         "kernel": kernel.name,
-        "state": found.state.value,
-        "code": found.code,
-        "baseline_us": found.baseline_us,
-        "candidate_us": found.candidate_us,
-        "ratio": [found.ratio.median, found.ratio.low, found.ratio.high],
-        "noise": found.noise,
-        "blocks": found.blocks,
-        "looks": found.looks,
-        "seconds": found.seconds,
-        "clock_ratio": found.clock_ratio,
+        "state": comparison.state.value,
+        "code": comparison.code,
+        "baseline_us": comparison.baseline_us,
+        "candidate_us": comparison.candidate_us,
+        "ratio": [comparison.ratio.median, comparison.ratio.low, comparison.ratio.high],
+        "noise": comparison.noise,
+        "blocks": comparison.blocks,
+        "looks": comparison.looks,
+        "seconds": comparison.seconds,
+        "clock_ratio": comparison.clock_ratio,
         **more,
     }
 
 
-def said(row: dict[str, Any]) -> dict[str, Any]:
+def printed(row: dict[str, Any]) -> dict[str, Any]:
     """Progress, one line a comparison."""
     low, high = row["ratio"][1:]
     sys.stderr.write(
@@ -97,13 +97,13 @@ def identical(options: argparse.Namespace) -> list[dict[str, Any]]:
                 ) as timed:
                     sampler = CudaSampler(timer, device.clocks, timed.programs)
                     for run in range(load, each, LOADS):
-                        found = compare_pairs(
+                        comparison = compare_pairs(
                             sampler,
                             seconds=options.seconds,
                             worth=0.005,
                             seed=options.seed + 1000 * load + run,
                         )
-                        rows.append(said(row_of(kernel, found, load=load)))
+                        rows.append(printed(row_of(kernel, comparison, load=load)))
     return rows
 
 
@@ -136,12 +136,12 @@ def lengthened(options: argparse.Namespace) -> list[dict[str, Any]]:
                         sampler = CudaSampler(timer, device.clocks, timed.programs)
                         runs = options.runs if effect <= EFFECTS[1] else max(2, options.runs // 4)
                         for _ in range(runs // 2):
-                            found = compare_pairs(
+                            comparison = compare_pairs(
                                 sampler, seconds=options.seconds, worth=0.005, seed=drawn.randrange(1 << 30)
                             )
                             wanted = "slow" if slower else "fast"
                             rows.append(
-                                said(row_of(kernel, found, effect=effect, work=longer, wanted=wanted))
+                                printed(row_of(kernel, comparison, effect=effect, work=longer, wanted=wanted))
                             )
     return rows
 

@@ -20,14 +20,14 @@ def _seen(rows: Rows) -> str:
         "| kernel | work | µs | seen | wrong sign | same | ambiguous | median s | most s |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for (name, effect), found in groups.items():
-        states = [r["state"] for r in found]
-        right = sum(r["state"] == r["wanted"] for r in found)
+    for (name, effect), group in groups.items():
+        states = [r["state"] for r in group]
+        right = sum(r["state"] == r["wanted"] for r in group)
         wrong = sum(s in {"fast", "slow"} for s in states) - right
-        seconds = [r["seconds"] for r in found]
+        seconds = [r["seconds"] for r in group]
         lines.append(
-            f"| {name} | +{effect:.1%} | {statistics.median(r['baseline_us'] for r in found):.1f} "
-            f"| {right} of {len(found)} | {wrong} | {states.count('same')} | {states.count('ambiguous')} "
+            f"| {name} | +{effect:.1%} | {statistics.median(r['baseline_us'] for r in group):.1f} "
+            f"| {right} of {len(group)} | {wrong} | {states.count('same')} | {states.count('ambiguous')} "
             f"| {statistics.median(seconds):.3f} | {max(seconds):.2f} |"
         )
     return "\n".join(lines)
@@ -42,12 +42,12 @@ def _called(rows: Rows) -> str:
         "| kernel | µs | pairs | fast or slow | ambiguous | farthest ratio | median s | most s |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name, found in groups.items():
-        states = [r["state"] for r in found]
-        far = max((r["ratio"][0] for r in found), key=lambda ratio: abs(ratio - 1))
-        seconds = [r["seconds"] for r in found]
+    for name, group in groups.items():
+        states = [r["state"] for r in group]
+        far = max((r["ratio"][0] for r in group), key=lambda ratio: abs(ratio - 1))
+        seconds = [r["seconds"] for r in group]
         lines.append(
-            f"| {name} | {statistics.median(r['baseline_us'] for r in found):.2f} | {len(found)} | "
+            f"| {name} | {statistics.median(r['baseline_us'] for r in group):.2f} | {len(group)} | "
             f"{sum(s in {'fast', 'slow'} for s in states)} | {states.count('ambiguous')} | {far:.4f} | "
             f"{statistics.median(seconds):.3f} | {max(seconds):.2f} |"
         )
@@ -70,11 +70,11 @@ def _side_by_side(rows: Rows) -> str:
         "|---|---|---|---|---|---|",
     ]
     for kernel, way in dict.fromkeys((r["kernel"], r["way"]) for r in rows):
-        found = [r for r in rows if (r["kernel"], r["way"]) == (kernel, way)]
-        ratios = [r["ratio"][0] for r in found]
-        micros = statistics.median(r["baseline_us"] for r in found)
+        group = [r for r in rows if (r["kernel"], r["way"]) == (kernel, way)]
+        ratios = [r["ratio"][0] for r in group]
+        micros = statistics.median(r["baseline_us"] for r in group)
         far = max(abs(ratio - 1) for ratio in ratios)
-        seconds = statistics.median(r["seconds"] for r in found)
+        seconds = statistics.median(r["seconds"] for r in group)
         lines.append(
             f"| {kernel} | {way} | {micros:.2f} | {statistics.stdev(ratios):.2%} | {far:.2%} | {seconds:.3f} |"
         )
@@ -85,10 +85,10 @@ def _stages(rows: Rows) -> str:
     names = list(rows[0]["stages"])
     lines = [f"| process | runs | seconds | {' | '.join(names)} |", "|---" * (3 + len(names)) + "|"]
     for how in dict.fromkeys(row["how"] for row in rows):
-        found = [row for row in rows if row["how"] == how]
-        shares = [statistics.median(row["stages"][name] or 0.0 for row in found) for name in names]
-        seconds = statistics.median(row["seconds"] for row in found)
-        lines.append(f"| {how} | {len(found)} | {seconds:.2f} | {' | '.join(f'{s:.2f}' for s in shares)} |")
+        group = [row for row in rows if row["how"] == how]
+        shares = [statistics.median(row["stages"][name] or 0.0 for row in group) for name in names]
+        seconds = statistics.median(row["seconds"] for row in group)
+        lines.append(f"| {how} | {len(group)} | {seconds:.2f} | {' | '.join(f'{s:.2f}' for s in shares)} |")
     return "\n".join([*lines, "", *_parts(rows)])
 
 
@@ -101,8 +101,8 @@ def _parts(rows: Rows) -> Iterator[str]:
     yield f"| part, seconds | {' | '.join(ways)} |"
     yield "|---" * (1 + len(ways)) + "|"
     for name in names:
-        found = [[r["parts"][name] for r in rows if r["how"] == way and name in r["parts"]] for way in ways]
-        yield f"| {name} | {' | '.join(f'{statistics.median(f):.3f}' if f else '' for f in found)} |"
+        values = [[r["parts"][name] for r in rows if r["how"] == way and name in r["parts"]] for way in ways]
+        yield f"| {name} | {' | '.join(f'{statistics.median(f):.3f}' if f else '' for f in values)} |"
 
 
 TABLES = {

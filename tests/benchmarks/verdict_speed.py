@@ -81,13 +81,13 @@ def main(arguments: list[str]) -> None:
         rows = [_judged(Path(folder), name) for name in PAIRS]
     lines = ["| kernel | clock, s | processors, s | exit status |", "|---|---|---|---|"]
     lines += [f"| {name} | {wall:.2f} | {cpu:.2f} | {status} |" for name, wall, cpu, status in sorted(rows)]
-    said = []
+    summaries = []
     for title, place in (("clock", 1), ("processors", 2)):
         ordered = sorted(row[place] for row in rows)
         half, most = ordered[len(ordered) // 2], ordered[int(0.95 * (len(ordered) - 1))]
-        said.append(f"{title} p50 {half:.1f} s, p95 {most:.1f} s")
+        summaries.append(f"{title} p50 {half:.1f} s, p95 {most:.1f} s")
     when, load = datetime.now(UTC).strftime("%Y-%m-%d"), os.getloadavg()[1]
-    head = f"{len(rows)} kernels, {when}, {os.cpu_count()} cores, load {load:.0f}: {'; '.join(said)}."
+    head = f"{len(rows)} kernels, {when}, {os.cpu_count()} cores, load {load:.0f}: {'; '.join(summaries)}."
     text = "\n".join(["# Seconds of a verdict", "", head, "", *lines, ""])
     print(text)  # noqa: T201
     if asked.write:

@@ -63,16 +63,18 @@ def row_of(state: State, path: str, kernel: str, worker: Worker) -> Row:
     try:
         workload = draft.workload()
         expert = program_from_file(state.root / path, kernel, workload)
-        found = walk(expert, workload, worker.judge, library(state.root).skills, device="emulated", most=24)
+        steps_back = walk(
+            expert, workload, worker.judge, library(state.root).skills, device="emulated", most=24
+        )
     except (ProgramError, WorkloadError) as error:
         return Row(kernel, (), (), (), str(error).splitlines()[0])
-    simplest = found.steps[-1].before if found.steps else expert
+    simplest = steps_back.steps[-1].before if steps_back.steps else expert
     return Row(
         kernel,
-        tuple(step.simplification for step in found.steps),
-        tuple(step.forward.state.value if step.forward.skill else "none" for step in found.steps),
-        tuple(f"{f.simplification}: {f.reason}" for f in found.failed),
-        found.ended,
+        tuple(step.simplification for step in steps_back.steps),
+        tuple(step.forward.state.value if step.forward.skill else "none" for step in steps_back.steps),
+        tuple(f"{f.simplification}: {f.reason}" for f in steps_back.failed),
+        steps_back.ended,
         tuple(sorted(mechanisms_in(simplest))),
     )
 
@@ -90,7 +92,7 @@ def render(rows: list[Row], where: str) -> str:
     for row in rows:
         first = sum(step in FIRST for step in row.steps)
         steps = ", ".join(f"`{step}`" for step in row.steps) or row.ended
-        failed = ", ".join(f"`{said.partition(':')[0]}`" for said in row.failed) or "–"
+        failed = ", ".join(f"`{failure.partition(':')[0]}`" for failure in row.failed) or "–"
         again = sum(state == "right" for state in row.again)
         left = ", ".join(row.left) or "–"
         lines.append(
@@ -98,7 +100,7 @@ def render(rows: list[Row], where: str) -> str:
         )
     first = sum(step in FIRST for row in rows for step in row.steps)
     lines += ["", f"{len(rows)} kernels: {first} steps first, {sum(len(row.steps) for row in rows)} now."]
-    wrong = [f"- `{row.kernel}`: {said}" for row in rows for said in row.failed]
+    wrong = [f"- `{row.kernel}`: {failure}" for row in rows for failure in row.failed]
     return "\n".join([*lines, *(["", "What made a kernel wrong:", "", *wrong] if wrong else [])]) + "\n"
 
 
@@ -108,18 +110,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--kernel", default="", help="only kernels whose name contains this")
     parser.add_argument("--write", action="store_true", help="write results/walks.{json,md}")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     rows = []
     with Worker() as worker:
-        for file in given.files:
+        for file in options.files:
             state = State(file.parent)
             for kernel in state.source(file.name).kernels:
-                if given.kernel in kernel.name:
+                if options.kernel in kernel.name:
                     rows.append(row_of(state, file.name, kernel.name, worker))
                     print(rows[-1])  # noqa: T201
-    text = render(rows, ", ".join(f"`{file.name}`" for file in given.files))
+    text = render(rows, ", ".join(f"`{file.name}`" for file in options.files))
     print(text)  # noqa: T201
-    if given.write:
+    if options.write:
         document = {"date": str(date.today()), "rows": [asdict(row) for row in rows]}
         (RESULTS / "walks.json").write_text(json.dumps(document, indent=1) + "\n")
         (RESULTS / "walks.md").write_text(text)

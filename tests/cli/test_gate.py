@@ -207,16 +207,16 @@ def test_since_gates_what_the_work_tree_changed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--since", "HEAD", "--kernel", "k"], "leave --kernel, --workload and --case out"),
         (["a.cu"], "give BASELINE and CANDIDATE, or --since REV"),
         (["--since", "HEAD", "/elsewhere.cu"], "/elsewhere.cu is not in"),
     ],
 )
-def test_wrong_use_is_said(arguments, said, tmp_path, monkeypatch):
+def test_wrong_use_is_said(arguments, message, tmp_path, monkeypatch):
     Repo.init(tmp_path).close()
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["gate", *arguments])
     assert result.exit_code == ExitCode.WRONG_USE
-    assert said in result.stderr
+    assert message in result.stderr

@@ -40,9 +40,9 @@ def test_show_prints_a_skill_and_helps_with_a_wrong_name(repository: Path) -> No
 
 
 def test_check_finds_and_its_exit_code_says_so(repository: Path) -> None:
-    found = run("skills", "check", repository / ".klineage" / "skills", "--json")
-    assert found.exit_code == 1
-    document = json.loads(found.stdout)
+    ran = run("skills", "check", repository / ".klineage" / "skills", "--json")
+    assert ran.exit_code == 1
+    document = json.loads(ran.stdout)
     assert document["checked"] == 1
     assert "nothing on data types" in document["problems"][0]["message"]
     plain = run("skills", "check", repository / ".klineage" / "skills")

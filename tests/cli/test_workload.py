@@ -54,18 +54,18 @@ def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "message"),
     [
         ("fill.cu", "names no kernel"),
         ("nowhere.cu:fill", "cannot be read"),
     ],
 )
-def test_wrong_use_is_said(target, said, tmp_path, monkeypatch):
+def test_wrong_use_is_said(target, message, tmp_path, monkeypatch):
     (tmp_path / "fill.cu").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     result = run("init", target)
     assert result.exit_code == ExitCode.WRONG_USE
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_a_kernel_that_is_not_there_is_not_judged(tmp_path):

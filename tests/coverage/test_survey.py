@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kernel_gate.sandbox.containment import Containment
 from kernel_lineage.cli.main import main
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document, table
-from kernel_lineage.coverage.images import said
+from kernel_lineage.coverage.images import reason_in
 from kernel_lineage.coverage.survey import Survey, survey
 
 CUDA = """
@@ -149,9 +149,9 @@ def curious(tmp_path: Path) -> Path:
 
 
 def test_a_triton_module_cannot_read_files_outside_the_folder(curious):
-    found = survey(curious)
-    assert found.compiled == 0
-    assert found.details[0].reason.startswith(("PermissionError", "FileNotFoundError"))
+    coverage = survey(curious)
+    assert coverage.compiled == 0
+    assert coverage.details[0].reason.startswith(("PermissionError", "FileNotFoundError"))
 
 
 def test_nothing_is_compiled_where_it_cannot_be_contained(curious, monkeypatch):
@@ -186,8 +186,8 @@ def test_a_folder_without_kernels_is_wrong_use(tmp_path: Path):
 def test_the_command_prints_the_published_fields(tmp_path: Path):
     (tmp_path / "one.cu").write_text("__global__ void one(int* x) { x[threadIdx.x] = 1; }")
     done = CliRunner().invoke(main, ["coverage", str(tmp_path), "--json"])
-    found = json.loads(done.output)
-    assert {k: found[k] for k in ("version", "files", "kernels", "compiled", "decoded", "unsupported")} == {
+    coverage = json.loads(done.output)
+    assert {k: coverage[k] for k in ("version", "files", "kernels", "compiled", "decoded", "unsupported")} == {
         "version": 1, "files": 1, "kernels": 1, "compiled": 1, "decoded": 1, "unsupported": {},
     }  # fmt: skip
 
@@ -205,4 +205,4 @@ def test_the_command_prints_the_published_fields(tmp_path: Path):
     ],
 )
 def test_reasons_are_counted_without_places(message, wanted):
-    assert said(ValueError(message)) == wanted
+    assert reason_in(ValueError(message)) == wanted

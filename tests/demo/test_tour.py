@@ -38,13 +38,13 @@ def test_the_condition_of_the_vectorised_loads_is_learned(ran):
 
 def test_probing_the_step_itself_finds_the_same_condition(ran):
     document, _ = ran
-    found = {c["expr"]: c for part in document["studied"]["parts"] for c in part["conditions"]}
-    assert found["C % 4 == 0"]["origin"] == "probe"
-    assert "seed" in found["C % 4 == 0"]["evidence"]
+    conditions = {c["expr"]: c for part in document["studied"]["parts"] for c in part["conditions"]}
+    assert conditions["C % 4 == 0"]["origin"] == "probe"
+    assert "seed" in conditions["C % 4 == 0"]["evidence"]
     # A counterexample to an alignment is at a size with which nothing else is wrong.
-    aligned = [found[expr]["evidence"] for expr in found if expr.startswith("align(")]
+    aligned = [conditions[expr]["evidence"] for expr in conditions if expr.startswith("align(")]
     assert aligned
-    assert all(int(re.search(r"C (\d+)", said)[1]) % 4 == 0 for said in aligned)
+    assert all(int(re.search(r"C (\d+)", condition)[1]) % 4 == 0 for condition in aligned)
 
 
 def test_without_a_gpu_the_candidate_is_kept_and_nothing_is_changed(ran):
@@ -65,8 +65,8 @@ def test_the_report_holds_what_was_said(ran):
 
 
 def test_it_says_what_to_type_next(ran):
-    _, said = ran
-    assert "klineage mine /path/to/repo" in said
+    _, output = ran
+    assert "klineage mine /path/to/repo" in output
 
 
 def test_somebody_s_folder_is_wrong_use(tmp_path):

@@ -146,7 +146,7 @@ async def session(
     capabilities = client_capabilities("visual-studio-code")
     assert capabilities.general is not None
     capabilities.general.position_encodings = list(encodings)
-    found = Session(client)
+    opened = Session(client)
     await client.start_io(*command)
     params = types.InitializeParams(
         capabilities=capabilities,
@@ -155,7 +155,7 @@ async def session(
     )
     await client.initialize_session(params)
     try:
-        yield found
+        yield opened
     finally:
         await client.shutdown_session()
         await client.stop()

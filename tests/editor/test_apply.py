@@ -92,9 +92,9 @@ async def test_without_a_gpu_nothing_is_changed_and_the_reason_is_told(repositor
         assert editor.edits == []
         kinds = [type(value) for value in editor.client.progress_reports["job"]]
         assert (kinds[0], kinds[-1]) == (types.WorkDoneProgressBegin, types.WorkDoneProgressEnd)
-        said = " ".join(value.message or "" for value in editor.client.progress_reports["job"])
-        assert "build" in said
-        assert "check" in said
+        messages = " ".join(value.message or "" for value in editor.client.progress_reports["job"])
+        assert "build" in messages
+        assert "check" in messages
     assert repository.read_text("utf-8") == text
 
 
@@ -181,14 +181,14 @@ async def test_an_argument_that_is_none_of_ours_is_an_error_and_the_server_goes_
 
 def _applying(path: Path) -> list[str]:
     """The processes that work on a file: their command lines name it."""
-    found = []
+    lines = []
     for process in Path("/proc").iterdir():
         if process.name.isdecimal() and int(process.name) != os.getpid():
             with contextlib.suppress(OSError):
                 line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 if " apply " in line and str(path) in line:
-                    found.append(line)
-    return found
+                    lines.append(line)
+    return lines
 
 
 @pytest.mark.long

@@ -48,15 +48,15 @@ class Checked:
     """What a session is told of the checks."""
 
     def __init__(self, editor, uri, *others):
-        self.editor, self.uri, self.told = editor, uri, asyncio.Queue()
+        self.editor, self.uri, self.statuses = editor, uri, asyncio.Queue()
         hears = {uri, *others}
-        editor.hears_of_checks = lambda params: params.uri in hears and self.told.put_nowait(params)
+        editor.hears_of_checks = lambda params: params.uri in hears and self.statuses.put_nowait(params)
 
     async def ended(self):
         """How the next check that is not ended by a newer text ends."""
-        while (told := await self.told.get()).state == "checking":
+        while (status := await self.statuses.get()).state == "checking":
             pass
-        return told
+        return status
 
     @property
     def diagnostics(self):
@@ -74,20 +74,20 @@ async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_m
     checked = Checked(editor, uri)
     editor.replace(uri, RIGHT, WRONG)
     assert (await checked.save()).state == "wrong"
-    (found,) = checked.diagnostics
-    assert found.range.start.line == editor.position(uri, WRONG).line
-    assert found.severity is types.DiagnosticSeverity.Error
-    (seed,) = re.findall(r"N 3, C 256, seed (\d+)", found.message)
+    (diagnostic,) = checked.diagnostics
+    assert diagnostic.range.start.line == editor.position(uri, WRONG).line
+    assert diagnostic.severity is types.DiagnosticSeverity.Error
+    (seed,) = re.findall(r"N 3, C 256, seed (\d+)", diagnostic.message)
     repeat = "klineage gate scale.cu scale.cu --kernel scale --device emulated --case N=3,C=256"
     # The seed is drawn in the process that judges: which element is the first wrong one depends on it.
     assert re.search(
-        r"scale: out\[0, \d+\] = .*, expected .*block \(0, 0, 0\), thread \(\d+, 0, 0\)", found.message
+        r"scale: out\[0, \d+\] = .*, expected .*block \(0, 0, 0\), thread \(\d+, 0, 0\)", diagnostic.message
     )
     for part in (
         "Expected by the workload's oracle (oracle.py:scale).",
         f"Repeat: {repeat} --seed {seed}",
     ):
-        assert part in found.message
+        assert part in diagnostic.message
     editor.replace(uri, WRONG, RIGHT)
     assert (await checked.save()).state == "right"
     assert checked.diagnostics == []
@@ -98,9 +98,9 @@ async def test_a_race_is_shown_with_its_other_side_and_stays_at_its_line(reposit
     uri = editor.open(repository)
     checked = Checked(editor, uri)
     await checked.save()
-    (found,) = checked.diagnostics
-    (other,) = found.related_information
-    assert (found.range.start.line, other.location.range.start.line) == (4, 2)
+    (diagnostic,) = checked.diagnostics
+    (other,) = diagnostic.related_information
+    assert (diagnostic.range.start.line, other.location.range.start.line) == (4, 2)
     assert other.message.startswith("the other access of the race: block (0, 0, 0), thread (")
     editor.replace(uri, "__global__", "// A race.\n__global__")
     await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -126,27 +126,27 @@ async def test_a_violated_invariant_is_shown_with_where_the_datum_came_from(repo
     assert (await checked.save()).state == "right"
     editor.replace(uri, "row[i];", "row[C - 1 - i];")
     assert (await checked.save()).state == "wrong"
-    (found,) = checked.diagnostics
-    assert (found.code, found.range.start.line) == (
+    (diagnostic,) = checked.diagnostics
+    assert (diagnostic.code, diagnostic.range.start.line) == (
         "invariant-violated",
         editor.position(uri, "row[C").line,
     )
-    assert "stored.col is 255, from x[0, 255]" in found.message
-    assert "at.col is 0, of out[0, 0]" in found.message
-    (other,) = found.related_information
+    assert "stored.col is 255, from x[0, 255]" in diagnostic.message
+    assert "at.col is 0, of out[0, 0]" in diagnostic.message
+    (other,) = diagnostic.related_information
     assert other.message == "x[0, 255] was loaded here"
     editor.replace(uri, "stored.col == at.col", "stored.column == at.col")
     assert (await checked.save()).state == "wrong"
-    said = {d.code: d for d in checked.diagnostics}
-    unread = said["invariant-unreadable"]
+    by_code = {d.code: d for d in checked.diagnostics}
+    unread = by_code["invariant-unreadable"]
     assert unread.range.start.line == editor.position(uri, "stored.column").line
     assert "no tag gives a coordinate `column`; they give row, col" in unread.message
     editor.replace(uri, "stored.column == at.col", "tag(alpha).col == i")
     editor.replace(uri, "row[C - 1 - i];", "row[i];")
     await checked.save()
-    (found,) = checked.diagnostics
-    assert (found.code, found.severity) == ("invariant-undecided", types.DiagnosticSeverity.Warning)
-    assert "never by data with tags" in found.message
+    (diagnostic,) = checked.diagnostics
+    assert (diagnostic.code, diagnostic.severity) == ("invariant-undecided", types.DiagnosticSeverity.Warning)
+    assert "never by data with tags" in diagnostic.message
 
 
 async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository, editor):
@@ -154,9 +154,9 @@ async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository, edi
     checked = Checked(editor, uri)
     editor.replace(uri, RIGHT, "beta * row[i]")
     await checked.save()
-    (found,) = checked.diagnostics
-    assert found.range.start.line == 4
-    assert 'identifier "beta" is undefined' in found.message
+    (diagnostic,) = checked.diagnostics
+    assert diagnostic.range.start.line == 4
+    assert 'identifier "beta" is undefined' in diagnostic.message
 
 
 @pytest.mark.long
@@ -167,7 +167,7 @@ async def test_switched_off_nothing_is_checked_but_on_request(repository):
         editor.replace(uri, RIGHT, WRONG)
         editor.save(uri)
         await editor.card(uri, "scale(")
-        assert checked.told.empty()
+        assert checked.statuses.empty()
         at = editor.position(uri, "scale(")
         place = {"uri": uri, "line": at.line, "character": at.character}
         assert (await editor.command("klineage.check", place))["state"] == "wrong"
@@ -193,7 +193,7 @@ async def test_where_only_saving_checks_typing_does_not(repository):
         assert (await checked.ended()).state == "right"
         editor.replace(uri, RIGHT, WRONG)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(checked.told.get(), 2 * PAUSE)
+            await asyncio.wait_for(checked.statuses.get(), 2 * PAUSE)
         assert (await checked.save()).state == "wrong"
 
 
@@ -227,17 +227,17 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     path.write_text(SUM)
     uri = editor.open(path)
     checked = Checked(editor, uri)
-    told = await checked.ended()
-    assert told.state == "right"
-    assert told.message.count("with a drafted workload") == 2
+    status = await checked.ended()
+    assert status.state == "right"
+    assert status.message.count("with a drafted workload") == 2
     editor.replace(uri, "__syncthreads(); // of the step", "")
-    assert (await checked.told.get()).message == "checking block_sum"
+    assert (await checked.statuses.get()).message == "checking block_sum"
     assert (await checked.ended()).state == "wrong"
-    (found,) = checked.diagnostics
-    assert found.code == "race"
-    assert "race on shared buf[" in found.message
-    assert "`klineage workload init sum.cu:block_sum` writes it down" in found.message
-    assert found.related_information
+    (diagnostic,) = checked.diagnostics
+    assert diagnostic.code == "race"
+    assert "race on shared buf[" in diagnostic.message
+    assert "`klineage workload init sum.cu:block_sum` writes it down" in diagnostic.message
+    assert diagnostic.related_information
     assert not (tmp_path / ".klineage").exists()
     block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
     assert (block_sum["state"], block_sum["findings"][0]["line"]) == ("wrong", 7)
@@ -270,25 +270,25 @@ async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path, editor
     assert checked.diagnostics == []
 
 
-async def says_quietly(editor, path, said):
+async def says_quietly(editor, path, message):
     checked = Checked(editor, editor.open(path))
-    told = await checked.save()
-    assert told.state == "unclear"
-    assert said in told.message
+    status = await checked.save()
+    assert status.state == "unclear"
+    assert message in status.message
     assert checked.diagnostics == []
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("__global__ void scale(float* out, {{{", "is not decided"),
         ("__global__ void other(float* out) { out[0] = 1; }\n", "has no kernel `scale`"),
     ],
     ids=["a text that is broken", "a kernel that has another name now"],
 )
-async def test_what_cannot_be_judged_is_said_quietly(repository, editor, text, said):
+async def test_what_cannot_be_judged_is_said_quietly(repository, editor, text, message):
     repository.write_text(text)
-    await says_quietly(editor, repository, said)
+    await says_quietly(editor, repository, message)
 
 
 async def test_in_a_workspace_that_is_not_trusted_nothing_is_judged(repository):
@@ -301,12 +301,12 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository, editor):
     checked = Checked(editor, uri)
     editor.replace(uri, "i += blockDim.x", "i += 0")
     editor.save(uri)
-    while (await checked.told.get()).state != "checking":
+    while (await checked.statuses.get()).state != "checking":
         pass
     editor.replace(uri, "i += 0", "i += blockDim.x")
     assert (await checked.save()).state == "right"
     assert checked.diagnostics == []
-    assert checked.told.empty()
+    assert checked.statuses.empty()
 
 
 async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path, editor):
@@ -315,9 +315,9 @@ async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path
     uri = editor.open(path, SUM.replace("    __syncthreads();\n    for", "    for"))
     checked = Checked(editor, uri)
     assert (await checked.ended()).state == "wrong"
-    (found,) = checked.diagnostics
-    context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
-    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+    (diagnostic,) = checked.diagnostics
+    context = types.CodeActionContext(diagnostics=[diagnostic], only=["quickfix"])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), diagnostic.range, context)
     (action,) = await editor.client.text_document_code_action_async(params)
     assert action.title == "Repair block_sum: put the barrier back, and check it"
     assert action.edit is None
@@ -338,9 +338,9 @@ async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository, ed
     oracle.write_text(oracle.read_text().replace("oracle.py:scale", "oracle.py:missing"))
     change = types.FileEvent(oracle.as_uri(), types.FileChangeType.Changed)
     editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
-    told = await checked.ended()
-    assert told.state == "unclear"
-    assert "missing" in told.message
+    status = await checked.ended()
+    assert status.state == "unclear"
+    assert "missing" in status.message
 
 
 @pytest.mark.long
@@ -350,12 +350,12 @@ async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_
     one.write_text("// Another file.\n" + SUM)
     first = editor.open(many)
     checked = Checked(editor, first, one.as_uri())
-    while (await checked.told.get()).state != "checking":
+    while (await checked.statuses.get()).state != "checking":
         pass
     second = editor.open(one)
     ended = [await checked.ended(), await checked.ended()]
-    assert [told.uri for told in ended] == [second, first]
-    assert {told.state for told in ended} == {"right"}
+    assert [status.uri for status in ended] == [second, first]
+    assert {status.state for status in ended} == {"right"}
 
 
 async def test_what_is_wrong_in_cuda_in_a_python_string_is_shown_at_its_line(tmp_path, editor):
@@ -367,6 +367,6 @@ async def test_what_is_wrong_in_cuda_in_a_python_string_is_shown_at_its_line(tmp
     editor.replace(uri, "at < size", "at <= size")
     while (await checked.ended()).state != "wrong":
         pass
-    found = checked.diagnostics[0]
-    assert found.range.start.line == editor.position(uri, "at <= size").line
-    assert found.code == "out-of-bounds"
+    diagnostic = checked.diagnostics[0]
+    assert diagnostic.range.start.line == editor.position(uri, "at <= size").line
+    assert diagnostic.code == "out-of-bounds"

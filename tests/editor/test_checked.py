@@ -57,16 +57,16 @@ def _checked(folder: Path, code: str) -> CheckedDocument:
 
 
 def test_a_kernel_that_leaves_a_buffer_whose_size_is_a_guess_is_not_called_wrong(tmp_path: Path) -> None:
-    told = _checked(tmp_path, CODE)
-    assert told.state is VersionState.UNKNOWN
-    assert "or the draft is wrong: nothing tells how w_columns and w_rows of w_ptr" in told.reason
-    assert {f.severity for f in told.findings} == {"warning"}
+    version = _checked(tmp_path, CODE)
+    assert version.state is VersionState.UNKNOWN
+    assert "or the draft is wrong: nothing tells how w_columns and w_rows of w_ptr" in version.reason
+    assert {f.severity for f in version.findings} == {"warning"}
 
 
 @pytest.mark.parametrize(("before", "after"), [("", ""), ("tl.load(x_ptr + at,", "tl.load(x_ptr + at + 1,")])
 def test_where_sizes_follow_from_each_other_a_kernel_is_right_or_wrong(
     before: str, after: str, tmp_path: Path
 ) -> None:
-    told = _checked(tmp_path, ASKED.replace(before, after) if before else ASKED)
-    assert told.state is (VersionState.WRONG if before else VersionState.RIGHT)
-    assert "draft is wrong" not in told.reason
+    version = _checked(tmp_path, ASKED.replace(before, after) if before else ASKED)
+    assert version.state is (VersionState.WRONG if before else VersionState.RIGHT)
+    assert "draft is wrong" not in version.reason

@@ -28,12 +28,12 @@ LINKS = {**ON, "commandLinks": True}
 async def lenses(editor, uri):
     """By line, the titles and commands of the lenses, resolved."""
     params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
-    found = {}
+    titles = {}
     for lens in await editor.client.text_document_code_lens_async(params) or []:
         if lens.command is None:
             lens = await editor.client.code_lens_resolve_async(lens)
-        found.setdefault(lens.range.start.line, []).append((lens.command.title, lens.command.command))
-    return found
+        titles.setdefault(lens.range.start.line, []).append((lens.command.title, lens.command.command))
+    return titles
 
 
 async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
@@ -47,10 +47,10 @@ async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
         first = (await lenses(editor, uri))[0]
         assert first[0][0] in {"draft and check", "… checking"}
         await checked.ended()
-        while (skills := (found := await lenses(editor, uri))[0][1])[0] == "skills …":
+        while (skills := (titles := await lenses(editor, uri))[0][1])[0] == "skills …":
             refreshed.clear()
             await refreshed.wait()
-        assert found[0][0] == ("✓ right just now, drafted workload", "klineage.checkKernel")
+        assert titles[0][0] == ("✓ right just now, drafted workload", "klineage.checkKernel")
         assert skills[0].split()[1].rstrip(",") in {"skill", "skills"}
         assert skills[1] == "klineage.applySkill"
         editor.replace(uri, "__syncthreads(); // of the step", "")
@@ -66,9 +66,9 @@ async def test_a_kernel_that_takes_longer_than_a_check_may_says_so_and_can_be_ch
     path.write_text(ENDLESS)
     async with session(tmp_path, {"checkSeconds": 2, "commandLinks": True}) as editor:
         uri = editor.open(path)
-        told = await Checked(editor, uri).ended()
-        assert told.state == "unclear"
-        assert "; a check that is asked for may take 60" in told.message
+        status = await Checked(editor, uri).ended()
+        assert status.state == "unclear"
+        assert "; a check that is asked for may take 60" in status.message
         title = (await lenses(editor, uri))[0][0][0]
         assert re.fullmatch(r"\? not ready in \d+ s: check now", title), title
 
@@ -77,8 +77,8 @@ async def test_to_an_editor_without_the_commands_the_line_is_a_text(tmp_path):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
     async with session(tmp_path, {"trusted": False}) as editor:
-        found = await lenses(editor, editor.open(path))
-        assert found[0] == [("not checked: not trusted", "")]
+        titles = await lenses(editor, editor.open(path))
+        assert titles[0] == [("not checked: not trusted", "")]
 
 
 async def test_a_kernel_that_the_time_did_not_reach_is_checked_when_it_is_in_view(tmp_path):

@@ -43,14 +43,14 @@ def test_an_edit_moves_a_finding_or_ends_it(after, lines):
 
 def test_a_diagnostic_lies_on_the_code_of_its_line():
     text = Text.of("a\n  b = 😀;  \n", types.PositionEncodingKind.Utf16)
-    (found,) = diagnostics([finding(2)], text, "file:///x.cu")
-    assert (found.range.start, found.range.end) == (types.Position(1, 2), types.Position(1, 9))
+    (diagnostic,) = diagnostics([finding(2)], text, "file:///x.cu")
+    assert (diagnostic.range.start, diagnostic.range.end) == (types.Position(1, 2), types.Position(1, 9))
 
 
 def test_a_line_beyond_the_text_is_its_last():
     text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
-    (found,) = diagnostics([finding(9)], text, "file:///x.cu")
-    assert found.range.start.line == 1
+    (diagnostic,) = diagnostics([finding(9)], text, "file:///x.cu")
+    assert diagnostic.range.start.line == 1
 
 
 def test_a_code_leads_to_where_it_is_explained():

@@ -67,8 +67,8 @@ async def test_an_accepted_edit_is_made_when_the_person_says_so_and_only_once(ed
     assert answer["outcome"] == "accepted"
     assert "= 2 * α;" in answer["candidate"]
     assert one.edits == []
-    said = await one.command("klineage.applyAccepted", {"job": answer["job"]})
-    assert said == {"applied": True, "reason": "Scale: applied."}
+    answered = await one.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert answered == {"applied": True, "reason": "Scale: applied."}
     (change,) = one.edits[0].document_changes
     assert change.text_document == types.OptionalVersionedTextDocumentIdentifier(uri=URI, version=7)
     (edit,) = change.edits
@@ -105,9 +105,9 @@ async def test_a_document_that_was_edited_since_is_left_alone(editor):
     one = editor()
     answer = await one.command("klineage.apply", REQUEST)
     one.type("// new\n")
-    said = await one.command("klineage.applyAccepted", {"job": answer["job"]})
-    assert not said["applied"]
-    assert "edited after the gate had read it" in said["reason"]
+    answered = await one.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert not answered["applied"]
+    assert "edited after the gate had read it" in answered["reason"]
     assert one.edits == []
 
 
@@ -115,8 +115,8 @@ async def test_a_document_that_was_closed_since_is_left_alone(editor):
     one = editor()
     answer = await one.command("klineage.apply", REQUEST)
     one.server.documents.close(URI)
-    said = await one.command("klineage.applyAccepted", {"job": answer["job"]})
-    assert "was closed" in said["reason"]
+    answered = await one.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert "was closed" in answered["reason"]
     assert one.edits == []
 
 
@@ -124,8 +124,11 @@ async def test_an_editor_that_refuses_the_edit_is_told_of(editor):
     one = editor()
     one.makes_edits = False
     answer = await one.command("klineage.apply", REQUEST)
-    said = await one.command("klineage.applyAccepted", {"job": answer["job"]})
-    assert said == {"applied": False, "reason": "Scale: the editor refused the edit. Nothing was changed."}
+    answered = await one.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert answered == {
+        "applied": False,
+        "reason": "Scale: the editor refused the edit. Nothing was changed.",
+    }
 
 
 async def test_a_command_that_prints_no_document_is_a_refusal_with_its_last_words(editor, monkeypatch):

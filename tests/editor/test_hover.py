@@ -60,8 +60,8 @@ async def test_hover_menu_lens_and_command_line_count_the_same_skills(scale):
         (count,) = re.findall(r"(\d+) can be done now", await editor.card(uri, "scale(float"))
     words = ["applicable", f"{scale}:scale", "--offers", "--json", "--device", "emulated"]
     run = CliRunner().invoke(main, words)
-    (told,) = json.loads(run.stdout)["kernels"]
-    assert len(told["offers"]) == len(offered) == int(count) == int(lens.split()[0])
+    (listed,) = json.loads(run.stdout)["kernels"]
+    assert len(listed["offers"]) == len(offered) == int(count) == int(lens.split()[0])
 
 
 @pytest.mark.parametrize(

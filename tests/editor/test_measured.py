@@ -27,11 +27,11 @@ def source(text):
 
 
 def test_each_text_of_the_kernel_has_its_own_share_and_an_edit_has_none():
-    told = []
-    measured = Measured(lambda: told.append(1))
+    calls = []
+    measured = Measured(lambda: calls.append(1))
     before, after = source(KERNEL), source(KERNEL.replace("= 1", "= 2"))
     measured.take(before, after, "k", timed(H200, **WORK), "run-1")
-    assert told
+    assert calls
     share = measured.of(before, "k")
     assert share is not None
     assert (share.words, share.run) == ("50 % of peak (H200)", "run-1")

@@ -30,16 +30,16 @@ int main() {
 async def ended_wrong(checked):
     """How the last part of a check ends: it is right until the source was asked."""
     states = []
-    while (told := await checked.told.get()).state != "wrong":
-        states.append(told.state)
-        assert told.state in ("checking", "right", "unclear"), told.message
+    while (status := await checked.statuses.get()).state != "wrong":
+        states.append(status.state)
+        assert status.state in ("checking", "right", "unclear"), status.message
     assert states[-1] != "checking", "a case of the check sees it"
-    return told
+    return status
 
 
-async def fixes(editor, uri, found):
-    context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
-    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+async def fixes(editor, uri, diagnostic):
+    context = types.CodeActionContext(diagnostics=[diagnostic], only=["quickfix"])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), diagnostic.range, context)
     return await editor.client.text_document_code_action_async(params)
 
 
@@ -50,13 +50,13 @@ async def test_an_index_that_overflows_at_the_callers_sizes_is_widened_by_a_quic
     uri = editor.open(path)
     checked = Checked(editor, uri)
     assert "does not fit int32" in (await ended_wrong(checked)).message
-    found, *others = checked.diagnostics  # the two accesses may each have an example of its own
-    assert {d.code for d in (found, *others)} == {"address-overflow"}
-    assert found.severity == types.DiagnosticSeverity.Warning
-    assert found.range.start.line in (2, 4)  # the product, or the sum that it is in
-    assert "Callers come with B <= 64, T <= 8192, C <= 8192" in found.message
-    assert "is addressed by it" in found.related_information[0].message
-    (action,) = await fixes(editor, uri, found)
+    diagnostic, *others = checked.diagnostics  # the two accesses may each have an example of its own
+    assert {d.code for d in (diagnostic, *others)} == {"address-overflow"}
+    assert diagnostic.severity == types.DiagnosticSeverity.Warning
+    assert diagnostic.range.start.line in (2, 4)  # the product, or the sum that it is in
+    assert "Callers come with B <= 64, T <= 8192, C <= 8192" in diagnostic.message
+    assert "is addressed by it" in diagnostic.related_information[0].message
+    (action,) = await fixes(editor, uri, diagnostic)
     assert action.title == "Repair rows: widen the index, and check it"
     answer = await editor.command(action.command.command, *action.command.arguments)
     assert answer["outcome"] == "accepted", answer
@@ -74,13 +74,13 @@ async def test_what_the_source_showed_stays_marked_until_the_typing_rests(tmp_pa
     checked = Checked(editor, uri)
     await ended_wrong(checked)
     editor.replace(uri, "row = blockIdx.x", "row = blockIdx.x + 0")  # neither the guilty line nor a cure
-    told = await checked.ended()
-    assert told.state == "unclear", told.message
-    assert "before the last edit; it is asked again when the typing rests" in told.message
-    found, *others = checked.diagnostics  # the two accesses may each have an example of its own
-    assert {d.code for d in (found, *others)} == {"address-overflow"}
-    assert found.severity == types.DiagnosticSeverity.Warning
-    assert "before the last edit" in found.message
+    status = await checked.ended()
+    assert status.state == "unclear", status.message
+    assert "before the last edit; it is asked again when the typing rests" in status.message
+    diagnostic, *others = checked.diagnostics  # the two accesses may each have an example of its own
+    assert {d.code for d in (diagnostic, *others)} == {"address-overflow"}
+    assert diagnostic.severity == types.DiagnosticSeverity.Warning
+    assert "before the last edit" in diagnostic.message
     await ended_wrong(checked)
     assert "before the last edit" not in checked.diagnostics[0].message
     editor.replace(uri, "int base = row * C", "long long base = (long long)row * C")
@@ -156,9 +156,9 @@ async def test_a_guard_that_fails_at_one_size_only_is_put_back(tmp_path, editor)
     assert (await checked.ended()).state == "right"
     editor.replace(uri, "i < n)", "i < n + (n * n == 603729))")
     await ended_wrong(checked)
-    found = checked.diagnostics[0]
-    assert (found.code, found.severity) == ("out-of-bounds", types.DiagnosticSeverity.Error)
-    (action,) = await fixes(editor, uri, found)
+    diagnostic = checked.diagnostics[0]
+    assert (diagnostic.code, diagnostic.severity) == ("out-of-bounds", types.DiagnosticSeverity.Error)
+    (action,) = await fixes(editor, uri, diagnostic)
     assert action.title == "Repair twice: restore the guard, and check it"
     answer = await editor.command(action.command.command, *action.command.arguments)
     assert answer["outcome"] == "accepted", answer

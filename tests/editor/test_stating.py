@@ -26,19 +26,19 @@ def stated(workload: str) -> dict[str, str]:
     data = workload.encode()
     return {
         one.sentence: (data[: one.start] + one.new.encode() + data[one.end :]).decode()
-        for found in applicable(kernel, [library().get(VECTORISED)], facts)
-        for one in statements(found, data)
+        for offer in applicable(kernel, [library().get(VECTORISED)], facts)
+        for one in statements(offer, data)
     }
 
 
 def test_an_alignment_is_a_key_of_its_argument():
-    found = stated(WORKLOAD)
-    assert found
-    for said, text in found.items():
+    texts = stated(WORKLOAD)
+    assert texts
+    for sentence, text in texts.items():
         changed = [a.name for a in parse_workload(text).args if a.align == 16]
         assert len(changed) == 1
-        assert changed[0] in said
-        assert said not in stated(text)
+        assert changed[0] in sentence
+        assert sentence not in stated(text)
 
 
 @pytest.mark.long
@@ -49,11 +49,11 @@ async def test_the_menu_offers_it_when_a_person_asks_and_it_edits_the_workload_o
     async with session(scale.parent, {"device": "emulated", "check": "off"}) as editor:
         uri = editor.open(scale)
         invoked = types.CodeActionTriggerKind.Invoked
-        found = [
+        actions = [
             a for a in await editor.actions(uri, "row[i]", trigger=invoked) if a.title.startswith("State in")
         ]
-        assert found
-        for action in found:
+        assert actions
+        for action in actions:
             assert action.kind == types.CodeActionKind.QuickFix
             assert action.edit is not None
             assert action.edit.changes is not None

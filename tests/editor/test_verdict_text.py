@@ -43,7 +43,7 @@ INCONCLUSIVE = document(
 
 
 @pytest.mark.parametrize(
-    ("found", "says"),
+    ("judged", "says"),
     [
         (REJECTED, f"Rejected by check: {WRONG}. Nothing was changed."),
         (
@@ -55,8 +55,8 @@ INCONCLUSIVE = document(
     ],
     ids=["rejected", "inconclusive", "refused", "accepted"],
 )
-def test_a_verdict_in_one_line(found, says):
-    assert summary_of(found) == says
+def test_a_verdict_in_one_line(judged, says):
+    assert summary_of(judged) == says
 
 
 def test_the_page_has_the_difference_every_stage_and_where_the_candidate_lies():

@@ -126,14 +126,14 @@ async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
     async with session(tmp_path, {**ON, "check": "off"}) as editor:
-        told = asyncio.Event()
-        editor.client.feature("klineage/changed")(lambda params: "runs" in params.views and told.set())
+        changed = asyncio.Event()
+        editor.client.feature("klineage/changed")(lambda params: "runs" in params.views and changed.set())
         uri = editor.open(path)
         place = {"uri": uri, "line": 0, "character": 0}
         checked = Checked(editor, uri)
         checking = asyncio.ensure_future(editor.command("klineage.check", place))
-        await checked.told.get()
-        await told.wait()
+        await checked.statuses.get()
+        await changed.wait()
         (run,) = (await editor.command("klineage.view", {"view": "runs"}))["nodes"]
         assert run["kind"].split() == ["run", "stop"]
         assert await editor.command("klineage.stopRun", {"run": run["id"]})
@@ -150,8 +150,8 @@ async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
 
 
 def test_runs_end_as_their_block_does_and_those_that_run_come_first():
-    told = []
-    runs = Runs(lambda: told.append(1))
+    calls = []
+    runs = Runs(lambda: calls.append(1))
     with runs.run("Checking a.cu", Repeat("klineage.checkKernel", {}), "a.cu") as first:
         first.end(RunState.RIGHT, "a is right", "# page")
     with runs.run("Checking a.cu", None, "a.cu"):
@@ -169,12 +169,12 @@ def test_runs_end_as_their_block_does_and_those_that_run_come_first():
         ("Apply", "failed · no nvcc", "run"),
         ("Checking a.cu", "cancelled · cancelled", "run"),
     ]
-    assert told
+    assert calls
 
 
 def test_devices_are_what_the_gate_sees():
-    def finding(what, present, found):
-        return Finding(what=what, present=present, found=found, needed_for="times, and edits")
+    def finding(what, present, finding_text):
+        return Finding(what=what, present=present, found=finding_text, needed_for="times, and edits")
 
     tools = [finding("nvcc", False, "not installed: pip install 'kernel-lineage[cuda]'")]
     gpu, emulated, compilers = device_nodes(

@@ -54,8 +54,8 @@ def workload(tmp_path: Path) -> Path:
 def found_in(path: Path, text: str) -> list[tuple[str, str]]:
     """Each problem as the line's text and the message."""
     lines = text.splitlines()
-    found = problems(path, Text(text.encode()), meant_by(path, text))
-    return [(lines[p.range.start.line].strip(), p.message) for p in found]
+    diagnostics = problems(path, Text(text.encode()), meant_by(path, text))
+    return [(lines[p.range.start.line].strip(), p.message) for p in diagnostics]
 
 
 def test_keys_are_where_they_stand():
@@ -71,18 +71,18 @@ def test_keys_are_where_they_stand():
 
 @given(st.text(alphabet="[]{}=\"'\\#.,\n ab1-é", max_size=60))
 def test_half_written_texts_are_read(text):
-    found = entries(text.encode())
-    assert all(0 <= e.start <= e.value <= e.end <= len(text.encode()) for e in found)
+    parsed = entries(text.encode())
+    assert all(0 <= e.start <= e.value <= e.end <= len(text.encode()) for e in parsed)
     completions(Text(text.encode()), types.Position(0, len(text) // 2), Meant())
     try:
         whole = tomllib.loads(text)
     except ValueError:
         return
-    assert {str(key) for key in whole} == {str(e.path[0]) for e in found if e.path}
+    assert {str(key) for key in whole} == {str(e.path[0]) for e in parsed if e.path}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "part"),
     [
         ('kind = "output"', 'kind = "ouput"', 'kind = "ouput"', "args[0].kind: Input should be"),
         ("[launch]", "[lunch]", "[lunch]", "lunch: Extra inputs are not permitted"),
@@ -92,11 +92,11 @@ def test_half_written_texts_are_read(text):
         ("[launch]", "[launch", "[launch", "not TOML: Expected ']'"),
     ],
 )
-def test_a_mistake_is_shown_at_its_line(workload, old, new, line, said):
+def test_a_mistake_is_shown_at_its_line(workload, old, new, line, part):
     text = WORKLOAD.replace(old, new, 1)
     assert text != WORKLOAD
     shown = found_in(workload, text)
-    assert any(where.startswith(line) and said in message for where, message in shown), shown
+    assert any(where.startswith(line) and part in message for where, message in shown), shown
 
 
 def test_what_follows_from_a_mistake_is_not_told_beside_it(workload):
@@ -112,7 +112,7 @@ def test_what_the_kernel_says_otherwise_is_a_warning(workload):
         ('name = "alfa"', "scale has no parameter `alfa`; did you mean `alpha`?")
     ]
     wide = WORKLOAD.replace('dtype = "float32"', 'dtype = "float64"', 1)
-    assert [said for _, said in found_in(workload, wide)] == ["`out` of scale is float32, not float64"]
+    assert [message for _, message in found_in(workload, wide)] == ["`out` of scale is float32, not float64"]
 
 
 def offered(workload: Path, text: str) -> list[str]:
@@ -162,8 +162,8 @@ def test_the_schema_is_the_models():
     schema = workload_schema()
     assert (root / "extension" / "workload.schema.json").read_text("utf-8") == render() + "\n"
     assert '"null"' not in json.dumps(schema)
-    said = [f for t in (schema, *schema["$defs"].values()) for f in t["properties"].values()]
-    assert [field for field in said if not field.get("description")] == []
+    fields = [f for t in (schema, *schema["$defs"].values()) for f in t["properties"].values()]
+    assert [field for field in fields if not field.get("description")] == []
     one = tomllib.loads(WORKLOAD)
     for key in ONE_OR_MANY[:2]:
         one["launch"][key] = 32

@@ -113,15 +113,15 @@ OTHER = {
 
 @pytest.mark.parametrize("name", SAME)
 def test_the_same_expression(name: str) -> None:
-    said = algebra(*SAME[name])
-    assert (said.answer, said.why) == (Answer.SAME, "")
+    comparison = algebra(*SAME[name])
+    assert (comparison.answer, comparison.why) == (Answer.SAME, "")
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_another_expression(name: str) -> None:
-    said = algebra(*OTHER[name])
-    assert said.answer is Answer.OTHER
-    assert said.output == "y"
+    comparison = algebra(*OTHER[name])
+    assert comparison.answer is Answer.OTHER
+    assert comparison.output == "y"
 
 
 def test_halves() -> None:
@@ -135,9 +135,9 @@ def test_halves() -> None:
 def test_the_bits_of_a_float_are_not_followed() -> None:
     before = "y[i] = 1.0f / sqrtf(fabsf(x[i]));"
     after = "int b = __float_as_int(fabsf(x[i])); y[i] = __int_as_float(0x5f3759df - (b >> 1));"
-    said = algebra(before, after)
-    assert said.answer is Answer.OPEN
-    assert "integer" in said.why
+    comparison = algebra(before, after)
+    assert comparison.answer is Answer.OPEN
+    assert "integer" in comparison.why
 
 
 def test_no_time_leaves_it_open() -> None:

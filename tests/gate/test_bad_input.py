@@ -32,7 +32,7 @@ def unharmed():
 
 
 @pytest.mark.parametrize(
-    ("candidate", "baseline", "outcome", "code", "said"),
+    ("candidate", "baseline", "outcome", "code", "message"),
     [
         (BROKEN, None, Outcome.REJECTED, Reason.CANDIDATE_DOES_NOT_COMPILE, 'affine.cu:3: identifier "z"'),
         (
@@ -73,14 +73,14 @@ def unharmed():
     ],
     ids=["candidate", "baseline", "unknown kernel", "missing argument", "unknown argument", "empty grid"],
 )
-def test_programs_that_cannot_be_run(candidate, baseline, outcome, code, said):
+def test_programs_that_cannot_be_run(candidate, baseline, outcome, code, message):
     v = verdict(candidate, baseline)
     assert (v.outcome, v.code) == (outcome, code), v.reason
-    assert said in v.reason
+    assert message in v.reason
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('value = "N * C"', 'value = "N * D"', "D"),
         ('shape = ["N", "C"]', 'shape = ["N - 9", "C"]', "negative extent"),
@@ -90,10 +90,10 @@ def test_programs_that_cannot_be_run(candidate, baseline, outcome, code, said):
     ],
     ids=["unknown name", "negative extent", "kind", "dtype", "no grid"],
 )
-def test_workloads_that_cannot_be_had(old, new, said):
+def test_workloads_that_cannot_be_had(old, new, message):
     with pytest.raises(WorkloadError, match=r"workload\.toml") as caught:
         workload(**{old: new})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_too_little_memory_is_nobodys_fault():

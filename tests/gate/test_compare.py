@@ -13,18 +13,18 @@ TIGHT = Allowed(1e-5, 1e-6, "")
 EXPECTED = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -0.25]])
 
 
-def found(change, dtype=F32, expected=EXPECTED, allowed=TIGHT):
+def mismatch_of(change, dtype=F32, expected=EXPECTED, allowed=TIGHT):
     got = dtype.narrow(expected)
     change(got)
     return compare("y", got, expected, dtype, allowed)
 
 
 def test_equal_outputs_have_no_mismatch():
-    assert found(lambda got: None) is None
+    assert mismatch_of(lambda got: None) is None
 
 
 @pytest.mark.parametrize(
-    ("index", "value", "said"),
+    ("index", "value", "message"),
     [
         ((1, 2), -0.26, "y[1, 2] = -0.26 (relative error"),
         ((0, 1), np.nan, "y[0, 1] = NaN, expected -2"),
@@ -32,10 +32,10 @@ def test_equal_outputs_have_no_mismatch():
         ((1, 1), 1e-4, "y[1, 1] = 0.0001 (relative error"),
     ],
 )
-def test_one_wrong_element_is_named(index, value, said):
-    mismatch = found(lambda got: got.__setitem__(index, value))
+def test_one_wrong_element_is_named(index, value, message):
+    mismatch = mismatch_of(lambda got: got.__setitem__(index, value))
     assert mismatch is not None
-    assert str(mismatch).startswith(said)
+    assert str(mismatch).startswith(message)
     assert (mismatch.count, mismatch.total) == (1, 6)
 
 
@@ -43,11 +43,12 @@ def test_one_wrong_element_is_named(index, value, said):
 def test_masks_match_exactly(special):
     expected = EXPECTED.copy()
     expected[0, 2] = special
-    assert found(lambda got: None, expected=expected) is None
+    assert mismatch_of(lambda got: None, expected=expected) is None
     for other in {0.0, np.nan, np.inf, -np.inf} - {special}:
         if not (np.isnan(special) and np.isnan(other)):
             assert (
-                found(lambda got, other=other: got.__setitem__((0, 2), other), expected=expected) is not None
+                mismatch_of(lambda got, other=other: got.__setitem__((0, 2), other), expected=expected)
+                is not None
             )
 
 
@@ -58,7 +59,7 @@ def test_what_overflows_its_type_is_expected_to_be_infinite():
 
 def test_a_small_row_is_not_hidden_by_a_large_one():
     expected = np.array([[1e6, 2e6], [1e-3, 2e-3]])
-    assert found(lambda got: got.__setitem__((1, 0), 0.0), expected=expected) is not None
+    assert mismatch_of(lambda got: got.__setitem__((1, 0), 0.0), expected=expected) is not None
 
 
 def test_integers_are_exact():
@@ -115,8 +116,8 @@ def test_the_tolerance_follows_type_depth_baseline_and_condition():
     half = y.model_copy(update={"dtype": "float16"})
     assert derive(w, half, depth, Errors(0, 0)).worst > 100 * floor.worst
     assert derive(w, y.model_copy(update={"dtype": "int32"}), depth, None).worst == 0
-    told = workload("[tolerance]\nrelative = 0.25\n")
-    assert derive(told, y, depth, None).worst == 0.25
+    tolerances = workload("[tolerance]\nrelative = 0.25\n")
+    assert derive(tolerances, y, depth, None).worst == 0.25
 
 
 def test_errors_are_relative_to_element_and_row():

@@ -38,25 +38,25 @@ def counted(program: Program, asked=None):
     ("program", "flops"), [(affine(), {"C*N": 2}), (Program("cuda", SUMS, "affine"), {"C*N": 2})]
 )
 def test_every_byte_counts_once_and_a_fused_multiply_add_is_two(program, flops):
-    found = counted(program)
-    assert found["terms"] == {"read_bytes": {"C*N": 4}, "written_bytes": {"C*N": 4}, "flops": flops}
-    assert found["at"]["flops"] == value_of(flops, found["at"]["dims"])
-    assert found["shapes"] > 4
+    work = counted(program)
+    assert work["terms"] == {"read_bytes": {"C*N": 4}, "written_bytes": {"C*N": 4}, "flops": flops}
+    assert work["at"]["flops"] == value_of(flops, work["at"]["dims"])
+    assert work["shapes"] > 4
 
 
 def test_what_is_no_sum_of_products_of_dims_is_not_carried_over():
-    found = counted(Program("cuda", HALF, "affine"))
-    assert "read_bytes" not in found["terms"]
-    assert found["terms"]["written_bytes"] == {"C*N": 4}
-    assert found["terms"]["flops"] == {}
+    work = counted(Program("cuda", HALF, "affine"))
+    assert "read_bytes" not in work["terms"]
+    assert work["terms"]["written_bytes"] == {"C*N": 4}
+    assert work["terms"]["flops"] == {}
 
 
 def test_too_few_shapes_say_nothing_of_others():
     one = workload(**{"N = [1, 3]\nC = [32, 70]": "N = [3]\nC = [70]"})
     program = affine()
     built = build_program(program, one, [{"N": 3, "C": 70}], arch=EMULATED_ARCH)
-    found = counted_work(built, one, plan(one, 1, hidden=False))
-    assert (found["terms"], found["at"]["read_bytes"]) == ({}, 840)
+    work = counted_work(built, one, plan(one, 1, hidden=False))
+    assert (work["terms"], work["at"]["read_bytes"]) == ({}, 840)
 
 
 def test_a_sum_is_believed_only_when_every_count_agrees():

@@ -8,7 +8,7 @@ from benchmarks.counts_agreement import Counted, counted, run_emulated, run_ncu
 from benchmarks.ncu import CountersUnavailable, known_metrics
 
 NAMES = ("coalesced", "stride 8", "transpose, tile of 32", "ldmatrix, rows of 80 bytes")
-KNOWN = [m for m in METRICS if "ldgsts" not in m]
+EXPLAINED = [m for m in METRICS if "ldgsts" not in m]
 GLOBAL, SHARED = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", QUANTITIES[4].metric
 COUNTED = [
     {GLOBAL: "2,048"},
@@ -26,11 +26,13 @@ def cases() -> list[Counted]:
 
 def stand_in(tmp_path, rows):
     """A tool that knows most counters and prints a page, as ncu prints it."""
-    header = ['"ID"', '"Kernel Name"', *(f'"{m}"' for m in KNOWN)]
+    header = ['"ID"', '"Kernel Name"', *(f'"{m}"' for m in EXPLAINED)]
     table = [header, ['""'] * len(header)]
-    table += [[f'"{n}"', '"kernel"', *(f'"{row.get(m, "0")}"' for m in KNOWN)] for n, row in enumerate(rows)]
+    table += [
+        [f'"{n}"', '"kernel"', *(f'"{row.get(m, "0")}"' for m in EXPLAINED)] for n, row in enumerate(rows)
+    ]
     (tmp_path / "page.csv").write_text("==PROF== Connected\n" + "\n".join(",".join(r) for r in table) + "\n")
-    (tmp_path / "known.txt").write_text("\n".join(f"{m.removesuffix('.sum')}   Counter" for m in KNOWN))
+    (tmp_path / "known.txt").write_text("\n".join(f"{m.removesuffix('.sum')}   Counter" for m in EXPLAINED))
     tool = tmp_path / "ncu"
     tool.write_text(
         f"#!/bin/sh\ncase $1 in --query-metrics) cat {tmp_path}/known.txt;; *) cat {tmp_path}/page.csv;; esac\n"
@@ -67,8 +69,8 @@ def test_two_counts_agree_within_two_percent(ours, theirs, same):
 
 def test_a_padded_tile_has_no_bank_conflicts_and_one_without_has_32_ways():
     tiles = run_emulated([case for case in counted(None) if "tile" in case.name])
-    found = {row["name"]: row["counts"] for row in tiles["kernels"]}
-    loads = {name: counts["shared load wavefronts"] for name, counts in found.items()}
+    counts_by_name = {row["name"]: row["counts"] for row in tiles["kernels"]}
+    loads = {name: counts["shared load wavefronts"] for name, counts in counts_by_name.items()}
     assert loads == {"transpose, tile of 32": 16384, "transpose, tile of 33": 512}
 
 

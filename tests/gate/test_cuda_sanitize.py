@@ -79,8 +79,8 @@ def test_a_planted_fault_is_found_with_its_line(text, tool, kind, line):
     images = compile_program(program, "sm_90", want_cubin=True)
     with SpareTools() as spares, Tools(Built(program, images), workload(), CASES, spares) as tools:
         opinion = tools.opinion(60.0)
-    said = [(s.source, s.fault.kind, s.fault.line) for s in opinion.suspicions]
-    assert (tool, kind, line) in said, (said, opinion)
+    faults = [(s.source, s.fault.kind, s.fault.line) for s in opinion.suspicions]
+    assert (tool, kind, line) in faults, (faults, opinion)
 
 
 @pytest.mark.parametrize(("text", "tool", "kind", "line"), PLANTED.values(), ids=PLANTED.keys())
@@ -97,8 +97,8 @@ def test_a_tool_that_has_watched_honest_programs_still_finds_the_fault(text, too
                 assert one is built or not opinion.suspicions
             processes.append(spares.waiting(tool))
     assert len({p for p in processes if p is not None}) == 1
-    said = [(s.source, s.fault.kind, s.fault.line) for s in opinion.suspicions]
-    assert (tool, kind, line) in said, (said, opinion)
+    faults = [(s.source, s.fault.kind, s.fault.line) for s in opinion.suspicions]
+    assert (tool, kind, line) in faults, (faults, opinion)
 
 
 def test_an_honest_program_has_a_clean_bill():
@@ -106,7 +106,7 @@ def test_an_honest_program_has_a_clean_bill():
     with SpareTools() as spares, Tools(Built(affine(), images), workload(), CASES, spares) as tools:
         opinion = tools.opinion(60.0)
     assert (opinion.missing, opinion.suspicions, opinion.launches) == ("", (), 2)
-    idle = {tool for tool, said in opinion.more["tools"].items() if said.startswith("not started")}
+    idle = {tool for tool, answer in opinion.more["tools"].items() if answer.startswith("not started")}
     assert (set(opinion.more["tools"]), idle) == (set(TOOLS), {"racecheck", "synccheck"})
 
 

@@ -59,8 +59,8 @@ def test_a_program_without_guards_gets_no_more_cases():
 
 
 def test_vectors_need_alignment_where_they_are_used_and_every_buffer_is_named():
-    found = judge(affine(), Program("cuda", VECTORS, "affine"), workload(**ODD), device="emulated")
-    conditions = found.stage("check").details["conditions"]
+    verdict = judge(affine(), Program("cuda", VECTORS, "affine"), workload(**ODD), device="emulated")
+    conditions = verdict.stage("check").details["conditions"]
     assert {c["expr"] for c in conditions} == {"align(x) >= 16", "align(y) >= 16"}
 
 
@@ -106,5 +106,5 @@ def test_each_dim_that_brings_blocks_is_tried_with_more_than_one():
 def test_a_wrong_stride_of_blocks_is_seen_where_the_workload_has_one_block():
     one_block = workload(**LARGE_BLOCK, **{"ceil_div(N * C, 64)": "ceil_div(N * C, 1024)"})
     candidate = affine("blockIdx.x * blockDim.x", "blockIdx.x * (blockDim.x + 1)")
-    found = judge(affine(), candidate, one_block, device="emulated")
-    assert found.outcome == "rejected" and "hidden shape" in found.reason
+    verdict = judge(affine(), candidate, one_block, device="emulated")
+    assert verdict.outcome == "rejected" and "hidden shape" in verdict.reason

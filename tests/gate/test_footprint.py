@@ -120,15 +120,15 @@ def test_what_fails_at_the_first_shape_is_not_built_for_the_others(
     assert built == [[{"n": 10}]]
 
 
-@pytest.mark.parametrize("said", ["", "Unable to allocate 8.00 TiB"])
+@pytest.mark.parametrize("message", ["", "Unable to allocate 8.00 TiB"])
 @pytest.mark.parametrize("races", [False, True])
-def test_a_shape_that_memory_does_not_hold_is_said(workload, monkeypatch, said, races) -> None:
+def test_a_shape_that_memory_does_not_hold_is_said(workload, monkeypatch, message, races) -> None:
     def full(*_):
-        raise MemoryError(said)
+        raise MemoryError(message)
 
     monkeypatch.setattr(footprint, "make_inputs", full)
     with pytest.raises(
-        FootprintError, match=f"memory does not hold the buffers of a shape.*{said}"
+        FootprintError, match=f"memory does not hold the buffers of a shape.*{message}"
     ) as raised:
         list(footprints(Program("cuda", SOURCE, "rows"), workload, [{"n": 10}], races=races))
     assert raised.value.of_races == races

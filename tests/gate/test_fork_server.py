@@ -72,8 +72,10 @@ def test_its_status_is_that_of_any_process(statement, status):
 
 
 def test_what_it_says_goes_where_it_is_told(tmp_path):
-    with (tmp_path / "said").open("w+b") as said:
-        ran = start_python("json.tool", imports="", env={}, stdin=subprocess.PIPE, stdout=said, stderr=said)
+    with (tmp_path / "said").open("w+b") as output:
+        ran = start_python(
+            "json.tool", imports="", env={}, stdin=subprocess.PIPE, stdout=output, stderr=output
+        )
         assert ran.stdin is not None
         ran.stdin.write('{"ä": 1}'.encode())
         ran.stdin.close()

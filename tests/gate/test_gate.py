@@ -56,8 +56,8 @@ def test_a_fault_names_the_line_of_the_users_file():
 def test_a_nan_is_traced_to_the_line_and_the_operands_that_made_it():
     v = verdict(affine("2.0f * x[i]", "(x[i] - x[i]) / (x[i] * 0.0f)", first_line=20))
     assert v.outcome is Outcome.REJECTED
-    said = "NaN was born at line 22: 0 / -0 by thread (0, 0, 0) of block (0, 0, 0)"
-    assert said in v.reason
+    birth = "NaN was born at line 22: 0 / -0 by thread (0, 0, 0) of block (0, 0, 0)"
+    assert birth in v.reason
     assert v.stages[1].details["births"][0]["line"] == 22
 
 
@@ -82,17 +82,17 @@ def test_a_candidate_that_does_not_build_is_rejected_with_its_line():
 
 
 @pytest.mark.parametrize(
-    ("baseline", "said"),
+    ("baseline", "message"),
     [
         (affine("2.0f", "two", name="old.cu"), "build: the baseline does not build: old.cu:3"),
         (affine("if (i < n) y[i]", "y[i]", name="old.cu"), "check: the baseline does not pass its own check"),
         (affine("i < n", "i < n - 1", name="old.cu"), "check: the baseline does not pass its own check"),
     ],
 )
-def test_a_broken_baseline_is_not_the_candidates_fault(baseline, said):
+def test_a_broken_baseline_is_not_the_candidates_fault(baseline, message):
     v = verdict(affine(), baseline)
     assert v.outcome is Outcome.INCONCLUSIVE
-    assert v.reason.startswith(said)
+    assert v.reason.startswith(message)
 
 
 def test_a_baseline_that_disagrees_with_the_oracle_is_not_the_candidates_fault(tmp_path):
@@ -104,7 +104,7 @@ def test_a_baseline_that_disagrees_with_the_oracle_is_not_the_candidates_fault(t
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("def affine(x):\n    raise ValueError('no')\n", "failed: ValueError: no"),
         ("def other(x):\n    return x\n", "has no function `affine`"),
@@ -112,12 +112,12 @@ def test_a_baseline_that_disagrees_with_the_oracle_is_not_the_candidates_fault(t
         ("import os\nos._exit(3)\n", "ended without an answer"),
     ],
 )
-def test_a_broken_oracle_is_said(tmp_path, text, said):
+def test_a_broken_oracle_is_said(tmp_path, text, message):
     (tmp_path / "oracle.py").write_text(text)
     broken = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
     v = verdict(affine(), workload=broken)
     assert v.outcome is Outcome.INCONCLUSIVE
-    assert said in v.reason
+    assert message in v.reason
 
 
 def test_a_missing_oracle_is_said():

@@ -62,7 +62,7 @@ def test_a_run_that_wrote_nothing_has_no_tests(tmp_path):
 
 
 def test_the_files_are_found_by_their_marker_and_nothing_else_is_imported():
-    found = {path.relative_to(TESTS).as_posix() for path in gpu.files_with_gpu_tests()}
-    assert {"gate/test_cuda.py", "gate/test_cuda_sanitize.py"} <= found
-    assert "gate/test_timing.py" not in found
+    files = {path.relative_to(TESTS).as_posix() for path in gpu.files_with_gpu_tests()}
+    assert {"gate/test_cuda.py", "gate/test_cuda_sanitize.py"} <= files
+    assert "gate/test_timing.py" not in files
     assert [gpu.at_once(cores) for cores in (1, 4, 16, 128)] == [1, 2, 6, 6]

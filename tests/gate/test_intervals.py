@@ -26,8 +26,8 @@ def by_enumeration(values: list[float], level: float) -> tuple[float, float]:
 @pytest.mark.parametrize(("n", "level"), [(6, 0.9), (8, 0.95), (10, 0.99), (12, 0.999), (5, 0.99)])
 def test_small_samples_are_exact(n, level):
     values = np.random.default_rng(n).normal(size=n).tolist()
-    found = signed_rank(values, level)
-    assert (found.low, found.high) == pytest.approx(by_enumeration(values, level))
+    interval = signed_rank(values, level)
+    assert (interval.low, interval.high) == pytest.approx(by_enumeration(values, level))
 
 
 @pytest.mark.parametrize("n", [20, 21, 60, 1000])
@@ -48,8 +48,8 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(n, shape):
 
 
 def test_a_sample_too_small_for_the_level_says_nothing():
-    found = signed_rank([0.1, 0.2, 0.3], 0.99)
-    assert (found.median, found.low, found.high) == (pytest.approx(0.2), -math.inf, math.inf)
+    interval = signed_rank([0.1, 0.2, 0.3], 0.99)
+    assert (interval.median, interval.low, interval.high) == (pytest.approx(0.2), -math.inf, math.inf)
 
 
 def test_outliers_do_not_move_it():

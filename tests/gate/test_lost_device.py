@@ -65,7 +65,7 @@ def test_a_shape_that_only_the_baseline_does_not_take_is_left_out(body, why):
     check = v.stage("check")
     assert check.status is StageStatus.PASS, v.reason
     assert not device.lost
-    assert why & {said.split(": ")[1] for said in check.details["dropped"]}
+    assert why & {reason.split(": ")[1] for reason in check.details["dropped"]}
 
 
 def test_a_baseline_that_breaks_the_device_on_a_hidden_shape_is_said_with_what_to_do():

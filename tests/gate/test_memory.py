@@ -109,14 +109,14 @@ def test_a_failure_says_how_to_run_its_case_again_and_then_only_that_is_run():
 )
 def test_a_case_is_told_by_its_options(memory):
     case = Case(DIMS, 5, memory=memory)
-    told = repeat_options(case)
-    assert parse_dims("N=3,C=32") == DIMS and "--case N=3,C=32" in told
-    assert ("--memory" in told) == (memory != ALLOCATED)
+    options = repeat_options(case)
+    assert parse_dims("N=3,C=32") == DIMS and "--case N=3,C=32" in options
+    assert ("--memory" in options) == (memory != ALLOCATED)
     assert the_case(workload(), DIMS, 5, "as declared", str(memory)).memory == memory
 
 
 @pytest.mark.parametrize(
-    ("dims", "inputs", "memory", "said"),
+    ("dims", "inputs", "memory", "message"),
     [
         ({"N": 3}, "as declared", "", "exactly the dims N, C"),
         (DIMS, "odd", "", "not one of the inputs"),
@@ -124,8 +124,8 @@ def test_a_case_is_told_by_its_options(memory):
         (DIMS, "as declared", "z+4", "no buffer z"),
     ],
 )
-def test_a_case_that_there_is_not_is_refused(dims, inputs, memory, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_case_that_there_is_not_is_refused(dims, inputs, memory, message):
+    with pytest.raises(ValueError, match=message):
         the_case(workload(), dims, 1, inputs, memory)
 
 

@@ -164,7 +164,7 @@ def test_a_difference_from_a_baseline_that_has_a_race_is_not_the_candidates():
     s[threadIdx.x] = i < n ? x[i] : 0.0f;
     if (i < n) y[i] = 2.0f * x[i] + SAID + (s[63 - threadIdx.x] == 3e33f);"""
     right, wrong = (
-        affine(line, staged.replace("SAID", said)) for said in ("1.0f", "(n < 500 ? 1.0f : 1.5f)")
+        affine(line, staged.replace("SAID", value)) for value in ("1.0f", "(n < 500 ? 1.0f : 1.5f)")
     )
     v = judged(wrong, baseline=right)
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.RACE), v.reason

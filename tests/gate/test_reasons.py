@@ -57,7 +57,7 @@ def test_every_kind_of_fault_has_a_code():
     assert kinds <= set(FAULT_REASONS)
 
 
-def given(candidate: Program, baseline: Program | None = None, **rest: object) -> Verdict:
+def judged(candidate: Program, baseline: Program | None = None, **rest: object) -> Verdict:
     return judge(baseline or affine(), candidate, rest.pop("workload", workload()), device="emulated", **rest)  # type: ignore[arg-type]
 
 
@@ -107,7 +107,7 @@ UNSUPPORTED = affine(
     ids=lambda value: str(value) if isinstance(value, Reason) else "",
 )
 def test_what_a_candidate_earns(candidate: Program, outcome: Outcome, code: Reason):
-    v = given(candidate)
+    v = judged(candidate)
     assert (v.outcome, v.code) == (outcome, code), v.reason
     assert v.standing in code.leads_to
 
@@ -122,7 +122,7 @@ def test_what_a_candidate_earns(candidate: Program, outcome: Outcome, code: Reas
     ],
 )
 def test_a_baseline_at_fault_is_never_a_rejection(baseline: Program, code: Reason, cause: Reason | None):
-    v = given(affine(), baseline)
+    v = judged(affine(), baseline)
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, code), v.reason
     decided = next(stage for stage in v.stages if stage.code is code)
     assert decided.details.get("cause") == cause
@@ -135,12 +135,12 @@ def with_oracle(folder: Path, text: str) -> Workload:
 
 def test_what_the_oracle_earns(tmp_path):
     failing = with_oracle(tmp_path, "def affine(x, **_):\n    raise ValueError('no')\n")
-    assert given(affine(), workload=failing).code is Reason.ORACLE_FAILED
+    assert judged(affine(), workload=failing).code is Reason.ORACLE_FAILED
     right = with_oracle(tmp_path, "def affine(x, **_):\n    return 2 * x + 1\n")
     imprecise = affine("2.0f * x[i] + 1.0f", "(2.0f * x[i] + 1.0f) * (1.0f + 6e-7f)")
-    assert given(imprecise, workload=right).code is Reason.LESS_PRECISE
+    assert judged(imprecise, workload=right).code is Reason.LESS_PRECISE
     meddling = f"def affine(x, **_):\n    open({str(tmp_path / 'oracle.py')!r}, 'a').write('#')\n    return 2 * x + 1\n"
-    assert given(affine(), workload=with_oracle(tmp_path, meddling)).code is Reason.ORACLE_FAILED
+    assert judged(affine(), workload=with_oracle(tmp_path, meddling)).code is Reason.ORACLE_FAILED
 
 
 def test_an_oracle_that_changes_meanwhile_is_noticed(tmp_path, monkeypatch):
@@ -153,15 +153,15 @@ def test_an_oracle_that_changes_meanwhile_is_noticed(tmp_path, monkeypatch):
         return answered(self, case, inputs)
 
     monkeypatch.setattr(OracleProcess, "expected", changed)
-    assert given(affine(), workload=workload).code is Reason.COMPANION_CHANGED
+    assert judged(affine(), workload=workload).code is Reason.COMPANION_CHANGED
 
 
 def test_what_the_workload_earns(tmp_path):
     absent = workload(**{'name = "x"': 'name = "x"\nvalues = "file(x.npy)"'}).model_copy(
         update={"folder": tmp_path}
     )
-    assert given(affine(), workload=absent).code is Reason.WORKLOAD_DATA
-    spent = given(affine(), options=GateOptions(check_seconds=1e-9))
+    assert judged(affine(), workload=absent).code is Reason.WORKLOAD_DATA
+    spent = judged(affine(), options=GateOptions(check_seconds=1e-9))
     assert spent.code in {Reason.NOTHING_COMPARED, Reason.CASE_TIME_SPENT}
 
 
@@ -170,7 +170,7 @@ def test_what_a_compiler_earns(monkeypatch):
         raise CompilerMissing("nvcc was not found")
 
     monkeypatch.setattr("kernel_gate.building.compile_program", missing)
-    assert given(affine()).code is Reason.COMPILER_MISSING
+    assert judged(affine()).code is Reason.COMPILER_MISSING
 
 
 def test_what_a_case_too_large_to_watch_earns():
@@ -180,7 +180,7 @@ def test_what_a_case_too_large_to_watch_earns():
 
 
 def test_stages_that_were_not_reached_say_so():
-    v = given(affine("2.0f", "two"))
+    v = judged(affine("2.0f", "two"))
     assert [stage.code for stage in v.stages[1:]] == [Reason.RUN_ENDED] * 3
 
 

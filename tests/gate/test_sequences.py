@@ -186,7 +186,7 @@ def test_kernels_of_one_program_share_its_global_variables():
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "message"),
     [
         (own_steps(MemsetStep("held", 0, "8 * N", "4 * N")), "sets bytes 12 to 36; it has 24"),
         (own_steps(MemsetStep("hold")), "no argument named hold"),
@@ -194,14 +194,14 @@ def test_kernels_of_one_program_share_its_global_variables():
         (two_kernels(steps=(LaunchStep("row_sums", LaunchSpec(("M",)), ()),)), "`M` is not known"),
     ],
 )  # fmt: skip
-def test_a_sequence_that_cannot_be_bound_says_why(program, said):
+def test_a_sequence_that_cannot_be_bound_says_why(program, message):
     with pytest.raises(LaunchError, match="two: ") as caught:
         bind(workload(), program, {"N": 3, "C": 32})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (HEAD + CLEAR + LAUNCHES, "`sums` is not a buffer among the args"),
         (
@@ -213,10 +213,10 @@ def test_a_sequence_that_cannot_be_bound_says_why(program, said):
         (HEAD + SUMS + LAUNCHES.replace('grid = ["N"]', 'grid = ["M"]'), "`M` is not known"),
     ],
 )
-def test_a_sequence_of_a_workload_is_held_to_its_args(text, said):
+def test_a_sequence_of_a_workload_is_held_to_its_args(text, message):
     with pytest.raises(WorkloadError) as caught:
         workload(text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_program_goes_through_json_unchanged():

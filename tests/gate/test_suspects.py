@@ -110,9 +110,9 @@ def named(candidate: Program) -> list[int]:
         device="emulated",
         options=GateOptions(hidden=False),
     ).stages[1]
-    found = [r["line"] for r in check.details.get("related", ()) if r["what"] == "likely at fault"]
-    assert f"; likeliest at fault: line{'s' * (len(found) > 1)} {', '.join(map(str, found))}" in check.reason
-    return found
+    lines = [r["line"] for r in check.details.get("related", ()) if r["what"] == "likely at fault"]
+    assert f"; likeliest at fault: line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}" in check.reason
+    return lines
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -120,9 +120,9 @@ def test_the_line_at_fault_is_among_three_that_are_named(what: str):
     before, after = WRONG[what]
     assert WARP.count(before) == 1
     line = WARP[: WARP.index(before)].count("\n") + 1
-    found = named(Program("cuda", WARP.replace(before, after), "centre", name="warp.cu"))
-    assert line in found
-    assert len(found) <= 3
+    lines = named(Program("cuda", WARP.replace(before, after), "centre", name="warp.cu"))
+    assert line in lines
+    assert len(lines) <= 3
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_kernel_in_another_language_is_told_by_the_same(before: str, after: st
 
 
 def test_an_access_at_fault_names_what_gave_its_index_and_what_guards_it():
-    found = named(Program("cuda", WARP.replace("row >= N", "row > N + 9"), "centre", name="warp.cu"))
-    assert 6 in found
+    lines = named(Program("cuda", WARP.replace("row >= N", "row > N + 9"), "centre", name="warp.cu"))
+    assert 6 in lines
 
 
 TEXTS = dict(enumerate(WARP.splitlines(), 1))

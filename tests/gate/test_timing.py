@@ -54,10 +54,10 @@ def compared(sampler: SyntheticSampler, seconds: float = 2.0, seed: int = 3) -> 
     [(80.0, FAST), (98.0, FAST), (125.0, SLOW), (102.0, SLOW), (100.5, SLOW), (99.5, FAST), (100.0, SAME)],
 )
 def test_known_differences_are_seen(candidate_us, state):
-    found = compared(SyntheticSampler(100.0, candidate_us))
-    assert found.state is state
-    assert found.ratio.low <= 100.0 / candidate_us <= found.ratio.high
-    assert found.code is None
+    comparison = compared(SyntheticSampler(100.0, candidate_us))
+    assert comparison.state is state
+    assert comparison.ratio.low <= 100.0 / candidate_us <= comparison.ratio.high
+    assert comparison.code is None
 
 
 def test_identical_programs_are_hardly_ever_called_fast_or_slow():
@@ -67,45 +67,45 @@ def test_identical_programs_are_hardly_ever_called_fast_or_slow():
 
 
 def test_copies_that_differ_by_their_place_widen_the_noise_and_deceive_nobody():
-    found = [compared(SyntheticSampler(50.0, 50.0, copies=0.004, seed=s), 0.2, s) for s in range(40)]
-    assert max(c.noise for c in found) > 0.004
-    assert sum(c.state in {FAST, SLOW} for c in found) <= 16
+    comparisons = [compared(SyntheticSampler(50.0, 50.0, copies=0.004, seed=s), 0.2, s) for s in range(40)]
+    assert max(c.noise for c in comparisons) > 0.004
+    assert sum(c.state in {FAST, SLOW} for c in comparisons) <= 16
     alike = [compared(SyntheticSampler(50.0, 50.0, copies=0.0005, seed=s), 0.2, s) for s in range(40)]
     assert sum(c.state in {FAST, SLOW} for c in alike) == 0
 
 
 @pytest.mark.parametrize("change", [{"drift": 2e-5}, {"outliers": 0.02}, {"tick_us": 0.5}])
 def test_drift_outliers_and_coarse_timers_fall_on_both_alike(change):
-    found = compared(SyntheticSampler(50.0, 50.0, **change))
-    assert found.state is SAME
-    assert abs(found.ratio.median - 1) < 0.002
+    comparison = compared(SyntheticSampler(50.0, 50.0, **change))
+    assert comparison.state is SAME
+    assert abs(comparison.ratio.median - 1) < 0.002
 
 
 def test_a_win_that_is_only_a_clock_is_ambiguous():
-    found = compared(SyntheticSampler(100.0, 95.0, clocks=(1880.0, 1980.0)), seconds=0.5)
-    assert (found.state, found.code) == (AMBIGUOUS, Reason.AMBIGUOUS_CYCLES)
-    assert "clock cycles" in found.reason
-    assert found.clock_ratio == pytest.approx(1980 / 1880)
-    assert found.candidate_cycles == pytest.approx(95 * 1980, rel=0.01)
+    comparison = compared(SyntheticSampler(100.0, 95.0, clocks=(1880.0, 1980.0)), seconds=0.5)
+    assert (comparison.state, comparison.code) == (AMBIGUOUS, Reason.AMBIGUOUS_CYCLES)
+    assert "clock cycles" in comparison.reason
+    assert comparison.clock_ratio == pytest.approx(1980 / 1880)
+    assert comparison.candidate_cycles == pytest.approx(95 * 1980, rel=0.01)
 
 
 def test_identical_samples_are_a_fault_of_the_timer():
-    found = compared(SyntheticSampler(100.0, 80.0, noise=0.0))
-    assert (found.state, found.code) == (AMBIGUOUS, Reason.IDENTICAL_SAMPLES)
-    assert found.looks == 1
+    comparison = compared(SyntheticSampler(100.0, 80.0, noise=0.0))
+    assert (comparison.state, comparison.code) == (AMBIGUOUS, Reason.IDENTICAL_SAMPLES)
+    assert comparison.looks == 1
 
 
 def test_noise_without_end_is_ambiguous_when_the_time_is_spent():
     sampler = SyntheticSampler(100.0, 100.0, noise=0.5)
-    found = compared(sampler, seconds=0.3)
-    assert (found.state, found.code) == (AMBIGUOUS, Reason.AMBIGUOUS_NOISE)
+    comparison = compared(sampler, seconds=0.3)
+    assert (comparison.state, comparison.code) == (AMBIGUOUS, Reason.AMBIGUOUS_NOISE)
     assert sampler.now < 0.31
 
 
 def test_throttling_is_named_when_it_leaves_the_answer_open():
-    found = compared(SyntheticSampler(100.0, 100.0, noise=0.5, throttled=0x20), seconds=0.3)
-    assert found.code is Reason.THROTTLED
-    assert [state["throttle_reasons"] for state in found.device_states] == [0, 0x20, 0x20]
+    comparison = compared(SyntheticSampler(100.0, 100.0, noise=0.5, throttled=0x20), seconds=0.3)
+    assert comparison.code is Reason.THROTTLED
+    assert [state["throttle_reasons"] for state in comparison.device_states] == [0, 0x20, 0x20]
     assert compared(SyntheticSampler(100.0, 80.0, throttled=0x20)).state is FAST
 
 
@@ -115,9 +115,9 @@ def test_a_clear_answer_ends_the_measurement():
 
 
 def test_the_evidence_keeps_samples_of_so_many_blocks_from_first_to_last():
-    found = compared(SyntheticSampler(100.0, 100.3, noise=0.05), seconds=4.0)
-    assert found.blocks > found.blocks_kept == 1000
-    assert {len(values) for values in found.samples.values()} == {2000}
+    comparison = compared(SyntheticSampler(100.0, 100.3, noise=0.05), seconds=4.0)
+    assert comparison.blocks > comparison.blocks_kept == 1000
+    assert {len(values) for values in comparison.samples.values()} == {2000}
     blocks = Blocks([(float(n),) * 4 for n in range(9)], [(None,) * 4 for _ in range(9)])
     assert [row[0] for row in blocks.thinned(4).micros] == [0, 2, 5, 8]
     assert blocks.thinned(9) is blocks

@@ -58,7 +58,7 @@ def judged(old: str, new: str, language: str = "cuda") -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("language", "old", "new", "told"),
+    ("language", "old", "new", "message"),
     [
         ("cuda", "v *= 3.0f", "v *= 5.0f", "compiles line 6, which changed"),
         ("cuda", "y[i] = 4.0f * x[i];", "y[i] = 5.0f * x[i];", "compiles line 9, which changed"),
@@ -67,10 +67,10 @@ def judged(old: str, new: str, language: str = "cuda") -> Verdict:
         ("triton", "v + 2.0", "v + 3.0", "compiles line 12, which changed (it has BLOCK = 64)"),
     ],
 )
-def test_a_change_in_a_branch_that_is_not_compiled_is_undecided(language, old, new, told):
-    found = judged(old, new, language)
-    assert (found.code, found.standing) == (Reason.CHANGE_NOT_COMPILED, "undecided")
-    assert told in found.reason
+def test_a_change_in_a_branch_that_is_not_compiled_is_undecided(language, old, new, message):
+    verdict = judged(old, new, language)
+    assert (verdict.code, verdict.standing) == (Reason.CHANGE_NOT_COMPILED, "undecided")
+    assert message in verdict.reason
 
 
 def test_beside_a_change_that_was_checked_it_is_told():

@@ -83,7 +83,7 @@ def test_commas_in_brackets_part_no_arguments_of_values(values, spec):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('language = "cuda"', 'language = "hip"', "language"),
         ('kind = "output"', 'kind = "outptu"', "args[0].kind"),
@@ -102,12 +102,12 @@ def test_commas_in_brackets_part_no_arguments_of_values(values, spec):
         ("[dims]", "[dims", "is not valid TOML"),
     ],
 )
-def test_a_wrong_workload_is_refused_with_file_and_key(old, new, said):
+def test_a_wrong_workload_is_refused_with_file_and_key(old, new, message):
     assert old in RMSNORM
     with pytest.raises(WorkloadError) as caught:
         parse_workload(RMSNORM.replace(old, new, 1), name="rmsnorm.toml")
     assert str(caught.value).startswith("rmsnorm.toml")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_missing_file_is_said(tmp_path):

@@ -71,19 +71,19 @@ def workload(**replaced: str) -> Workload:
 
 
 def test_two_ways_to_lay_out_a_cleared_workspace_agree():
-    found = judge(total("1"), total("2"), workload(), device="emulated", options=GateOptions(hidden=False))
-    check = found.stage("check")
-    assert check is not None and check.status is StageStatus.PASS, found.reason
+    verdict = judge(total("1"), total("2"), workload(), device="emulated", options=GateOptions(hidden=False))
+    check = verdict.stage("check")
+    assert check is not None and check.status is StageStatus.PASS, verdict.reason
 
 
 @pytest.mark.parametrize("changed", [{'values = "integers(0, 1)"': ""}, {"(0, 1)": "(0, 2)"}])
 def test_a_workspace_that_nothing_clears_is_poisoned(changed):
     asked = workload(**changed)
-    found = judge(total("1"), total("1"), asked, device="emulated", options=GateOptions(hidden=False))
-    assert found.code is Reason.BASELINE_FAILS_CHECK, found.reason
+    verdict = judge(total("1"), total("1"), asked, device="emulated", options=GateOptions(hidden=False))
+    assert verdict.code is Reason.BASELINE_FAILS_CHECK, verdict.reason
 
 
 def test_a_cleared_workspace_is_zero_before_each_launch_that_is_timed():
-    found = timed_verdict(total("2"), total("1"), workload(), hidden=False, need="not_slower")
-    assert found.speedup is not None, found.reason
-    assert found.stage("profile").code is Reason.SAME_SPEED, found.reason
+    verdict = timed_verdict(total("2"), total("1"), workload(), hidden=False, need="not_slower")
+    assert verdict.speedup is not None, verdict.reason
+    assert verdict.stage("profile").code is Reason.SAME_SPEED, verdict.reason

@@ -61,8 +61,8 @@ def shuffled_captures(monkeypatch: pytest.MonkeyPatch, order: random.Random) -> 
             self.set_byte_range = self._cursor.set_byte_range
 
         def captures(self, node):
-            found = self._cursor.captures(node)
-            return {k: order.sample(found[k], len(found[k])) for k in order.sample(list(found), len(found))}
+            nodes = self._cursor.captures(node)
+            return {k: order.sample(nodes[k], len(nodes[k])) for k in order.sample(list(nodes), len(nodes))}
 
     monkeypatch.setattr(cuda_syntax, "QueryCursor", Cursor)
 

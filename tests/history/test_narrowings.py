@@ -27,8 +27,8 @@ CUDA = "__global__ void k(float* x, int n) {{\n    int i = threadIdx.x;\n    {}\
 def test_an_occurrence_is_told_with_its_line(language: Language, line: str, expected: list[tuple[str, str]]):
     text = (PYTHON if language is Language.TRITON else CUDA).format(line)
     guards = analyse(Task("", language, "k", (text,))).guards
-    told = [(g.kind, g.expr) for g in guards if g.kind in ("select", "clamp", "widening")]
-    assert told == expected
+    occurrences = [(g.kind, g.expr) for g in guards if g.kind in ("select", "clamp", "widening")]
+    assert occurrences == expected
     assert all(text.splitlines()[g.line].strip().startswith(line[:4]) for g in guards if g.kind == "widening")
 
 

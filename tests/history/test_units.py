@@ -37,21 +37,21 @@ def versions(folder: Path, *steps: Step) -> dict[str, int]:
 def test_a_device_function_in_a_header_belongs_to_the_kernels_that_reach_it(
     tmp_path: Path, header: str, include: str
 ):
-    found = versions(
+    counts = versions(
         tmp_path,
         Step("add", {"src/a.cu": KERNEL.format(header=include), header: DEVICE.format(2)}),
         Step("fix the factor", {header: DEVICE.format("T(2)")}),
         Step("add what nobody here uses", {header: DEVICE.format("T(2)") + OTHER}),
     )
-    assert found == {"scale": 2}
+    assert counts == {"scale": 2}
 
 
 def test_what_a_header_includes_is_reached_and_a_cycle_of_includes_ends(tmp_path: Path):
     outer = '#include "inner.cuh"\n__device__ float doubled(float x) { return x * FACTOR; }\n'
     inner = '#include "outer.cuh"\n#define FACTOR {}\n'
     files = {"a.cu": KERNEL.format(header="outer.cuh"), "outer.cuh": outer, "inner.cuh": inner.format(2)}
-    found = versions(tmp_path, Step("add", files), Step("more", {"inner.cuh": inner.format(3)}))
-    assert found == {"scale": 2}
+    counts = versions(tmp_path, Step("add", files), Step("more", {"inner.cuh": inner.format(3)}))
+    assert counts == {"scale": 2}
 
 
 @pytest.mark.parametrize(
@@ -84,24 +84,24 @@ def test_what_a_header_includes_is_reached_and_a_cycle_of_includes_ends(tmp_path
 def test_types_constants_and_macros_are_reached(tmp_path: Path, before: str, after: str):
     kernel = '#include "h.h"\n__global__ void k(float* y) { y[0] = sizeof(kFactor); }\n'
     header = "#pragma once\nnamespace lib {{\n{}\n}}  // namespace lib\n"
-    found = versions(
+    counts = versions(
         tmp_path,
         Step("add", {"a.cu": kernel, "h.h": header.format(before)}),
         Step("more", {"h.h": header.format(after)}),
     )
-    assert found == {"k": 2}
+    assert counts == {"k": 2}
 
 
 def test_the_headers_of_a_branch_are_those_of_that_branch(tmp_path: Path):
     kernel, header = KERNEL.format(header="m.cuh"), DEVICE
-    found = versions(
+    counts = versions(
         tmp_path,
         Step("add", {"a.cu": kernel, "m.cuh": header.format(2)}),
         Step("left", {"m.cuh": header.format(3)}),
         Step("right", {"a.cu": kernel.replace("i < n", "n > i")}, parent=0),
         Step("merge", {"m.cuh": header.format(3), "a.cu": kernel.replace("i < n", "n > i")}, 1, 2),
     )
-    assert found == {"scale": 4}  # begin, each branch, and both together
+    assert counts == {"scale": 4}  # begin, each branch, and both together
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_an_imported_helper_and_decorator_belong_to_the_kernel(tmp_path: Path):
         "pkg/parts/__init__.py": "from .double import doubled\n",
         "pkg/parts/double.py": helper.format(2),
     }
-    found = versions(tmp_path, Step("add", files), Step("3", {"pkg/parts/double.py": helper.format(3)}))
-    assert found["k"] == 2
+    counts = versions(tmp_path, Step("add", files), Step("3", {"pkg/parts/double.py": helper.format(3)}))
+    assert counts["k"] == 2
 
 
 def test_an_edit_of_a_shared_launcher_is_a_version_of_the_kernel_whose_launch_changed(tmp_path: Path):
@@ -188,13 +188,13 @@ void run(float* x, int n) {
     two<<<many, 128>>>(x, n);
 }
 """
-    found = versions(
+    counts = versions(
         tmp_path,
         Step("add", {"a.cu": kernels + launcher}),
         Step("wider", {"a.cu": kernels + launcher.replace("128", "256")}),
         Step("print", {"a.cu": kernels + launcher.replace("    two", '    printf("two");\n    two')}),
     )
-    assert found == {"one": 1, "two": 3}  # 128 → 256 → 128
+    assert counts == {"one": 1, "two": 3}  # 128 → 256 → 128
 
 
 def _mined(folder: Path, *steps: Step):

@@ -27,9 +27,9 @@ def named(part):
 
 @pytest.mark.parametrize("example", SHOWN, ids=named)
 def test_it_matches_and_binds_its_names(example):
-    found = matches(example)
-    assert found
-    for anchor in found:
+    places = matches(example)
+    assert places
+    for anchor in places:
         assert set(anchor.bindings) <= set(anchors()[example.owner].names)
         assert all(anchor.bindings.values())
         assert anchor.detail
@@ -146,6 +146,6 @@ def test_how_much_lies_side_by_side_where_the_shared_index_is_taken_apart(index,
         }}
         """
     (kernel,) = cuda.parse(code.encode()).kernels
-    found = {a.bindings["x"]: a for a in anchors_of(kernel) if a.pattern == "scalar_row_access"}
-    assert "C" not in found["out"].bindings
-    assert (found["x"].bindings.get("C") if "x" in found else None) == run
+    by_name = {a.bindings["x"]: a for a in anchors_of(kernel) if a.pattern == "scalar_row_access"}
+    assert "C" not in by_name["out"].bindings
+    assert (by_name["x"].bindings.get("C") if "x" in by_name else None) == run

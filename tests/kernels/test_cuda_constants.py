@@ -22,8 +22,8 @@ template <int A = 2> __global__ void k(const float* x, const int n = 5) {
 
 
 def test_values_end_at_their_own_commas_and_parameters_are_none() -> None:
-    found = {c.name: (c.value, c.line, c.is_outside, c.is_whole) for c in constants_in(FILE)}
-    assert found == {
+    constants = {c.name: (c.value, c.line, c.is_outside, c.is_whole) for c in constants_in(FILE)}
+    assert constants == {
         "TILE": ("32", 1, True, True),
         "BLOCKS": ("ceil_div(1024, TILE)", 5, True, True),
         "ROWS": ("4", 5, True, True),

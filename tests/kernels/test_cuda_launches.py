@@ -72,9 +72,9 @@ SITES = {
 
 @pytest.mark.parametrize(("code", "expected"), SITES.values(), ids=SITES)
 def test_a_launch_is_found(code, expected):
-    found = launches(code)
-    assert [(s.kernel, s.grid, s.block, s.arguments) for s in found] == [expected]
-    assert found[0].launcher == "f"
+    sites = launches(code)
+    assert [(s.kernel, s.grid, s.block, s.arguments) for s in sites] == [expected]
+    assert sites[0].launcher == "f"
 
 
 def test_what_a_launch_carries():
@@ -98,8 +98,8 @@ def test_definitions_through_a_launcher_are_the_callers():
 
 
 def test_a_pointer_that_is_chosen_launches_either():
-    found = launches("void f(bool c) { auto p = c ? k : other; p<<<1, 32>>>(x, n); }")
-    assert [s.kernel for s in found] == ["k", "other"]
+    sites = launches("void f(bool c) { auto p = c ? k : other; p<<<1, 32>>>(x, n); }")
+    assert [s.kernel for s in sites] == ["k", "other"]
 
 
 def test_a_pointer_carries_its_template_arguments():

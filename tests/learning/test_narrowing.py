@@ -51,8 +51,11 @@ def test_a_rejected_candidate_says_where_it_is_right_and_stays_rejected():
     verdict = narrowed(FOURS)
     assert verdict.outcome is Outcome.REJECTED
     assert verdict.reason.endswith("; narrower: right where n % 4 == 0")
-    (found,) = verdict.stage("check").details["narrower"]
-    assert found["expr"] == "n % 4 == 0" and found["holds"][0] == found["holds"][1] > 1 < found["broken"][1]
+    (narrowing,) = verdict.stage("check").details["narrower"]
+    assert (
+        narrowing["expr"] == "n % 4 == 0"
+        and narrowing["holds"][0] == narrowing["holds"][1] > 1 < narrowing["broken"][1]
+    )
 
 
 def test_a_candidate_that_is_right_nowhere_says_so():
@@ -82,9 +85,9 @@ def condition(origin: Origin) -> Condition:
 
 
 def test_a_failed_step_with_a_probed_condition_is_narrower():
-    told = narrowed_record(record(), [condition(Origin.PROBE)])
-    assert (told.status, told.code) == ("narrower", "narrowed")
-    assert told.reason == "right where n % 4 == 0; elsewhere y[96] is wrong"
+    narrower = narrowed_record(record(), [condition(Origin.PROBE)])
+    assert (narrower.status, narrower.code) == ("narrower", "narrowed")
+    assert narrower.reason == "right where n % 4 == 0; elsewhere y[96] is wrong"
 
 
 @pytest.mark.parametrize(

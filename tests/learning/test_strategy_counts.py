@@ -86,9 +86,9 @@ def test_mining_keeps_it_when_asked_and_others_rank_by_it(repository: Path):
     assert without.counts is builtin_counts()
     assert "klineage mine --counts" in without.note
     assert CliRunner().invoke(main, ["mine", str(repository), "--counts"]).exit_code == 0
-    known = known_counts(repository)
-    assert known.note == ""
-    assert known.counts.steps == builtin_counts().steps + 2
+    kept = known_counts(repository)
+    assert kept.note == ""
+    assert kept.counts.steps == builtin_counts().steps + 2
 
 
 def test_a_damaged_cache_is_set_aside_with_a_note(repository: Path):

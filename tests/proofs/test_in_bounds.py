@@ -84,9 +84,9 @@ REFUTED = {
 
 @pytest.mark.parametrize("name", first_now(PROVED, 5))
 def test_what_guards_and_promises_keep_in_bounds_is_proved(name: str, tmp_path: Path) -> None:
-    found = statuses(PROVED[name].obligations(tmp_path), "in_bounds")
-    assert found
-    assert set(found.values()) == {"proved"}, found
+    by_expression = statuses(PROVED[name].obligations(tmp_path), "in_bounds")
+    assert by_expression
+    assert set(by_expression.values()) == {"proved"}, by_expression
 
 
 @pytest.mark.parametrize("name", first_now(REFUTED, 2))

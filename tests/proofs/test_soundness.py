@@ -78,13 +78,13 @@ def test_what_is_proved_of_a_triton_kernel_never_faults(
 def _proved_is_safe(case: Case, sizes: list[tuple[int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         obligations = case.obligations(Path(folder), replayed=False)
-    found = {kind: [o for o in obligations if o.kind == kind] for kind in ("in_bounds", "written")}
-    assert len(found["in_bounds"]) == 2
-    assert len(found["written"]) == 1
-    if any(o.status != "proved" for o in found["in_bounds"]):
+    by_kind = {kind: [o for o in obligations if o.kind == kind] for kind in ("in_bounds", "written")}
+    assert len(by_kind["in_bounds"]) == 2
+    assert len(by_kind["written"]) == 1
+    if any(o.status != "proved" for o in by_kind["in_bounds"]):
         return
     replay = Replay(Program(case.language, case.source, "k"), case.workload())
     for rows, columns in sizes:
         dims = {"N": rows, "C": columns}
         assert not [f for f in replay.run(dims).faults if f.kind == "out_of_bounds"]
-        assert found["written"][0].status != "proved" or replay.missed(dims, "out") is None
+        assert by_kind["written"][0].status != "proved" or replay.missed(dims, "out") is None

@@ -116,9 +116,9 @@ _GATHER = _I + "to = tl.load(at + i, mask=i < N, other=0)\n"
 def test_each_element_is_written_by_one_lane_and_nothing_else_is_touched(name: str, tmp_path: Path) -> None:
     obligations = EXACTLY_ONCE[name].obligations(tmp_path, replayed=False)
     for kind in ("in_bounds", "written", "written_once"):
-        found = statuses(obligations, kind)
-        assert found
-        assert set(found.values()) == {"proved"}, [o for o in obligations if o.kind == kind]
+        by_expression = statuses(obligations, kind)
+        assert by_expression
+        assert set(by_expression.values()) == {"proved"}, [o for o in obligations if o.kind == kind]
 
 
 @pytest.mark.parametrize("name", first_now(REFUTED, 2))
@@ -132,8 +132,8 @@ def test_what_is_wrong_is_refuted_and_seen_in_a_run(name: str, tmp_path: Path) -
 def test_programs_in_groups_stay_within_the_matrix(tmp_path: Path) -> None:
     grid = ["ceil_div(M, BM) * ceil_div(N, BN)"]
     case = _case(_GROUPED, {**_TILES, "outputs": {"out": [1]}}, {**_SIZES, "G": 4}, grid=grid)
-    found = statuses(case.obligations(tmp_path, replayed=False), "in_bounds")
-    assert set(found.values()) == {"proved"}
+    by_expression = statuses(case.obligations(tmp_path, replayed=False), "in_bounds")
+    assert set(by_expression.values()) == {"proved"}
 
 
 @pytest.mark.parametrize(("values", "expected"), [("integers(0, N)", "proved"), ("integers", "undecided")])
@@ -150,9 +150,9 @@ def test_an_index_that_is_loaded_is_in_bounds_when_its_values_are_promised(
 def test_data_decide_which_elements_a_scatter_writes(tmp_path: Path) -> None:
     body = _GATHER + "tl.store(out + to, tl.load(x + i, mask=i < N), mask=i < N)"
     case = _case(body, _AT, {"BLOCK": 128}, grid=["ceil_div(N, BLOCK)"], integers={"at": "integers(0, N)"})
-    found = case.obligations(tmp_path, replayed=False)
-    assert statuses(found, "in_bounds")["tl.store(out + to)"] == "proved"
-    assert set(statuses(found, "written").values()) != {"proved"}
+    obligations = case.obligations(tmp_path, replayed=False)
+    assert statuses(obligations, "in_bounds")["tl.store(out + to)"] == "proved"
+    assert set(statuses(obligations, "written").values()) != {"proved"}
 
 
 def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["elsewhere(N)", "(elsewhere(N) + 1)", "tl.minimum(elsewhere(N), N)"])
 def test_a_block_that_another_module_makes_may_be_of_any_shape(index: str, tmp_path: Path) -> None:
     case = _flat(f"tl.store(out + {index}, 0.0)", grid=[1])
-    found = case.obligations(tmp_path, replayed=False)
-    assert {o.status.value for o in found if o.kind != "overflow"} == {"undecided"}
+    obligations = case.obligations(tmp_path, replayed=False)
+    assert {o.status.value for o in obligations if o.kind != "overflow"} == {"undecided"}
 
 
 _HINTED = {
@@ -220,15 +220,15 @@ _HINTED = {
 def test_what_the_compiler_is_told_must_be_so(name: str, tmp_path: Path) -> None:
     body, more, expected = _HINTED[name]
     case = _flat(body + "tl.store(out + i, 0.0, mask=i < N)", **more)
-    found = statuses(case.obligations(tmp_path, replayed=False), "hint")
-    assert len(found) == len(expected), found
+    by_expression = statuses(case.obligations(tmp_path, replayed=False), "hint")
+    assert len(by_expression) == len(expected), by_expression
     for text, status in expected.items():
         (only,) = [
-            said
-            for expression, said in found.items()
+            actual
+            for expression, actual in by_expression.items()
             if text in expression and ("(" in text or expression.startswith(f"tl.{text}("))
         ]
-        assert only == status, (text, found)
+        assert only == status, (text, by_expression)
 
 
 def test_a_hint_that_does_not_hold_is_shown_with_sizes_and_lanes(tmp_path: Path) -> None:

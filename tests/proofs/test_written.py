@@ -103,12 +103,14 @@ def test_a_padded_tile_has_no_bank_conflicts(pitch: int, expected: str, tmp_path
         + "\n}\n"
     )
     case = Case(source, {"N": 64, "C": 64}, {"out": ["C", "N"]}, {"x": ["N", "C"]}, **_TILES)
-    found = [o for o in case.obligations(tmp_path) if o.kind == "bank_conflicts"]
-    assert {o.expression: o.status.value for o in found} == {
+    conflicts = [o for o in case.obligations(tmp_path) if o.kind == "bank_conflicts"]
+    assert {o.expression: o.status.value for o in conflicts} == {
         "t[threadIdx.y][threadIdx.x]": "proved",
         "t[threadIdx.x][threadIdx.y]": expected,
     }
-    assert all("32-way" in o.reason and o.confirmed == "interpreter" for o in found if o.status == "refuted")
+    assert all(
+        "32-way" in o.reason and o.confirmed == "interpreter" for o in conflicts if o.status == "refuted"
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,9 +145,9 @@ def test_data_decide_which_elements_a_scatter_writes(tmp_path: Path) -> None:
     source += "int i = blockIdx.x * 128 + threadIdx.x;\nif (i < N) out[at[i]] = x[i];\n}\n"
     case = Case(source, {"N": 5}, {"out": ["N"]}, {"x": ["N"], "at": ["N"]}, ["ceil_div(N, 128)"], [128],
                 integers={"at": "integers(0, N)"})  # fmt: skip
-    found = case.obligations(tmp_path, replayed=False)
-    assert set(statuses(found, "in_bounds").values()) == {"proved"}
-    assert set(statuses(found, "written").values()) != {"proved"}
+    obligations = case.obligations(tmp_path, replayed=False)
+    assert set(statuses(obligations, "in_bounds").values()) == {"proved"}
+    assert set(statuses(obligations, "written").values()) != {"proved"}
 
 
 def test_rows_of_a_tiled_product_are_apart_although_both_sizes_are_symbols(tmp_path: Path) -> None:
@@ -157,5 +159,5 @@ def test_rows_of_a_tiled_product_are_apart_although_both_sizes_are_symbols(tmp_p
     source = f"__global__ void k(float* out, const float* x, int N, int C) {{\n{body}\n}}\n"
     grid = ["ceil_div(N, 32)", "ceil_div(C, 32)"]
     shapes = ({"N": 3, "C": 70}, {"out": [2, "N", "C"]}, {"x": [2, "N", "C"]})
-    found = Case(source, *shapes, grid, [1024]).obligations(tmp_path, replayed=False)
-    assert set(statuses(found, "written_once").values()) == {"proved"}
+    obligations = Case(source, *shapes, grid, [1024]).obligations(tmp_path, replayed=False)
+    assert set(statuses(obligations, "written_once").values()) == {"proved"}

@@ -28,9 +28,9 @@ ACCEPTED = verdict(Outcome.ACCEPTED, "1.30x")
 
 
 def skill(name: str = "vectorised-row-access") -> Skill:
-    found = library().get(name)
-    assert found is not None
-    return found
+    card = library().get(name)
+    assert card is not None
+    return card
 
 
 def stated(**values: int | bool) -> Facts:

@@ -117,8 +117,8 @@ def test_a_verdict_tells_what_limits_the_baseline() -> None:
 def test_what_a_run_showed_of_a_kernel_is_known_of_it_later(repository: Path) -> None:
     ask(repository, Judges(COUNTED), stated=ALIGNED)
     kernel = read(SCALE.encode(), Language.CUDA).kernels[0]
-    known = remembered_facts(repository, kernel)
-    fact = known.get("profile.bound")
+    facts = remembered_facts(repository, kernel)
+    fact = facts.get("profile.bound")
     assert fact is not None
     assert fact.values == ("bandwidth",)
     changed = read(SCALE.replace("a * x[i]", "x[i] * a").encode(), Language.CUDA).kernels[0]

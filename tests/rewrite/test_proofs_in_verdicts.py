@@ -57,14 +57,14 @@ def test_a_bound_that_is_lost_rejects_with_a_small_counterexample(tmp_path: Path
 
 
 def test_proofs_that_are_kept_are_counted(tmp_path: Path):
-    found = proofs_of_both(*both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE)))
-    assert found.lost is None and found.condition == "" and found.kept == found.asked > 2
-    assert with_proofs(PASSED, found).stage("prove").reason == f"{found.kept} of {found.asked} proved"
+    proofs = proofs_of_both(*both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE)))
+    assert proofs.lost is None and proofs.condition == "" and proofs.kept == proofs.asked > 2
+    assert with_proofs(PASSED, proofs).stage("prove").reason == f"{proofs.kept} of {proofs.asked} proved"
 
 
 @pytest.mark.parametrize("text", ["__global__ void scale() {"])
 def test_what_cannot_be_read_is_said(tmp_path: Path, text: str):
     old, new, path, work = both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE))
     unreadable = new.__class__(**{**{f: getattr(new, f) for f in new.__dataclass_fields__}, "source": text})
-    found = proofs_of_both(old, unreadable, path, work)
-    assert found.open and "not proved" in with_proofs(PASSED, found).stage("prove").reason
+    proofs = proofs_of_both(old, unreadable, path, work)
+    assert proofs.open and "not proved" in with_proofs(PASSED, proofs).stage("prove").reason

@@ -28,8 +28,8 @@ def mended(text, code, lines, earlier=()):
     """The texts that the candidates make of a text."""
     source = read(text.encode(), Language.CUDA)
     kernels = [read(t.encode(), Language.CUDA).kernels[0] for t in earlier]
-    found = repairs(source.kernels[0], code, lines, kernels)
-    return {repair.title: edited(source.data, repair.edits).decode() for repair in found}
+    offers = repairs(source.kernels[0], code, lines, kernels)
+    return {repair.title: edited(source.data, repair.edits).decode() for repair in offers}
 
 
 def without(line):

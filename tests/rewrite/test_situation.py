@@ -56,8 +56,8 @@ def rows() -> Facts:
 
 
 def kernel() -> Kernel:
-    (found,) = read(SCALE.encode(), Language.CUDA).kernels
-    return found
+    (only,) = read(SCALE.encode(), Language.CUDA).kernels
+    return only
 
 
 def test_dimensions_and_scalars_take_every_value_of_the_workload() -> None:
@@ -102,9 +102,9 @@ def test_the_workload_is_found_by_the_kernels_name(repository: Path) -> None:
 def test_of_two_workloads_the_one_for_this_file_is_taken(repository: Path) -> None:
     folder = repository / ".klineage" / "workloads"
     (folder / "a.toml").write_text((folder / "scale.toml").read_text().replace("scale.cu", "other.cu"))
-    found = workloads_in(repository).of("scale", str(repository / "src" / "scale.cu"))
-    assert found is not None
-    assert found.path.name == "scale.toml"
+    workload = workloads_in(repository).of("scale", str(repository / "src" / "scale.cu"))
+    assert workload is not None
+    assert workload.path.name == "scale.toml"
 
 
 def test_a_broken_workload_is_a_note_of_its_own_kernel_and_hides_nothing(repository: Path) -> None:

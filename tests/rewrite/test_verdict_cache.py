@@ -60,11 +60,11 @@ def test_the_oldest_go_when_there_are_too_many(tmp_path, monkeypatch):
 def test_a_file_that_is_no_database_is_set_aside_and_said(tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "cache.sqlite").write_text("not a database at all, but long enough to be one" * 50)
-    said: list[str] = []
-    with open_verdict_cache(tmp_path / "kept", tmp_path / "key", said.append) as cache:
+    messages: list[str] = []
+    with open_verdict_cache(tmp_path / "kept", tmp_path / "key", messages.append) as cache:
         cache.keep_verdict("k", VERDICT)
         assert cache.verdict("k") == VERDICT
-    assert "set aside" in said[0] and (tmp_path / "kept" / "cache.sqlite.broken").is_file()
+    assert "set aside" in messages[0] and (tmp_path / "kept" / "cache.sqlite.broken").is_file()
 
 
 def test_what_cannot_be_written_costs_no_verdict(tmp_path):

@@ -20,7 +20,7 @@ def kernel(code: str = APPLIES) -> Kernel:
     return only
 
 
-def known(text: str) -> Facts:
+def stated(text: str) -> Facts:
     return stated_facts(text, "stated here")
 
 
@@ -44,21 +44,21 @@ def at_loads(skill: Skill, facts: Facts = Facts(), code: str = APPLIES):
     ],
 )
 def test_the_verdict_is_that_of_the_validity_conditions(facts: str, verdict: Truth, reason: str) -> None:
-    found = at_loads(offered(), known(facts))
-    assert (found.verdict, found.reason) == (verdict, reason)
+    card = at_loads(offered(), stated(facts))
+    assert (card.verdict, card.reason) == (verdict, reason)
 
 
 def test_profit_conditions_do_not_change_the_verdict() -> None:
     skill = offered(conditions=(condition("C % 4 == 0"), condition("C >= 512", kind="profit")))
-    found = at_loads(skill, known("C = 64"))
-    assert (found.verdict, found.pays) == (Truth.HOLDS, Truth.FAILS)
+    card = at_loads(skill, stated("C = 64"))
+    assert (card.verdict, card.pays) == (Truth.HOLDS, Truth.FAILS)
 
 
 def test_conditions_are_judged_in_the_kernel_s_own_names() -> None:
-    found = at_loads(offered(conditions=(condition("dtype(x) == float32"), condition("C % 4 == 0"))), known("OC = 8"),
+    card = at_loads(offered(conditions=(condition("dtype(x) == float32"), condition("C % 4 == 0"))), stated("OC = 8"),
         APPLIES.replace("C", "OC").replace("const float* x", "const float* x"))  # fmt: skip
-    assert [j.expr for j in found.conditions] == ["dtype(x) == float32", "OC % 4 == 0"]
-    assert found.verdict is Truth.HOLDS
+    assert [j.expr for j in card.conditions] == ["dtype(x) == float32", "OC % 4 == 0"]
+    assert card.verdict is Truth.HOLDS
 
 
 def test_the_source_says_types_mechanisms_and_launch_by_itself_and_the_caller_goes_first() -> None:
@@ -70,7 +70,7 @@ def test_the_source_says_types_mechanisms_and_launch_by_itself_and_the_caller_go
         )
     )
     assert at_loads(skill, Facts(), code).conditions[1].judgement.counterexample == "C = 770"
-    assert at_loads(skill, known("C = 768"), code).verdict is Truth.HOLDS
+    assert at_loads(skill, stated("C = 768"), code).verdict is Truth.HOLDS
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ def test_a_name_of_another_kind_of_match_stands_in() -> None:
     code = "__global__ void f(float* y, const float* x, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     code += "    if (i < n) { y[i] = x[i]; }\n}\n"
     rule = AnchorRule(pattern="scalar_row_access", otherwise={"C": "N"})
-    found = at_loads(offered(anchor=rule), known("n = 8"), code)
-    assert [j.expr for j in found.conditions] == ["n % 4 == 0"] and found.verdict is Truth.HOLDS
-    assert at_loads(offered(), known("n = 8"), code).verdict is Truth.UNKNOWN
+    card = at_loads(offered(anchor=rule), stated("n = 8"), code)
+    assert [j.expr for j in card.conditions] == ["n % 4 == 0"] and card.verdict is Truth.HOLDS
+    assert at_loads(offered(), stated("n = 8"), code).verdict is Truth.UNKNOWN
 
 
 def test_what_holds_comes_first_and_the_order_is_always_the_same() -> None:
     skills = [offered(), a_skill("b-skill", conditions=(condition("C > 1"),), applies=("a",), refuses=("b",))]
-    found = applicable(kernel(), skills, known("C = 770"))
-    assert [a.skill.id for a in found] == ["b-skill", "b-skill", "a-skill", "a-skill"]
-    assert applicable(kernel(), skills[::-1], known("C = 770")) == found
+    cards = applicable(kernel(), skills, stated("C = 770"))
+    assert [a.skill.id for a in cards] == ["b-skill", "b-skill", "a-skill", "a-skill"]
+    assert applicable(kernel(), skills[::-1], stated("C = 770")) == cards
 
 
 HERE = 'device.name = "NVIDIA H200", N = 8192, C = '
@@ -119,7 +119,7 @@ HERE = 'device.name = "NVIDIA H200", N = 8192, C = '
     ],
 )
 def test_the_expected_effect_is_matched_by_grade(facts: str, match: Match, speedup: float) -> None:
-    effect, grade = expected(offered(evidence=(evidence(),)), known(facts))
+    effect, grade = expected(offered(evidence=(evidence(),)), stated(facts))
     assert effect is not None and (grade, effect.speedup) == (match, speedup)
 
 
@@ -127,14 +127,14 @@ def test_the_nearest_size_on_this_device_is_expected_and_failures_give_no_expect
     size = evidence().sizes[0]
     near = size.model_copy(update={"dims": {"N": 8192, "C": 1024}, "speedup": 0.97})
     measured = (evidence("NVIDIA A100"), evidence(sizes=(size, near)))
-    effect, grade = expected(offered(evidence=measured), known(HERE + "1000"))
+    effect, grade = expected(offered(evidence=measured), stated(HERE + "1000"))
     assert effect is not None and (effect.speedup, grade) == (0.97, Match.OTHER_SIZE)
-    assert expected(offered(evidence=(evidence(outcome="rejected"),)), known(HERE + "4096")) == (None, Match.NONE)
+    assert expected(offered(evidence=(evidence(outcome="rejected"),)), stated(HERE + "4096")) == (None, Match.NONE)
 
 
 def test_the_card_says_what_when_and_what_goes_wrong() -> None:
     skill = offered(conditions=(condition("C % 4 == 0"), condition("align(x) >= 16"), condition("C >= 512", "profit")))
-    text = card_text(at_loads(skill, known("C = 770")))
+    text = card_text(at_loads(skill, stated("C = 770")))
     assert "**A skill** · memory access · hypothesis (no use on another kernel has been verified)" in text
     assert "- ✗ `C % 4 == 0` — C is a multiple of 4 (author): C = 770: C is 770 (stated here)" in text
     assert "- ? `align(x) >= 16` — x is aligned to at least 16 bytes (author): nothing says align(x)" in text
@@ -144,14 +144,14 @@ def test_the_card_says_what_when_and_what_goes_wrong() -> None:
 
 
 def test_the_card_shows_a_measurement_with_its_interval_device_and_nearness() -> None:
-    text = card_text(at_loads(offered(evidence=(evidence(),)), known(HERE + "2048")))
+    text = card_text(at_loads(offered(evidence=(evidence(),)), stated(HERE + "2048")))
     assert "admitted (1 of 1 held-out uses)" in text
     assert "**Expected here:** 1.28× (1.26 … 1.30), NVIDIA H200, other size" in text
 
 
 def test_the_document_has_the_published_fields() -> None:
     k = kernel()
-    document = applicable_document("f.cu", [(k, applicable(k, [offered(evidence=(evidence(),))], known("C = 770")))])
+    document = applicable_document("f.cu", [(k, applicable(k, [offered(evidence=(evidence(),))], stated("C = 770")))])
     shown = document.model_dump(mode="json")
     assert shown["version"] == 1 and shown["kernel"] == "f" and shown["path"] == "f.cu"
     skill = shown["skills"][0]
@@ -178,13 +178,13 @@ def test_the_document_has_the_published_fields() -> None:
     ],
 )
 def test_what_the_kernel_can_test_may_be_guarded_unless_it_always_fails(facts: str, exprs, guardable: bool) -> None:
-    found = at_loads(offered(conditions=tuple(map(condition, exprs))), known(facts))
-    assert found.guardable is guardable
-    assert ("Can be applied guarded" in card_text(found)) is guardable
+    card = at_loads(offered(conditions=tuple(map(condition, exprs))), stated(facts))
+    assert card.guardable is guardable
+    assert ("Can be applied guarded" in card_text(card)) is guardable
 
 
 def test_only_an_assist_is_tried_where_a_condition_fails_for_some_sizes() -> None:
-    assert at_loads(offered(assist="vectorise_row_access"), known("C = 768 | 770")).possible
-    assert not at_loads(offered(assist="vectorise_row_access"), known("C = 770")).possible
-    assert not at_loads(offered(), known("C = 768 | 770")).possible
-    assert at_loads(offered(), known("")).possible
+    assert at_loads(offered(assist="vectorise_row_access"), stated("C = 768 | 770")).possible
+    assert not at_loads(offered(assist="vectorise_row_access"), stated("C = 770")).possible
+    assert not at_loads(offered(), stated("C = 768 | 770")).possible
+    assert at_loads(offered(), stated("")).possible

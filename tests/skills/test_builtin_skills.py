@@ -86,8 +86,8 @@ def test_changing_a_fact_flips_the_conditions_that_name_it_and_no_other(changed:
     skill = next(s for s in SKILLS if s.id == "vectorised-row-access")
 
     def failing(facts: str) -> list[str]:
-        found = applicable(kernel, [skill], stated_facts(facts, "stated"))
-        loads = next(a for a in found if a.anchor.bindings["x"] == "x")
+        cards = applicable(kernel, [skill], stated_facts(facts, "stated"))
+        loads = next(a for a in cards if a.anchor.bindings["x"] == "x")
         return [j.expr for j in loads.conditions if j.judgement.truth is Truth.FAILS]
 
     assert failing(BASE) == []

@@ -37,20 +37,20 @@ def values(code: str, language: Language = Language.CUDA, stated: str = "") -> d
 
 
 def test_types_promises_mechanisms_and_constants() -> None:
-    known = values(CODE)
-    assert known["dtype(x)"] == ("float32",) and known["dtype(z)"] == ("float64",) and known["dtype(n)"] == ("int32",)
-    assert known["noalias(y, x)"] == (True,) and "noalias(x, z)" not in known
-    assert known['kernel.has("restrict_read_only")'] == (True,) and known['kernel.has("warp_shuffle")'] == (False,)
-    assert known["TILE"] == (32,) and known["ROWS"] == (4,)
-    assert "WIDTH" not in known
+    facts = values(CODE)
+    assert facts["dtype(x)"] == ("float32",) and facts["dtype(z)"] == ("float64",) and facts["dtype(n)"] == ("int32",)
+    assert facts["noalias(y, x)"] == (True,) and "noalias(x, z)" not in facts
+    assert facts['kernel.has("restrict_read_only")'] == (True,) and facts['kernel.has("warp_shuffle")'] == (False,)
+    assert facts["TILE"] == (32,) and facts["ROWS"] == (4,)
+    assert "WIDTH" not in facts
 
 
 def test_every_launch_site_counts_and_what_one_leaves_open_is_not_known() -> None:
-    known = values(CODE)
-    assert known["launch.block.x"] == (128, 256) and known["launch.block.y"] == (1,)
-    assert known["launch.shared_bytes"] == (0,)
-    assert known["C"] == (768, 1024)
-    assert "launch.grid.x" not in known and "n" not in known
+    facts = values(CODE)
+    assert facts["launch.block.x"] == (128, 256) and facts["launch.block.y"] == (1,)
+    assert facts["launch.shared_bytes"] == (0,)
+    assert facts["C"] == (768, 1024)
+    assert "launch.grid.x" not in facts and "n" not in facts
 
 
 def test_a_pointer_apart_from_all_others_is_exclusive() -> None:
@@ -74,8 +74,8 @@ def go(y, x, n):
 
 
 def test_triton_s_options_and_defaults() -> None:
-    known = values(TRITON, Language.TRITON)
-    assert (known["launch.num_warps"], known["launch.num_stages"], known["BLOCK"]) == ((8,), (3,), (512,))
+    facts = values(TRITON, Language.TRITON)
+    assert (facts["launch.num_warps"], facts["launch.num_stages"], facts["BLOCK"]) == ((8,), (3,), (512,))
     tuned = TRITON.replace("@triton.jit", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n@triton.jit')
     assert "launch.num_warps" not in values(tuned, Language.TRITON)
 
@@ -109,7 +109,7 @@ def test_constant_expressions(text: str, value: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "known"),
+    ("text", "name", "expected"),
     [
         ("C = 768 | 1024", "C", (768, 1024)),
         ("dtype(x) = float32, C = 1", "dtype(x)", ("float32",)),
@@ -121,8 +121,8 @@ def test_constant_expressions(text: str, value: int | None) -> None:
         ("HAS_BIAS = True", "HAS_BIAS", (True,)),
     ],
 )
-def test_facts_can_be_stated(text: str, name: str, known: tuple) -> None:
-    assert stated_facts(text, "by me").known[name].values == known
+def test_facts_can_be_stated(text: str, name: str, expected: tuple) -> None:
+    assert stated_facts(text, "by me").known[name].values == expected
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def test_some_case_states_something() -> None:
 
 @pytest.mark.parametrize("path", STATED, ids=lambda p: f"{p.parents[2].name}/{p.name}")
 def test_what_a_case_states_holds(path: Path) -> None:
-    said = watch(path.read_text("utf-8"), **RUNS[path.parents[2].name]()).asserted
-    assert said
-    for assertion in said:
+    assertions = watch(path.read_text("utf-8"), **RUNS[path.parents[2].name]()).asserted
+    assert assertions
+    for assertion in assertions:
         assert assertion.compared
         assert (assertion.untagged, assertion.violated) == (0, 0)
 
@@ -51,9 +51,9 @@ def test_an_index_that_forgot_the_new_rows_of_a_tile_is_seen() -> None:
     after = (builtin_folder() / "shared-tile-padding/cases/applies/01.after.cu").read_text("utf-8")
     wrong = after.replace("= tile[threadIdx.x][threadIdx.y]", "= (&tile[0][0])[threadIdx.x * 32 + threadIdx.y]")
     assert wrong != after
-    (said,) = watch(wrong, **RUNS["shared-tile-padding"](), quiet=False).asserted
-    assert said.violated
-    assert said.violation is not None and "stored.row is 1, from x[1, 31]" in said.violation.message
+    (assertion,) = watch(wrong, **RUNS["shared-tile-padding"](), quiet=False).asserted
+    assert assertion.violated
+    assert assertion.violation is not None and "stored.row is 1, from x[1, 31]" in assertion.violation.message
 
 
 @pytest.mark.parametrize("path", STATED, ids=lambda p: f"{p.parents[2].name}/{p.name}")

@@ -86,10 +86,10 @@ def test_a_launcher_without_a_caller_gives_dims_and_a_run_gives_shapes(state: St
     assert workload.launches[0].arguments is not None, (
         "the pointer that is NULL has its place among the arguments"
     )
-    said = "\n".join(draft.assumed)
-    assert "N is chosen: nothing tells it" in said
-    assert "the shape of x is what the kernel reaches on the emulated device" in said
-    assert "w is null at the launch" in said
+    notes = "\n".join(draft.assumed)
+    assert "N is chosen: nothing tells it" in notes
+    assert "the shape of x is what the kernel reaches on the emulated device" in notes
+    assert "w is null at the launch" in notes
 
 
 def test_a_launch_in_another_file_is_found_with_its_template_arguments(state: State) -> None:
@@ -164,11 +164,11 @@ def test_drafts_of_both_kinds_see_wrong_kernels(state: State) -> None:
 
 def test_a_kernel_that_cannot_be_run_keeps_what_is_missing_and_says_why(state: State) -> None:
     (state.root / "rows.cu").write_text(ROWS.replace("    int n =", "    __trap();\n    int n ="))
-    found = draft_for(state, "rows.cu", "row_means")
-    assert isinstance(found, NoDraft)
-    assert "the shape of x: nothing allocates `x` (the kernel cannot be run to see it: " in found.reason
-    assert found.draft is not None
-    assert "# not found: the shape of x" in found.draft.text
+    refusal = draft_for(state, "rows.cu", "row_means")
+    assert isinstance(refusal, NoDraft)
+    assert "the shape of x: nothing allocates `x` (the kernel cannot be run to see it: " in refusal.reason
+    assert refusal.draft is not None
+    assert "# not found: the shape of x" in refusal.draft.text
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
 ) -> None:
     tried: list[bool] = []
 
-    def counted(*given: Any, races: bool, **named: Any) -> Any:
+    def counted(*positional: Any, races: bool, **named: Any) -> Any:
         tried.append(races)
-        return footprints(*given, races=races, **named)
+        return footprints(*positional, races=races, **named)
 
     monkeypatch.setattr(measured, "footprints", counted)
     (state.root / "rows.cu").write_text(ROWS.replace("    if (n >= N)", f"    {body}\n    if (n >= N)"))
@@ -208,8 +208,8 @@ def test_a_buffer_that_the_kernel_never_touches_is_null(tmp_path: Path, centred:
     draft = draft_for(State(tmp_path), "shift.cu", "shift")
     assert isinstance(draft, Draft), draft.reason
     assert {a.name: a.kind for a in draft.arguments}["mean"] == kind
-    said = "mean is null: the kernel did not touch it on the emulated device"
-    assert (said in draft.assumed) == (kind == "null")
+    note = "mean is null: the kernel did not touch it on the emulated device"
+    assert (note in draft.assumed) == (kind == "null")
 
 
 def test_a_draft_ends_within_the_time_that_its_caller_has(state: State) -> None:
@@ -237,9 +237,9 @@ def test_elements_that_data_decide_to_read_are_counted_over_several_draws(
     (tmp_path / "pass.cu").write_text(CHOOSING)
     draws: list[int] = []
 
-    def counted(*given: Any, seed: int, **named: Any) -> Any:
+    def counted(*positional: Any, seed: int, **named: Any) -> Any:
         draws.append(seed)
-        return footprints(*given, seed=seed, **named)
+        return footprints(*positional, seed=seed, **named)
 
     monkeypatch.setattr(measured, "footprints", counted)
     draft = draft_for(State(tmp_path), "pass.cu", "passed_on")

@@ -74,9 +74,9 @@ int main() {
 
 
 def drafted(code: str, kernel: str) -> Draft:
-    found = read(code.encode(), Language.CUDA).kernel(kernel)
-    assert found is not None
-    return draft_of(found, Path("embed.cu"))
+    kernel_source = read(code.encode(), Language.CUDA).kernel(kernel)
+    assert kernel_source is not None
+    return draft_of(kernel_source, Path("embed.cu"))
 
 
 def test_a_whole_program_gives_a_workload_with_nothing_missing() -> None:

@@ -130,7 +130,7 @@ def test_two_launchers_are_judged_against_each_other(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (
             "for (int i = 0; i < C; i++) {\n plain<<<1, 64>>>(out, x, i); }",
@@ -155,7 +155,7 @@ def test_two_launchers_are_judged_against_each_other(tmp_path):
         ("int y = 1;", "launches no kernel of this file"),
     ],
 )
-def test_what_cannot_be_followed_is_named_with_its_line(tmp_path, body, said):
+def test_what_cannot_be_followed_is_named_with_its_line(tmp_path, body, message):
     with pytest.raises(ProgramError) as caught:
         steps(tmp_path, body)
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -85,12 +85,12 @@ def test_statements_that_cannot_be_followed_are_missing(
     state: State, gone: str, there: str, why: str
 ) -> None:
     (state.root / "centred.cu").write_text(CENTRED.replace(gone, there))
-    found = draft_for(state, "centred.cu", "centred")
-    assert isinstance(found, NoDraft)
-    assert why in found.reason
+    refusal = draft_for(state, "centred.cu", "centred")
+    assert isinstance(refusal, NoDraft)
+    assert why in refusal.reason
 
 
 def test_a_function_that_launches_nothing_is_no_target(state: State) -> None:
-    found = draft_for(state, "centred.cu", "nothing")
-    assert isinstance(found, NoDraft)
-    assert "has no kernel `nothing`; its kernels: row_sums, subtract" in found.reason
+    refusal = draft_for(state, "centred.cu", "nothing")
+    assert isinstance(refusal, NoDraft)
+    assert "has no kernel `nothing`; its kernels: row_sums, subtract" in refusal.reason

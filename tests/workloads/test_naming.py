@@ -38,8 +38,8 @@ template <typename T, int V> __global__ void norm(T* o) {
     ],
 )
 def test_a_kernel_is_named_as_people_write_it(written: str, name: str | None) -> None:
-    found = kernel_as_written(read(TEXT, Language.CUDA), written)
-    assert (found.name if found is not None else None) == name
+    resolved = kernel_as_written(read(TEXT, Language.CUDA), written)
+    assert (resolved.name if resolved is not None else None) == name
 
 
 def test_a_name_with_namespaces_is_not_split_at_them() -> None:
@@ -85,10 +85,10 @@ def test_two_kernels_of_one_name_have_two_files(tmp_path: Path) -> None:
 
 
 def test_a_broken_file_is_a_problem_of_its_own_kernel() -> None:
-    found = Workloads(
+    workloads = Workloads(
         (),
         ("/r/.klineage/workloads/copy.toml is not valid TOML", "/r/.klineage/workloads/copy_rows.toml: args"),
     )
-    assert len(found.about("copy")) == 1
-    assert len(found.about("copy_rows")) == 1
-    assert found.about("rows") == ()
+    assert len(workloads.about("copy")) == 1
+    assert len(workloads.about("copy_rows")) == 1
+    assert workloads.about("rows") == ()

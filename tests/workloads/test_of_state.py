@@ -105,7 +105,7 @@ def test_a_commit_is_drafted_as_it_was_not_as_the_work_tree_is(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("path", "kernel", "reason", "known"),
+    ("path", "kernel", "reason", "is_drafted"),
     [
         ("gone.cu", "scale", "gone.cu cannot be read: No such file or directory", False),
         ("types.h", "scale", "types.h holds no kernels", False),
@@ -114,13 +114,13 @@ def test_a_commit_is_drafted_as_it_was_not_as_the_work_tree_is(tmp_path: Path) -
     ],
 )
 def test_what_cannot_be_drafted_says_why(
-    root: Path, path: str, kernel: str, reason: str, known: bool
+    root: Path, path: str, kernel: str, reason: str, is_drafted: bool
 ) -> None:
     (root / "kernels" / "broken.cu").write_text(SCALE.replace("scale<<<(N + 31) / 32,", "scale<<<blocks(),"))
-    found = draft_for(root, path, kernel)
-    assert isinstance(found, NoDraft)
-    assert reason in found.reason
-    assert (found.draft is not None) is known
+    refusal = draft_for(root, path, kernel)
+    assert isinstance(refusal, NoDraft)
+    assert reason in refusal.reason
+    assert (refusal.draft is not None) is is_drafted
 
 
 def test_each_file_is_read_once_for_all_states_that_hold_it(

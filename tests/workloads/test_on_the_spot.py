@@ -16,7 +16,7 @@ from kernel_lineage.workloads.on_the_spot import (
     SpotWorkload,
     in_a_line,
     question,
-    told,
+    resting_on,
     workload_on_the_spot,
 )
 from kernel_lineage.workloads.proof import Proof
@@ -58,7 +58,7 @@ def test_the_repositorys_own_workload_comes_first(tmp_path: Path) -> None:
     spot = workload_on_the_spot(tmp_path / "fill.cu", "fill", "emulated")
     assert spot.path is not None
     assert spot.path.name == "fill.toml"
-    assert told(ACCEPTED, spot).outcome is Outcome.ACCEPTED
+    assert resting_on(ACCEPTED, spot).outcome is Outcome.ACCEPTED
 
 
 def test_a_file_that_does_not_tell_ends_with_what_is_missing(tmp_path: Path) -> None:
@@ -68,16 +68,16 @@ def test_a_file_that_does_not_tell_ends_with_what_is_missing(tmp_path: Path) -> 
 
 
 def test_a_verdict_says_that_its_workload_was_drafted_and_what_was_assumed() -> None:
-    said = told(REJECTED, drafted(Proof("")))
-    assert said.outcome is Outcome.REJECTED
-    assert said.environment["workload"] == "drafted"
-    assert said.environment["workload_assumed"] == ["N is 32 in main"]
+    verdict = resting_on(REJECTED, drafted(Proof("")))
+    assert verdict.outcome is Outcome.REJECTED
+    assert verdict.environment["workload"] == "drafted"
+    assert verdict.environment["workload_assumed"] == ["N is 32 in main"]
 
 
 def test_a_draft_that_misses_wrong_kernels_accepts_nothing() -> None:
-    said = told(ACCEPTED, drafted(Proof("")))
-    assert (said.outcome, said.code) == (Outcome.INCONCLUSIVE, Reason.WORKLOAD_BLIND)
-    assert "cannot be trusted" in said.reason
+    verdict = resting_on(ACCEPTED, drafted(Proof("")))
+    assert (verdict.outcome, verdict.code) == (Outcome.INCONCLUSIVE, Reason.WORKLOAD_BLIND)
+    assert "cannot be trusted" in verdict.reason
 
 
 def test_a_draft_is_announced_in_a_line_with_what_was_assumed() -> None:

@@ -253,7 +253,7 @@ def test_of_several_launches_of_one_kernel_the_one_that_the_workload_describes_i
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("a.cu", "__global__ void other() {}", "has no kernel `k`; its kernels: other"),
         ("a.cu", "__global__ void k(float* a) {}", "takes 1 arguments (a), the workload declares 4"),
@@ -265,12 +265,12 @@ def test_of_several_launches_of_one_kernel_the_one_that_the_workload_describes_i
         ("a.txt", "hello", "neither CUDA C++ nor Triton"),
     ],
 )
-def test_what_cannot_be_a_program_is_said(tmp_path, name, text, said):
+def test_what_cannot_be_a_program_is_said(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(ProgramError) as caught:
         program_from_file(path, "k", workload())
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     with pytest.raises(ProgramError, match="cannot be read"):
         program_from_file(tmp_path / "none.cu", "k", workload())
 
@@ -309,11 +309,11 @@ def test_a_sequence_cuts_out_all_of_its_kernels(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "said"), [("a.cu", "no kernel named `fill`"), ("a.py", "`scale_rows` or `fill`")]
+    ("file", "message"), [("a.cu", "no kernel named `fill`"), ("a.py", "`scale_rows` or `fill`")]
 )
-def test_a_sequence_names_the_kernel_that_is_missing(tmp_path, file, said):
+def test_a_sequence_names_the_kernel_that_is_missing(tmp_path, file, message):
     (tmp_path / file).write_text(CUDA if file == "a.cu" else TRITON.format(grid="(1,)", options=""))
-    with pytest.raises(ProgramError, match=said):
+    with pytest.raises(ProgramError, match=message):
         program_from_file(tmp_path / file, "scale_rows", sequence("cuda" if file == "a.cu" else "triton"))
 
 

@@ -70,9 +70,9 @@ def test_a_drafted_workload_is_tried_and_mended(tmp_path: Path) -> None:
 def test_a_workload_must_notice_a_zero_output_and_a_dropped_term(
     fates: list[tuple[str, Fate]], blind: str
 ) -> None:
-    said = Proof("", tuple(tried(kind, fate) for kind, fate in fates)).blind
-    assert blind in said
-    assert bool(blind) == bool(said)
+    message = Proof("", tuple(tried(kind, fate) for kind, fate in fates)).blind
+    assert blind in message
+    assert bool(blind) == bool(message)
 
 
 def test_a_kernel_that_fails_against_itself_proves_nothing() -> None:

@@ -18,7 +18,7 @@ def kernel(folder: Path, text: str, name: str = "k"):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("(float* o, cudaTextureObject_t t) {\n  o[0] = tex2D<float>(t, 0, 0);\n}", "line 1: textures"),
         (
@@ -29,11 +29,11 @@ def kernel(folder: Path, text: str, name: str = "k"):
         ("(float* o) {\n  auto c = cg::this_cluster();\n}", "line 2: clusters"),
     ],
 )
-def test_what_is_not_supported_is_told_with_its_line(tmp_path, body, said):
-    found, path = kernel(tmp_path, f"__global__ void k{body}\nint main() {{ k<<<1, 1>>>(); }}\n")
-    (missing,) = draft_of(found, path).missing
+def test_what_is_not_supported_is_told_with_its_line(tmp_path, body, message):
+    kernel_source, path = kernel(tmp_path, f"__global__ void k{body}\nint main() {{ k<<<1, 1>>>(); }}\n")
+    (missing,) = draft_of(kernel_source, path).missing
 
-    assert missing.startswith(said) and "not supported" in missing
+    assert missing.startswith(message) and "not supported" in missing
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_what_only_looks_so_is_drafted(tmp_path, body):
 
 def test_a_texture_may_be_read_in_a_function_that_the_kernel_calls(tmp_path):
     text = "__device__ float at(cudaTextureObject_t t) { return tex1Dfetch<float>(t, 0); }\n"
-    found, _ = kernel(
+    kernel_source, _ = kernel(
         tmp_path, f"{text}__global__ void k(float* o, unsigned long long t) {{ o[0] = at(t); }}\n"
     )
 
-    assert unsupported(found).startswith("line 1: textures")
+    assert unsupported(kernel_source).startswith("line 1: textures")

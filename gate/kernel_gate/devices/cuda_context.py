@@ -51,7 +51,7 @@ class CudaContext:
         self._longest = 0.0
         self._scratch: list[Any] = []
         self._scratch_bytes = 0
-        self._found: Any = None
+        self._flag: Any = None
         self._service: Any = None
         self._differ: Any = None
         try:
@@ -109,27 +109,27 @@ class CudaContext:
 
     def differ(self, first: int, second: int, nbytes: int) -> bool:
         """Whether two ranges of memory differ; addresses and size are multiples of `WORD`. Waits."""
-        if self._found is None:
-            self._found = self.driver.mem_alloc(4)
+        if self._flag is None:
+            self._flag = self.driver.mem_alloc(4)
             self._differ = self.service().get_function("differ").prepare("PPQP")
-        self.driver.memset_d32(int(self._found), 0, 1)
+        self.driver.memset_d32(int(self._flag), 0, 1)
         words = nbytes // WORD
         blocks = min(_MOST_BLOCKS, -(-words // _THREADS))
         self._differ.prepared_async_call(
-            (blocks, 1), (_THREADS, 1, 1), None, first, second, words, int(self._found)
+            (blocks, 1), (_THREADS, 1, 1), None, first, second, words, int(self._flag)
         )
         flag = np.zeros(1, np.uint32)
-        self.driver.memcpy_dtoh(flag, int(self._found))
+        self.driver.memcpy_dtoh(flag, int(self._flag))
         return bool(flag[0])
 
     def leave(self) -> None:
         """Give back the scratch memory and the context. Safe after the context was lost."""
         if self.lost:
-            KEPT.extend([self._scratch, self._found, self._service])
+            KEPT.extend([self._scratch, self._flag, self._service])
         else:
-            if self._found is not None:
-                self._found.free()
+            if self._flag is not None:
+                self._flag.free()
             for memory in self._scratch:
                 memory.free()
-        self._scratch, self._found, self._service, self._differ = [], None, None, None
+        self._scratch, self._flag, self._service, self._differ = [], None, None, None
         self._context.pop()

@@ -51,7 +51,7 @@ class Paths:
     workload: Workload
     _device: EmulatedDevice = field(init=False)
     _loaded: list[LoadedProgram] = field(init=False)
-    _known: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
+    _signatures: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
     _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
     """The baseline's and the candidate's."""
     _read: set[int] = field(default_factory=set)
@@ -76,14 +76,14 @@ class Paths:
     def of(self, dims: Dims) -> Signature | None:
         """The sides that both programs take on a shape; None for one that they cannot be asked on."""
         key = tuple(dims.values())
-        if key not in self._known:
+        if key not in self._signatures:
             try:
-                self._known[key] = tuple(
+                self._signatures[key] = tuple(
                     side for program in range(len(self._loaded)) for side in self._sides(program, dims)
                 )
             except (LaunchError, DeviceError, MemoryError):
-                self._known[key] = None
-        return self._known[key]
+                self._signatures[key] = None
+        return self._signatures[key]
 
     def _sides(self, program: int, dims: Dims) -> Iterator[tuple[bool, bool]]:
         loaded, into = self._loaded[program], self._constants[program]
@@ -121,7 +121,7 @@ class Grids:
     workload: Workload
     growing: dict[tuple[int, str], int] = field(init=False)
     """Axes of all grids in a row, each with a dim that brings it blocks, and the least extent that can be launched."""
-    _known: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
+    _extents: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         usual = typical_shape(named_shapes(self.workload))
@@ -146,15 +146,15 @@ class Grids:
     def _axes(self, dims: Dims) -> list[int]:
         """Blocks along every axis of every launch; none where the launch cannot be computed."""
         key = tuple(dims.values())
-        if key not in self._known:
+        if key not in self._extents:
             try:
                 bound = [
                     bind(self.workload, built.program, dims) for built in (self.baseline, self.candidate)
                 ]
             except LaunchError:
                 bound = []
-            self._known[key] = [n for program in bound for launch in program.launches for n in launch.grid]
-        return self._known[key]
+            self._extents[key] = [n for program in bound for launch in program.launches for n in launch.grid]
+        return self._extents[key]
 
 
 def followed(

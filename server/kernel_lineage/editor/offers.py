@@ -37,7 +37,7 @@ class Offers:
         self._trust = trust
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="offers")
         self._processes: Processes | None = None
-        self._known: OrderedDict[bytes, KernelOffersDocument | None] = OrderedDict()
+        self._documents: OrderedDict[bytes, KernelOffersDocument | None] = OrderedDict()
         """None: could not be tried."""
         self._trying: dict[bytes, asyncio.Task[None]] = {}
         self._generation = 0
@@ -48,15 +48,15 @@ class Offers:
     def of(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel, as far as they are known; asks for them where they are not. Never waits."""
         key = self._key(snapshot, kernel)
-        if key not in self._known and key not in self._trying and self._trust.granted:
+        if key not in self._documents and key not in self._trying and self._trust.granted:
             task = asyncio.get_running_loop().create_task(self._try(key, snapshot, kernel))
             self._trying[key] = task
             task.add_done_callback(lambda _: self._trying.pop(key, None))
-        return self._known.get(key)
+        return self._documents.get(key)
 
     def ready(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel that are known; asks for none."""
-        return self._known.get(self._key(snapshot, kernel))
+        return self._documents.get(self._key(snapshot, kernel))
 
     async def within(self, seconds: float, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel for a person who waits for them; None when they take longer."""
@@ -69,7 +69,7 @@ class Offers:
     def forget(self) -> None:
         """Skills or workloads have changed on the disk."""
         self._generation += 1
-        self._known.clear()
+        self._documents.clear()
 
     def _key(self, snapshot: Snapshot, kernel: Kernel) -> bytes:
         source = snapshot.source
@@ -85,9 +85,11 @@ class Offers:
             device=self.device,
             generation=self._generation,
         )
-        self._known[key] = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, trial)
-        while len(self._known) > KEPT:
-            self._known.popitem(last=False)
+        self._documents[key] = await asyncio.get_running_loop().run_in_executor(
+            self._thread, self._ask, trial
+        )
+        while len(self._documents) > KEPT:
+            self._documents.popitem(last=False)
         for listener in self.changed:
             listener()
 

@@ -37,7 +37,7 @@ class FactStore:
         self._cache = cache
         self._workers = workers
         self._text_of = text_of
-        self._known = {key: FACTS.value(row) for key, row in cache.facts().items()}
+        self._facts = {key: FACTS.value(row) for key, row in cache.facts().items()}
         self._asked: set[str] = set()
         self._shares: dict[tuple[str, ...], tuple[_Share, ...]] = {}
         self._joined: dict[tuple[str, ...], Facts] = {}
@@ -49,7 +49,7 @@ class FactStore:
             return
         self._shares[key] = shares = _shares(symbol, parts, language)
         for position, share in enumerate(shares):
-            if share.key in self._known or share.key in self._asked:
+            if share.key in self._facts or share.key in self._asked:
                 continue
             self._asked.add(share.key)
             texts = tuple(self._text_of(parts[i].digest) for i in share.parts if i >= 0)
@@ -63,7 +63,7 @@ class FactStore:
 
         def keep(batch: Sequence[tuple[str, Facts]]) -> None:
             nonlocal done
-            self._known.update(batch)
+            self._facts.update(batch)
             self._cache.put_facts({key: FACTS.row(facts) for key, facts in batch})
             done += len(batch)
             progress(done, total)
@@ -78,7 +78,7 @@ class FactStore:
         facts = self._joined.get(key)
         if facts is None:
             shares = self._shares.get(key) or _shares(node.symbol, parts, node.language)
-            facts = self._joined[key] = _joined((s, self._known.get(s.key, _NO_FACTS)) for s in shares)
+            facts = self._joined[key] = _joined((s, self._facts.get(s.key, _NO_FACTS)) for s in shares)
         return facts
 
 

@@ -52,7 +52,7 @@ class Judge:
         self._texts = Texts(text_of)
         self._of = facts_of
         self._notes = notes
-        self._said: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._comment_risks: dict[str, tuple[tuple[str, str], ...]] = {}
         self._compared: dict[int, Difference] = {}
         self._incoming: dict[int, list[int]] = {}
         self._kernels_in: dict[str | None, int] = {}
@@ -175,9 +175,11 @@ class Judge:
         python = node.language is Language.TRITON
         risks = [risk for line in node.comment.splitlines() for risk in said_in(line)]
         for part in node.parts:
-            if part.digest not in self._said:
-                self._said[part.digest] = tuple(said_in_comments(self._texts.text_of(part.digest), python))
-            risks += self._said[part.digest]
+            if part.digest not in self._comment_risks:
+                self._comment_risks[part.digest] = tuple(
+                    said_in_comments(self._texts.text_of(part.digest), python)
+                )
+            risks += self._comment_risks[part.digest]
         return risks
 
     def _because(self, because: str, edge: Edge, after: Node) -> str:

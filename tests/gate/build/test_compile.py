@@ -79,7 +79,7 @@ def test_triton_arguments_with_other_names_go_by_position():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("tl.exp(v", "tl.expp(v", "softmax.py:11"),
         ("tl.max(v, axis=0)", "undefined_name", "softmax.py:11"),
@@ -94,9 +94,9 @@ def test_triton_arguments_with_other_names_go_by_position():
         ("@triton.jit", "@triton.jit(", "softmax.py:6: SyntaxError"),
     ],
 )
-def test_triton_mistakes_name_the_line(old, new, said):
+def test_triton_mistakes_name_the_line(old, new, message):
     assert old in SOFTMAX
-    assert said in str(build_error(triton(SOFTMAX.replace(old, new, 1)), UNIT))
+    assert message in str(build_error(triton(SOFTMAX.replace(old, new, 1)), UNIT))
 
 
 def test_a_whole_file_by_nvcc():

@@ -67,7 +67,7 @@ def test_a_listening_program_of_the_machine_is_out_of_reach():
 
 
 @pytest.mark.parametrize(
-    ("text", "limits", "said"),
+    ("text", "limits", "message"),
     [
         (
             "children = [subprocess.Popen(['sleep', '60']) for _ in range(40)]; children[0].wait()",
@@ -95,9 +95,9 @@ def test_a_listening_program_of_the_machine_is_out_of_reach():
     ],
     ids=["processes", "files", "bytes", "memory", "one file", "sleep", "loop"],
 )
-def test_what_a_program_takes_is_limited(text, limits, said):
+def test_what_a_program_takes_is_limited(text, limits, message):
     error = build_error(triton(module(text)), UNIT, limits=limits)
-    assert said in str(error)
+    assert message in str(error)
 
 
 def test_a_result_that_points_elsewhere_is_not_read(tmp_path):

@@ -58,15 +58,15 @@ def test_block_pointers_build_or_the_message_says_with_which_triton():
         assert ".entry fill" in compile_program(program, "sm_90", [_unit(32)])[_unit(32)].ptx
     except BuildError as error:
         assert "pip install 'triton<3.9'" in str(error)
-    said = str(_failure(program, 7, "Block pointers have been removed in favor of descriptors"))
-    assert said.startswith("fill.py:7: Block pointers") and said.endswith("pip install 'triton<3.9'")
+    message = str(_failure(program, 7, "Block pointers have been removed in favor of descriptors"))
+    assert message.startswith("fill.py:7: Block pointers") and message.endswith("pip install 'triton<3.9'")
 
 
 def test_a_program_that_needs_scratch_of_a_profiler_is_not_supported(monkeypatch, tmp_path):
     import triton
 
     compiled = SimpleNamespace(metadata=SimpleNamespace(profile_scratch_size=64))
-    monkeypatch.setattr(triton, "compile", lambda *_given, **_named: compiled)
+    monkeypatch.setattr(triton, "compile", lambda *_arguments, **_named: compiled)
     with pytest.raises(BuildError, match="profile scratch memory") as raised:
         compile_triton(Program("triton", PLAIN, "fill"), [_unit(32)], "sm_90", tmp_path, want_cubin=False)
     assert raised.value.code is Reason.UNSUPPORTED_PROGRAM

@@ -22,8 +22,8 @@ def image():
 
 def launch(device: CudaDevice, image, *arguments):
     buffers = [device.allocate(256, name, 4) for name in ("y", "x")]
-    given = arguments or (*buffers, np.int32(64))
-    result = device.load(image).launch((1, 1, 1), (64, 1, 1), 0, given)
+    launch_arguments = arguments or (*buffers, np.int32(64))
+    result = device.load(image).launch((1, 1, 1), (64, 1, 1), 0, launch_arguments)
     for buffer in buffers:
         buffer.free()
     return result
@@ -52,30 +52,30 @@ def test_no_memory_names_the_argument(monkeypatch, image):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "cuModuleLoadDataEx failed: device kernel image is invalid",
         "cuModuleLoadDataEx failed: no kernel image is available for execution on the device",
         "cuModuleLoadDataEx failed: the provided PTX was compiled with an unsupported toolchain.",
     ],
 )
-def test_a_toolkit_newer_than_the_driver_is_told_from_a_bad_image(monkeypatch, image, said):
-    install(monkeypatch, FakeDriver(load=said))
+def test_a_toolkit_newer_than_the_driver_is_told_from_a_bad_image(monkeypatch, image, message):
+    install(monkeypatch, FakeDriver(load=message))
     with pytest.raises(DeviceError, match=r"it knows CUDA up to 12\.8: update the driver") as caught:
         CudaDevice().load(image)
     assert caught.value.code is Reason.TOOLKIT_NEWER_THAN_DRIVER
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("message", "kind"),
     [
         ("an illegal memory access was encountered", "illegal_address"),
         ("misaligned address", "misaligned"),
         ("unspecified launch failure", "trap"),
     ],
 )
-def test_a_kernel_that_fails_loses_the_context(monkeypatch, image, said, kind):
-    install(monkeypatch, FakeDriver(launch=f"cuEventQuery failed: {said}"))
+def test_a_kernel_that_fails_loses_the_context(monkeypatch, image, message, kind):
+    install(monkeypatch, FakeDriver(launch=f"cuEventQuery failed: {message}"))
     device = CudaDevice()
     result = launch(device, image)
     assert (result.faults[0].kind, result.device_lost, device.lost) == (kind, True, True)

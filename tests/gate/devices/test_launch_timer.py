@@ -42,24 +42,26 @@ def test_a_timed_launch_that_does_not_end_is_left_alone_after_its_time(monkeypat
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("message", "code"),
     [
         ("cuEventQuery failed: an illegal memory access was encountered", Reason.ILLEGAL_ADDRESS),
         ("cuEventQuery failed: misaligned address", Reason.MISALIGNED),
         ("cuEventQuery failed: unspecified launch failure", Reason.TRAP),
     ],
 )
-def test_a_timed_launch_that_fails_says_which_rule_it_broke(monkeypatch, said, code):
+def test_a_timed_launch_that_fails_says_which_rule_it_broke(monkeypatch, message, code):
     driver = FakeDriver()
     timer, device = timer_on(monkeypatch, driver)
-    driver.fails_launch = said
+    driver.fails_launch = message
     with pytest.raises(DeviceError) as caught:
         timer.cold(lambda: None, 1, 1.0)
     assert (caught.value.code, device.lost) == (code, True)
 
 
-@pytest.mark.parametrize(("status", "said"), [(0, None), (801, "CUDA error 801"), (None, "no such function")])
-def test_kept_lines_are_reset_or_nothing_is_timed(monkeypatch, status, said):
+@pytest.mark.parametrize(
+    ("status", "message"), [(0, None), (801, "CUDA error 801"), (None, "no such function")]
+)
+def test_kept_lines_are_reset_or_nothing_is_timed(monkeypatch, status, message):
     def library(name: str) -> SimpleNamespace:
         if status is None:
             raise AttributeError("no such function")
@@ -68,9 +70,9 @@ def test_kept_lines_are_reset_or_nothing_is_timed(monkeypatch, status, said):
     timer, _ = timer_on(monkeypatch, FakeDriver())
     monkeypatch.setattr(launch_timer.ctypes, "CDLL", library)
     timer.forgets_kept_lines = True
-    if said is None:
+    if message is None:
         assert timer.cold(lambda: None, 1, 1.0) > 0
         return
-    with pytest.raises(DeviceError, match=said) as caught:
+    with pytest.raises(DeviceError, match=message) as caught:
         timer.cold(lambda: None, 1, 1.0)
     assert caught.value.code is Reason.TIMING_FAILED

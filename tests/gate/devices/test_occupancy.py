@@ -11,7 +11,7 @@ TURING = Multiprocessor(threads=1024, blocks=16, registers=65536, shared_bytes=6
 
 
 @pytest.mark.parametrize(
-    ("sm", "block_threads", "registers", "shared_bytes", "found"),
+    ("sm", "block_threads", "registers", "shared_bytes", "expected"),
     [
         (H200, 256, 32, 0, Occupancy(8, 1.0, "warps")),
         (H200, 32, 16, 0, Occupancy(32, 0.5, "blocks")),
@@ -25,8 +25,8 @@ TURING = Multiprocessor(threads=1024, blocks=16, registers=65536, shared_bytes=6
         (H200, 33, 32, 0, Occupancy(32, 1.0, "warps")),
     ],
 )
-def test_known_kernels(sm, block_threads, registers, shared_bytes, found):
-    assert occupancy(sm, block_threads, registers, shared_bytes) == found
+def test_known_kernels(sm, block_threads, registers, shared_bytes, expected):
+    assert occupancy(sm, block_threads, registers, shared_bytes) == expected
 
 
 def test_a_block_that_does_not_fit_has_none():

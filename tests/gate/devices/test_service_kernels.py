@@ -13,7 +13,7 @@ from kernel_gate.emulated.launch import Checks
 WORDS = 300
 
 
-def found(first: np.ndarray, second: np.ndarray, blocks: int = 2) -> int:
+def differing(first: np.ndarray, second: np.ndarray, blocks: int = 2) -> int:
     device = EmulatedDevice("sm_90", Checks(races=False))
     buffers = [device.allocate(data.nbytes, name, 4) for name, data in (("a", first), ("b", second))]
     for buffer, data in zip(buffers, (first, second), strict=True):
@@ -31,13 +31,13 @@ def found(first: np.ndarray, second: np.ndarray, blocks: int = 2) -> int:
 def test_one_byte_that_differs_is_found(byte):
     data = np.arange(WORDS * WORD, dtype=np.uint8)
     other = data.copy()
-    assert found(data, other) == 0
+    assert differing(data, other) == 0
     other[byte] ^= 0x80
-    assert found(data, other) == 1
+    assert differing(data, other) == 1
 
 
 def test_more_threads_than_words_compare_no_more_than_there_is():
-    assert found(np.ones(WORD, np.uint8), np.ones(WORD, np.uint8), blocks=4) == 0
+    assert differing(np.ones(WORD, np.uint8), np.ones(WORD, np.uint8), blocks=4) == 0
 
 
 def test_every_kernel_can_be_read():

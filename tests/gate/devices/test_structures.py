@@ -17,9 +17,9 @@ from kernel_gate.program import Program
 from kernel_gate.workload import WorkloadError, parse_workload
 
 
-def _bytes(declared: list[int], *given: np.generic) -> list[bytes] | None:
-    found = with_structures(declared, list(given))
-    return None if found is None else [b"".join(word.tobytes() for word in words) for words in found]
+def _bytes(declared: list[int], *values: np.generic) -> list[bytes] | None:
+    arguments = with_structures(declared, list(values))
+    return None if arguments is None else [b"".join(word.tobytes() for word in words) for words in arguments]
 
 
 def test_fields_are_aligned_and_the_end_is_padded() -> None:
@@ -94,12 +94,12 @@ arguments = [GIVEN, "by"]
 grid = ["ceil_div(n, 32)"]
 block = [32]
 """
-GIVEN = """{ fields = ["out", "first", "last", "n", { value = "2", dtype = "uint8" }], \
+VALUES = """{ fields = ["out", "first", "last", "n", { value = "2", dtype = "uint8" }], \
 at = [0, 8, 24, 32, 39], bytes = 48, align = 8 }"""
 
 
 def test_a_structure_has_its_fields_where_the_workload_says() -> None:
-    workload = parse_workload(WORKLOAD.replace("GIVEN", GIVEN))
+    workload = parse_workload(WORKLOAD.replace("GIVEN", VALUES))
     program = Program("cuda", KERNEL, "scaled")
     device = EmulatedDevice()
     inputs = make_inputs(workload, Case({"n": 40}, 7))
@@ -124,10 +124,10 @@ def test_a_structure_has_its_fields_where_the_workload_says() -> None:
 )
 def test_a_structure_that_is_none_is_refused(gone: str, there: str, why: str) -> None:
     with pytest.raises(WorkloadError, match=why):
-        parse_workload(WORKLOAD.replace("GIVEN", GIVEN.replace(gone, there)))
+        parse_workload(WORKLOAD.replace("GIVEN", VALUES.replace(gone, there)))
 
 
 def test_fields_that_overlap_are_refused() -> None:
-    workload = parse_workload(WORKLOAD.replace("GIVEN", GIVEN.replace("8, 24,", "4, 24,")))
+    workload = parse_workload(WORKLOAD.replace("GIVEN", VALUES.replace("8, 24,", "4, 24,")))
     with pytest.raises(LaunchError, match="first does not fit into its structure of 48 bytes"):
         bind(workload, Program("cuda", KERNEL, "scaled"), {"n": 40})

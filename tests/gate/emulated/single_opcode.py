@@ -82,8 +82,8 @@ def values(kind: str, count: int = 200) -> np.ndarray:
         return np.array([*edges, *wide]).astype(dtype)
     info = np.iinfo(dtype)
     edges = [0, 1, 2, 3, 5, 7, 31, 32, 33, 63, info.max, info.max - 1, info.min, info.min + 1]
-    found = RNG.integers(info.min, info.max, count - len(edges), dtype=dtype, endpoint=True)
-    return np.concatenate([np.array(edges, dtype), found])
+    drawn = RNG.integers(info.min, info.max, count - len(edges), dtype=dtype, endpoint=True)
+    return np.concatenate([np.array(edges, dtype), drawn])
 
 
 def shuffled(kind: str, count: int = 200) -> np.ndarray:

@@ -24,8 +24,8 @@ __global__ void kernel({kind}* out, const {kind}* x) {{
     return done.result.births, line_of(source, "here")
 
 
-def values(*given: float, dtype: type = np.float32) -> np.ndarray:
-    return np.array(given, dtype)
+def values(*numbers: float, dtype: type = np.float32) -> np.ndarray:
+    return np.array(numbers, dtype)
 
 
 @pytest.mark.parametrize(
@@ -41,30 +41,30 @@ def values(*given: float, dtype: type = np.float32) -> np.ndarray:
     ],
 )
 def test_a_birth_is_named_with_its_line_thread_and_operands(statement, x, what, thread, expression):
-    found, line = births(statement, x)
-    first = next(birth for birth in found if birth.what == what)
+    fates, line = births(statement, x)
+    first = next(birth for birth in fates if birth.what == what)
     assert (first.line, first.thread, first.block) == (line, (thread, 0, 0), (0, 0, 0))
     if expression is not None:
         assert first.expression == expression
 
 
 def test_operands_are_those_before_the_instruction():
-    found, line = births("v += v; v *= v; ", values(1e30))
-    assert [(b.what, b.line, b.operands) for b in found] == [
+    fates, line = births("v += v; v *= v; ", values(1e30))
+    assert [(b.what, b.line, b.operands) for b in fates] == [
         ("infinity", line, (float(np.float32(2e30)),) * 2)
     ]
 
 
 def test_doubles_and_halves_are_looked_at():
-    found, line = births("v = v / x[1];", values(1, 0, dtype=np.float64), "double")
-    assert [(b.what, b.line, b.expression) for b in found] == [
+    fates, line = births("v = v / x[1];", values(1, 0, dtype=np.float64), "double")
+    assert [(b.what, b.line, b.expression) for b in fates] == [
         ("NaN", line, "0 / 0"),
         ("infinity", line, "1 / 0"),
     ]
     head = "#include <cuda_fp16.h>"
     x = values(60000, 300, 2, dtype=np.float16)
-    found, line = births("v = __hmul(v, x[1]);", x, "__half", head)
-    assert (found[0].what, found[0].thread, found[0].operands) == ("infinity", (0, 0, 0), (60000.0, 300.0))
+    fates, line = births("v = __hmul(v, x[1]);", x, "__half", head)
+    assert (fates[0].what, fates[0].thread, fates[0].operands) == ("infinity", (0, 0, 0), (60000.0, 300.0))
 
 
 @pytest.mark.parametrize(

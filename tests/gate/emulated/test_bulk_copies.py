@@ -222,11 +222,11 @@ def test_a_box_is_copied_and_zeros_come_from_outside(swizzle, at):
     device = EmulatedDevice("sm_90")
     kernel = device.load(compile_90(source))
     assert kernel.unsupported == {}
-    given = device.allocate(x.nbytes, "x", 2)
-    given.write(x)
+    matrix = device.allocate(x.nbytes, "x", 2)
+    matrix.write(x)
     result = device.allocate(rows * width * 2, "y", 2)
     result.write(np.full((rows, width), 9, np.uint16))
-    base = [b.segment.base for b in (given, result)]
+    base = [b.segment.base for b in (matrix, result)]
     maps = [
         tensor_map(base[0], (64, 16), (width, rows), swizzle),
         tensor_map(base[1], (width, rows), (width, rows), swizzle),

@@ -59,11 +59,11 @@ def test_a_load(count, transposed):
 def test_a_store_undoes_a_load(count, transposed):
     trans, n = ".trans" if transposed else "", count
     words = ", ".join(f"%{i + 1}" for i in range(n))
-    given = ", ".join(f'"r"(r[{i}])' for i in range(n))
+    registers = ", ".join(f'"r"(r[{i}])' for i in range(n))
     store = (
         "__syncthreads(); for (int i = lane; i < 256; i += 32) s[i] = 0xFFFF; __syncthreads();\n"
         f'asm volatile("stmatrix.sync.aligned.m8n8.x{n}{trans}.shared.b16 [%0], {{{words}}};" '
-        f':: "r"(at), {given} : "memory");'
+        f':: "r"(at), {registers} : "memory");'
     )
     done, matrices = run(ldmatrix(count, transposed) + store)
     assert done.faults == ()
@@ -111,5 +111,5 @@ def test_bad_rows_are_found_at_the_load(change, kind):
     changed = source.replace(*change)
     assert changed != source
     done = launch(compile_nvrtc(Program("cuda", changed, "kernel"), "sm_90"), arguments, 1, 32)
-    found = next(f for f in done.faults if f.kind == kind)
-    assert found.line == line_of(source, "load")
+    fault = next(f for f in done.faults if f.kind == kind)
+    assert fault.line == line_of(source, "load")

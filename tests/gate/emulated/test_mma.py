@@ -14,16 +14,16 @@ GROUP, THREAD = LANE // 4, LANE % 4
 def place_of_a(m: int, k: int, per: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """(row, column) of aᵢ for each i: 9.7.14.5, "groupID for aᵢ where …", one case after the other."""
     span, count = 4 * per, m * k // 32
-    found = []
+    places = []
     for i in range(count):
         register, inner = divmod(i, per)
         if m == 8:
-            found.append((GROUP, THREAD * per + inner + register * span))
+            places.append((GROUP, THREAD * per + inner + register * span))
         else:
             row = GROUP if register % 2 == 0 else GROUP + 8
-            found.append((row, THREAD * per + inner + (span if register in (2, 3) else 0) + register // 4 * 2 * span
+            places.append((row, THREAD * per + inner + (span if register in (2, 3) else 0) + register // 4 * 2 * span
                           + (span if register in (6, 7) else 0)))  # fmt: skip
-    return found
+    return places
 
 
 def place_of_b(k: int, per: int) -> list[tuple[np.ndarray, np.ndarray]]:

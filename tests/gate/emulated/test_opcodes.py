@@ -61,8 +61,8 @@ def extended(value: int, bits: int) -> int:
     return low - (1 << bits) if bits and low >> (bits - 1) else low
 
 
-def nth(found: list[int], number: int) -> int:
-    return found[number - 1] if len(found) >= number else -1
+def nth(positions: list[int], number: int) -> int:
+    return positions[number - 1] if len(positions) >= number else -1
 
 
 def permuted(rows: tuple[str, ...]) -> Callable[[int, int, int], int]:
@@ -192,10 +192,10 @@ def bytes_dot(a: int, b: int) -> int:
 )
 def test_integer_opcode(text, result, kinds, expected):
     operands = {f"{k}:{n}": shuffled(k) if n else values(k) for n, k in enumerate(kinds)}
-    found = run(text, result, operands)
+    words = run(text, result, operands)
     for position, case in enumerate(zip(*operands.values(), strict=True)):
         plain = [int(v) for v in case]
-        assert int(found[position]) == wrap(result, expected(*plain)), (text, plain)
+        assert int(words[position]) == wrap(result, expected(*plain)), (text, plain)
 
 
 def exact(kind: Any, compute: Callable[..., Any]) -> Callable[..., np.ndarray]:
@@ -207,14 +207,14 @@ def fused(kind: Any) -> Callable[..., np.ndarray]:
     """a · b + c in exact rationals, rounded once to a type that float64 contains."""
 
     def compute(*operands: np.ndarray) -> np.ndarray:
-        found = []
+        sums = []
         for a, b, c in zip(*(v.astype(np.float64) for v in operands), strict=True):
             if np.isfinite([a, b, c]).all():
                 total = Fraction(a) * Fraction(b) + Fraction(c)
-                found.append(as_float(total) if total else a * b + c)
+                sums.append(as_float(total) if total else a * b + c)
             else:
-                found.append(a * b + c)
-        return np.array(found).astype(kind)
+                sums.append(a * b + c)
+        return np.array(sums).astype(kind)
 
     return compute
 
@@ -289,16 +289,16 @@ def flushed(values: np.ndarray) -> np.ndarray:
 
 def nearest_bf16(values: np.ndarray) -> np.ndarray:
     """The nearer of the two neighbours, the even one at a tie: from exact distances."""
-    found = []
+    words = []
     for value in values:
         bits = int(value.view(np.uint32))
         low = bits >> 16
         if np.isnan(value):
-            found.append(0x7FFF)
+            words.append(0x7FFF)
             continue
         rest = bits & 0xFFFF
-        found.append(low + (rest > 0x8000 or (rest == 0x8000 and low & 1)))
-    return np.array(found, np.uint16)
+        words.append(low + (rest > 0x8000 or (rest == 0x8000 and low & 1)))
+    return np.array(words, np.uint16)
 
 
 def clamped(values: np.ndarray, kind: str, of_nan: int = 0) -> np.ndarray:
@@ -325,12 +325,12 @@ def towards_zero(values: np.ndarray) -> np.ndarray:
 )
 def test_float_opcode(text, result, kinds, expected):
     operands = {f"{k}:{n}": shuffled(k) if n else values(k) for n, k in enumerate(kinds)}
-    found = run(text, result, operands)
+    actual = run(text, result, operands)
     with np.errstate(all="ignore"):
         wanted = np.asarray(expected(*operands.values()))
     if result == "bf16":
-        found, wanted = bf16_to_f32(found), bf16_to_f32(wanted)
-    np.testing.assert_array_equal(found, wanted)
+        actual, wanted = bf16_to_f32(actual), bf16_to_f32(wanted)
+    np.testing.assert_array_equal(actual, wanted)
 
 
 APPROXIMATE = [
@@ -365,15 +365,15 @@ def test_the_error_of_sines_grows_with_the_angle_as_the_isa_says(name, expected)
 def test_packed_halves_work_on_both():
     low, high = values("f16"), shuffled("f16")
     packed = low.view(np.uint16).astype(np.uint32) | high.view(np.uint16).astype(np.uint32) << 16
-    found = run("add.f16x2 d, a, a", "f16x2", {"f16x2": packed})
+    words = run("add.f16x2 d, a, a", "f16x2", {"f16x2": packed})
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal((found & 0xFFFF).astype(np.uint16).view(F16), low + low)
-        np.testing.assert_array_equal((found >> 16).astype(np.uint16).view(F16), high + high)
+        np.testing.assert_array_equal((words & 0xFFFF).astype(np.uint16).view(F16), low + low)
+        np.testing.assert_array_equal((words >> 16).astype(np.uint16).view(F16), high + high)
 
 
 def test_two_floats_are_packed_with_the_first_on_top():
     a, b = values("f32"), shuffled("f32")
     with np.errstate(all="ignore"):
-        found = run("cvt.rn.f16x2.f32 d, a, b", "f16x2", {"f32:0": a, "f32:1": b})
-        np.testing.assert_array_equal((found >> 16).astype(np.uint16).view(F16), a.astype(F16))
-        np.testing.assert_array_equal((found & 0xFFFF).astype(np.uint16).view(F16), b.astype(F16))
+        words = run("cvt.rn.f16x2.f32 d, a, b", "f16x2", {"f32:0": a, "f32:1": b})
+        np.testing.assert_array_equal((words >> 16).astype(np.uint16).view(F16), a.astype(F16))
+        np.testing.assert_array_equal((words & 0xFFFF).astype(np.uint16).view(F16), b.astype(F16))

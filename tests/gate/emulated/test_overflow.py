@@ -17,8 +17,8 @@ __global__ void kernel(float* out, const float* x, int n) {{
     if (t < 32) out[t] = x[i]; // access
 }}
 """
-    found = launch(source, {"out": X[:32] * 0, "x": X, "n": np.int32(n)}, **more).faults
-    return found, line_of(source, "wraps"), line_of(source, "access")
+    reported = launch(source, {"out": X[:32] * 0, "x": X, "n": np.int32(n)}, **more).faults
+    return reported, line_of(source, "wraps"), line_of(source, "access")
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,13 @@ def rounded(exact: Fraction, dtype: type, direction: str) -> float:
 
 def reference(compute: Exact, dtype: type, direction: str, *operands: np.ndarray) -> np.ndarray:
     """Element by element; what is no finite non-zero rational is left to IEEE arithmetic and skipped."""
-    found = []
+    roundings = []
     for case in zip(*(o.astype(F64) for o in operands), strict=True):
         exact = (
             compute(*(Fraction(float(v)) for v in case)) if np.isfinite(case).all() and all(case) else None
         )
-        found.append(rounded(exact, dtype, direction) if exact else np.nan)
-    return np.array(found, dtype)
+        roundings.append(rounded(exact, dtype, direction) if exact else np.nan)
+    return np.array(roundings, dtype)
 
 
 OPERATIONS: list[tuple[str, int, Exact]] = [
@@ -67,13 +67,13 @@ WIDE = {
 
 def operands(kind: str, count: int) -> list[np.ndarray]:
     """Values around one, and around the limits of the type."""
-    found = []
+    drawn = []
     for number in range(count):
         ends = np.array(WIDE[kind], TYPES[kind].dtype)
-        found.append(
+        drawn.append(
             np.concatenate([values(kind, 60) if not number else shuffled(kind, 60), np.roll(ends, number)])
         )
-    return found
+    return drawn
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
@@ -82,21 +82,21 @@ def operands(kind: str, count: int) -> list[np.ndarray]:
     ("name", "count", "compute"), OPERATIONS, ids=lambda v: v if isinstance(v, str) else ""
 )
 def test_arithmetic_is_rounded_once_in_every_direction(name, count, compute, direction, kind):
-    given = operands(kind, count)
+    inputs = operands(kind, count)
     text = f"{name}.{direction}.{kind} d, " + ", ".join("abc"[:count])
-    found = run(text, kind, {f"{kind}:{n}": v for n, v in enumerate(given)})
-    wanted = reference(compute, TYPES[kind].dtype.type, direction, *given)
-    known = ~np.isnan(wanted)
-    assert known.sum() > 40
-    np.testing.assert_array_equal(found[known], wanted[known])
+    actual = run(text, kind, {f"{kind}:{n}": v for n, v in enumerate(inputs)})
+    wanted = reference(compute, TYPES[kind].dtype.type, direction, *inputs)
+    defined = ~np.isnan(wanted)
+    assert defined.sum() > 40
+    np.testing.assert_array_equal(actual[defined], wanted[defined])
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("direction", ["rn", "rz", "rm", "rp"])
 def test_a_root_is_rounded_once_in_every_direction(direction, kind):
-    given = np.abs(operands(kind, 1)[0])
-    found = run(f"sqrt.{direction}.{kind} d, a", kind, {kind: given})
-    for root, square in zip(found, given, strict=True):
+    squares = np.abs(operands(kind, 1)[0])
+    roots = run(f"sqrt.{direction}.{kind} d, a", kind, {kind: squares})
+    for root, square in zip(roots, squares, strict=True):
         if np.isfinite(square) and square:
             over = Fraction(float(root)) ** 2 - Fraction(float(square))
             next_up, next_down = (
@@ -115,8 +115,8 @@ def test_a_root_is_rounded_once_in_every_direction(direction, kind):
 def test_a_sum_that_cancels_is_minus_zero_only_downwards():
     a, b = np.array([1.5, 0.0, -0.0, 0.0], F32), np.array([-1.5, 0.0, 0.0, -0.0], F32)
     for direction, signs in (("rn", [0, 0, 0, 0]), ("rm", [1, 0, 1, 1]), ("rp", [0, 0, 0, 0])):
-        found = run(f"add.{direction}.f32 d, a, b", "f32", {"f32:0": a, "f32:1": b})
-        assert np.signbit(found).astype(int).tolist() == signs
+        sums = run(f"add.{direction}.f32 d, a, b", "f32", {"f32:0": a, "f32:1": b})
+        assert np.signbit(sums).astype(int).tolist() == signs
 
 
 def test_fma_does_not_round_twice():
@@ -124,37 +124,37 @@ def test_fma_does_not_round_twice():
     a, b = F32(1 + 2**-12), F32(1 + 2**-12)
     exact = Fraction(float(a)) * Fraction(float(b))
     for c in (F32(2.0**-60), F32(-(2.0**-60))):
-        found = run(
+        actual = run(
             "fma.rn.f32 d, a, b, c",
             "f32",
             {"f32:0": np.array([a]), "f32:1": np.array([b]), "f32:2": np.array([c])},
         )
-        assert found[0] == rounded(exact + Fraction(float(c)), F32, "rn")
+        assert actual[0] == rounded(exact + Fraction(float(c)), F32, "rn")
 
 
-def bits_of(kind: str, found: np.ndarray) -> np.ndarray:
-    return (bf16_to_f32(found) if kind == "bf16" else found).astype(F64)
+def bits_of(kind: str, words: np.ndarray) -> np.ndarray:
+    return (bf16_to_f32(words) if kind == "bf16" else words).astype(F64)
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 @pytest.mark.parametrize("direction", ["rz", "rm", "rp"])
 def test_narrowing_goes_in_its_direction_to_a_neighbour(kind, direction):
-    given = values("f32")
-    found = bits_of(kind, run(f"cvt.{direction}.{kind}.f32 d, a", kind, {"f32": given}))
-    nearest = bits_of(kind, run(f"cvt.rn.{kind}.f32 d, a", kind, {"f32": given}))
-    wide = given.astype(F64)
+    inputs = values("f32")
+    narrowed = bits_of(kind, run(f"cvt.{direction}.{kind}.f32 d, a", kind, {"f32": inputs}))
+    nearest = bits_of(kind, run(f"cvt.rn.{kind}.f32 d, a", kind, {"f32": inputs}))
+    wide = inputs.astype(F64)
     finite = np.isfinite(wide) & np.isfinite(nearest)
     upwards = (direction == "rp") | ((direction == "rz") & np.signbit(wide))
-    assert np.all(np.where(upwards, found >= wide, found <= wide)[finite])
+    assert np.all(np.where(upwards, narrowed >= wide, narrowed <= wide)[finite])
     right = np.where(upwards, nearest >= wide, nearest <= wide) & finite
-    np.testing.assert_array_equal(found[right], nearest[right])
+    np.testing.assert_array_equal(narrowed[right], nearest[right])
     apart = np.abs(
         bits_of(
             kind,
             run(
                 f"sub.{kind} d, a, b",
                 kind,
-                {f"{kind}:0": as_bits(kind, found), f"{kind}:1": as_bits(kind, nearest)},
+                {f"{kind}:0": as_bits(kind, narrowed), f"{kind}:1": as_bits(kind, nearest)},
             ),
         )
     )
@@ -184,19 +184,19 @@ FP8 = [("e4m3", 3, 7, 0x7E), ("e5m2", 2, 15, 0x7B)]
 def test_every_8_bit_float_is_widened_exactly(name, fraction_bits, bias, largest):
     codes = np.arange(largest + 1, dtype=np.uint16)
     pairs = codes | ((codes | 0x80) << 8).astype(np.uint16)
-    found = run(f"cvt.rn.f16x2.{name}x2 d, a", "f16x2", {"b16": pairs})
+    words = run(f"cvt.rn.f16x2.{name}x2 d, a", "f16x2", {"b16": pairs})
     wanted = np.array([float(fp8_value(int(c), fraction_bits, bias)) for c in codes])
-    np.testing.assert_array_equal((found & 0xFFFF).astype(np.uint16).view(np.float16), wanted)
-    np.testing.assert_array_equal((found >> 16).astype(np.uint16).view(np.float16), -wanted)
+    np.testing.assert_array_equal((words & 0xFFFF).astype(np.uint16).view(np.float16), wanted)
+    np.testing.assert_array_equal((words >> 16).astype(np.uint16).view(np.float16), -wanted)
 
 
 @pytest.mark.parametrize(("name", "fraction_bits", "bias", "largest"), FP8, ids=lambda v: str(v))
 def test_narrowing_to_8_bits_takes_the_nearest_and_the_even_at_a_tie(name, fraction_bits, bias, largest):
     table = [fp8_value(code, fraction_bits, bias) for code in range(largest + 1)]
     ties = [float((x + y) / 2) for x, y in itertools.pairwise(table)]
-    given = np.array([*ties[:90], *values("f32", 100)], F32)
-    found = run(f"cvt.rn.satfinite.{name}x2.f32 d, a, b", "b16", {"f32:0": given, "f32:1": -given})
-    for value, word in zip(given, found, strict=True):
+    inputs = np.array([*ties[:90], *values("f32", 100)], F32)
+    words = run(f"cvt.rn.satfinite.{name}x2.f32 d, a, b", "b16", {"f32:0": inputs, "f32:1": -inputs})
+    for value, word in zip(inputs, words, strict=True):
         if np.isnan(value):
             assert (int(word) & 0xFF, int(word) >> 8) == (0x7F, 0x7F)
             continue
@@ -208,8 +208,8 @@ def test_narrowing_to_8_bits_takes_the_nearest_and_the_even_at_a_tie(name, fract
 
 def test_tf32_drops_13_bits_and_ties_go_away_from_zero():
     bits = np.array([0x3F800000, 0x3F800FFF, 0x3F801000, 0xBF803000, 0x7F800000, 0x00001000], np.uint32)
-    found = run("cvt.rna.tf32.f32 d, a", "b32", {"f32": bits.view(F32)})
-    assert [hex(v) for v in found] == [
+    words = run("cvt.rna.tf32.f32 d, a", "b32", {"f32": bits.view(F32)})
+    assert [hex(v) for v in words] == [
         "0x3f800000",
         "0x3f800000",
         "0x3f802000",

@@ -111,8 +111,8 @@ def test_the_lines_that_fed_an_element_are_found(name: str):
     lines = KERNELS[name].splitlines()
     wanted = {n for n, line in enumerate(lines, 1) if line.endswith("// fed")}
     optional = {n for n in wanted if any(lines[n - 1].strip().startswith(o) for o in OPTIONAL.get(name, ()))}
-    found = fed(KERNELS[name], 5)
-    assert wanted - optional <= found <= wanted | {2}
+    feeders = fed(KERNELS[name], 5)
+    assert wanted - optional <= feeders <= wanted | {2}
 
 
 def test_a_launch_that_is_too_long_is_not_recorded(monkeypatch):

@@ -42,9 +42,9 @@ def multiply(code: Image, m: int, n: int, k: int):
 
 @pytest.fixture(scope="module")
 def code() -> Image:
-    found = compiled(MATMUL, "sm_90", 3, TYPES, BM=64, BN=64, BK=64)
-    assert found.scratch_bytes and "cp.async.bulk.tensor.2d" in found.ptx and "wgmma" in found.ptx
-    return found
+    kernel = compiled(MATMUL, "sm_90", 3, TYPES, BM=64, BN=64, BK=64)
+    assert kernel.scratch_bytes and "cp.async.bulk.tensor.2d" in kernel.ptx and "wgmma" in kernel.ptx
+    return kernel
 
 
 @pytest.mark.parametrize("extent", [(128, 128, 256), (96, 72, 200), (64, 64, 64)])
@@ -89,8 +89,8 @@ def test_what_nothing_waits_for_is_a_race_at_its_line(code, wait, instead, words
     broken, count = re.subn(wait, instead, code.ptx)
     assert count == 1
     done, _ = multiply(replace(code, ptx=broken), 64, 64, 512)
-    found = {f.line for f in done.faults if f.kind == "race" and words in f.message}
-    assert found & lines_of(MATMUL, place)
+    lines = {f.line for f in done.faults if f.kind == "race" and words in f.message}
+    assert lines & lines_of(MATMUL, place)
 
 
 def test_bytes_that_never_come_are_a_deadlock(code):

@@ -171,8 +171,8 @@ def test_a_dropped_wait_is_a_race_at_the_use(wait, allowed, operation, marker):
     }  # fmt: skip
     broken = replace(code, ptx=code.ptx.replace(wait, allowed))
     done = launch(broken, arguments, (2, 2), code.block_threads, arch="sm_90")
-    found = {f.line for f in done.faults if f.kind == "race" and operation in f.message}
-    assert any(marker in source.splitlines()[line - 1] for line in found if line)
+    lines = {f.line for f in done.faults if f.kind == "race" and operation in f.message}
+    assert any(marker in source.splitlines()[line - 1] for line in lines if line)
 
 
 ATTENTION = """

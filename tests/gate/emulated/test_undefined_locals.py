@@ -41,8 +41,8 @@ def faults(body: str, n: int, k: int):
 
 @pytest.mark.parametrize("body", USES.values(), ids=USES)
 def test_a_value_that_nothing_wrote_is_reported_where_it_is_read(body):
-    found, source = faults(body, n=2, k=5)
-    (fault,) = found
+    reported, source = faults(body, n=2, k=5)
+    (fault,) = reported
     assert (fault.kind, fault.line) == ("uninitialised", line_of(source, "read"))
     assert re.match(r"uninitialised read of local memory at byte \d*[02468], which nothing", fault.message)
     assert fault.related[0].line == line_of(source, "read")

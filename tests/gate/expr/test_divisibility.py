@@ -46,7 +46,7 @@ def test_values_are_those_of_the_variables_that_were_asked_about() -> None:
 
 def test_a_row_of_tiles_lies_within_a_matrix_of_whole_tiles() -> None:
     row, column = Var("row"), Var("column")
-    given = [
+    assumptions = [
         _multiple(N, 32),
         *(terms.at_most(Num(1), size) for size in (C, N)),
         *(terms.at_most(ZERO, v) for v in (row, column)),
@@ -56,9 +56,9 @@ def test_a_row_of_tiles_lies_within_a_matrix_of_whole_tiles() -> None:
     last = terms.add(terms.mul(Num(32), row), Num(31))
     at = terms.add(terms.mul(last, C), column)
     names = ("C", "N", "row", "column")
-    answer = decide(given, terms.less(at, terms.mul(N, C)), never_negative=names)
+    answer = decide(assumptions, terms.less(at, terms.mul(N, C)), never_negative=names)
     assert answer.decision is Decision.PROVED
     wrong = decide(
-        given, terms.less(terms.add(at, Num(1)), terms.mul(N, C)), never_negative=names, limit_ms=500
+        assumptions, terms.less(terms.add(at, Num(1)), terms.mul(N, C)), never_negative=names, limit_ms=500
     )
     assert wrong.decision is not Decision.PROVED

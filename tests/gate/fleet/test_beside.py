@@ -30,22 +30,22 @@ class Named(LocalPool):
         super().__init__([Place(f"{name} {i}") for i in range(places)])
         self.name = name
 
-    def judge(self, request, **_given):
+    def judge(self, request, **_arguments):
         return self.name
 
 
 @pytest.mark.parametrize(("device", "who"), [("cuda", "gpus"), ("auto", "gpus"), ("emulated", "processor")])
 def test_a_request_goes_to_what_it_needs(device, who, monkeypatch):
-    monkeypatch.setattr("kernel_gate.fleet.beside.LocalPool", lambda found: Named("processor", len(found)))
+    monkeypatch.setattr("kernel_gate.fleet.beside.LocalPool", lambda places: Named("processor", len(places)))
     program = Program("cuda", "", "k")
     with GpusAndProcessor(Named("gpus", 2), [Place("p")] * 3) as pool:
         assert pool.judge(GateRequest.of(program, program, WORKLOAD, device=device)) == who
         assert (pool.size, pool.emulated_size) == (2, 3)
 
 
-@pytest.mark.parametrize(("cores", "gpus", "found"), [(64, 4, 24), (16, 1, 6), (2, 1, 1)])
-def test_the_compilers_of_a_gpu_keep_their_cores(cores, gpus, found, monkeypatch):
+@pytest.mark.parametrize(("cores", "gpus", "count"), [(64, 4, 24), (16, 1, 6), (2, 1, 1)])
+def test_the_compilers_of_a_gpu_keep_their_cores(cores, gpus, count, monkeypatch):
     monkeypatch.setattr(fleet_places, "share_of_cores", lambda _workers: cores)
     made = beside_gpus(gpus)
-    assert len(made) == found
+    assert len(made) == count
     assert all(dict(place.environment) == {"CUDA_VISIBLE_DEVICES": ""} for place in made)

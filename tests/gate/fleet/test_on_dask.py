@@ -14,8 +14,8 @@ ORACLE = "import numpy as np\n\n\ndef affine(x, n):\n    return {'y': 2.0 * x.as
 
 @pytest.fixture(scope="module")
 def pool():
-    with cluster_pool("local", workers=1) as found:
-        yield found
+    with cluster_pool("local", workers=1) as workers:
+        yield workers
 
 
 @pytest.mark.long
@@ -27,8 +27,8 @@ def test_verdicts_are_those_of_this_machine_and_a_dead_worker_costs_one(pool, tm
         GateRequest.of(affine(), affine(), workload(), device="emulated", options=GateOptions(seed=-1)),
         GateRequest.of(affine(), affine(), workload(), device="emulated"),
     ]
-    found = {number: verdict.code for number, verdict in judge_all(pool, requests)}
-    assert found == {0: Reason.WRONG_VALUE, 1: Reason.WORKER_DIED, 2: Reason.NOT_PROFILED}
+    codes_by_number = {number: verdict.code for number, verdict in judge_all(pool, requests)}
+    assert codes_by_number == {0: Reason.WRONG_VALUE, 1: Reason.WORKER_DIED, 2: Reason.NOT_PROFILED}
 
 
 def test_a_file_that_cannot_travel_is_said_before_anything_runs(pool, tmp_path):

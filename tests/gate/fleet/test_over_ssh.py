@@ -44,7 +44,7 @@ def test_the_verdict_is_the_other_machines_and_only_programs_and_workload_are_se
     right = GateRequest.of(affine(), affine(), workload(), device="emulated")
     seen = []
     with elsewhere("ssh://me@gpu-box") as pool:
-        assert pool.judge(wrong, on_progress=lambda *told: seen.append(told)).code == Reason.WRONG_VALUE
+        assert pool.judge(wrong, on_progress=lambda *status: seen.append(status)).code == Reason.WRONG_VALUE
         assert pool.judge(right).code == Reason.NOT_PROFILED
         with pytest.raises(DeviceError, match="gpu-box"):
             pool.judge(right.model_copy(update={"device": "cuda"}))
@@ -87,15 +87,15 @@ def test_a_verdict_about_other_inputs_is_refused(other, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message"),
     [
         ("ssh://far-away", "Could not resolve hostname"),
         ("ssh://box/no/such/klineage", "not found|No such file"),
     ],
 )
-def test_a_machine_that_does_not_answer(other, address, said):
+def test_a_machine_that_does_not_answer(other, address, message):
     request = GateRequest.of(affine(), affine(), workload(), device="emulated")
-    with pytest.raises(ClusterError, match=said), elsewhere(address) as pool:
+    with pytest.raises(ClusterError, match=message), elsewhere(address) as pool:
         pool.judge(request)
 
 

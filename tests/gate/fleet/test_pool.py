@@ -29,8 +29,8 @@ def codes(pool: LocalPool, requests: list[GateRequest]) -> dict[int, Reason | No
 
 def test_each_request_gets_its_own_verdict():
     with LocalPool(emulated_places(2)) as pool:
-        found = codes(pool, [RIGHT, WRONG, RIGHT])
-    assert found == {0: Reason.NOT_PROFILED, 1: Reason.WRONG_VALUE, 2: Reason.NOT_PROFILED}
+        message = codes(pool, [RIGHT, WRONG, RIGHT])
+    assert message == {0: Reason.NOT_PROFILED, 1: Reason.WRONG_VALUE, 2: Reason.NOT_PROFILED}
 
 
 def test_a_worker_that_dies_costs_one_verdict():

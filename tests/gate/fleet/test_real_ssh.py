@@ -96,10 +96,10 @@ def test_a_wrong_candidate_is_rejected_and_a_right_one_is_not(port):
 
 def test_what_ssh_says_is_said_with_the_command_to_try(port):
     request = GateRequest.of(affine(), affine(), workload(), device="emulated")
-    known = (
+    message = (
         f"did not start `/no/klineage judge`: .*; `ssh -p {port} gpu-box /no/klineage --version` has to work"
     )
-    with elsewhere(f"ssh://gpu-box:{port}/no/klineage") as pool, pytest.raises(ClusterError, match=known):
+    with elsewhere(f"ssh://gpu-box:{port}/no/klineage") as pool, pytest.raises(ClusterError, match=message):
         pool.judge(request)
     with elsewhere("ssh://gpu-box:1/klineage") as pool, pytest.raises(ClusterError, match="refused"):
         pool.judge(request)

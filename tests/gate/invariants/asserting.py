@@ -39,8 +39,8 @@ def watch(
 
 def only(result: LaunchResult) -> Asserted:
     """The one assertion of a launch."""
-    (said,) = result.asserted
-    return said
+    (assertion,) = result.asserted
+    return assertion
 
 
 def floats(*shape: int) -> np.ndarray:

@@ -11,8 +11,8 @@ TAGS = "// klineage: tag A[i][k]\n// klineage: tag C[row][col] as (row, tile = c
 
 
 def read(statement: str, head: str = TAGS):
-    found, _ = read_statements(f"{head}// klineage: {statement}\nx = 1;\n", "cuda")
-    return found
+    statements, _ = read_statements(f"{head}// klineage: {statement}\nx = 1;\n", "cuda")
+    return statements
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,15 @@ def read(statement: str, head: str = TAGS):
     ],
 )  # fmt: skip
 def test_an_assertion(text, binding, relations, operands):
-    found = read(text)
-    assert found.mistakes == ()
-    (said,) = found.assertions
-    assert (said.binding, list(said.relations), said.operands) == (binding, relations, operands)
-    assert (said.line, said.code_lines) == (3, (4, 4))
+    statements = read(text)
+    assert statements.mistakes == ()
+    (assertion,) = statements.assertions
+    assert (assertion.binding, list(assertion.relations), assertion.operands) == (
+        binding,
+        relations,
+        operands,
+    )
+    assert (assertion.line, assertion.code_lines) == (3, (4, 4))
 
 
 def test_a_tag_names_coordinates_by_indices_or_by_expressions():
@@ -111,8 +115,8 @@ def test_a_block_comment_states_nothing_and_that_is_said():
 
 def test_lines_are_those_of_line_directives():
     source = '#line 40 "mm.cu"\n// klineage: tag A[i]\n\n#line 70 "mm.cu"\nx = 1;  // klineage: assert same(tag(x).i)\n'
-    found, _ = read_statements(source, "cuda")
-    assert (found.tags[0].line, found.assertions[0].line, found.assertions[0].code_lines) == (
+    statements, _ = read_statements(source, "cuda")
+    assert (statements.tags[0].line, statements.assertions[0].line, statements.assertions[0].code_lines) == (
         40,
         70,
         (70, 70),
@@ -131,9 +135,9 @@ def kernel(a):
     # klineage: assert product(i)
     x = a * a
 """
-    found, _ = read_statements(source, "triton", ["kernel"])
-    assert [t.argument for t in found.tags] == ["a"]
-    assert [a.code_lines for a in found.assertions] == [(5, 8), (10, 10)]
+    statements, _ = read_statements(source, "triton", ["kernel"])
+    assert [t.argument for t in statements.tags] == ["a"]
+    assert [a.code_lines for a in statements.assertions] == [(5, 8), (10, 10)]
 
 
 def test_an_annotated_program_keeps_its_lines_and_its_code():

@@ -39,7 +39,7 @@ def tiled(old: str = "", new: str = "", shape: tuple[int, int, int] = (9, 11, 13
 
 def test_a_tiled_product_multiplies_data_of_one_k():
     factors, sums, stores = tiled().asserted
-    assert [said.violated for said in (factors, sums, stores)] == [0, 0, 0]
+    assert [assertion.violated for assertion in (factors, sums, stores)] == [0, 0, 0]
     assert factors.compared == 9 * 11 * 13
     assert factors.untagged == 16 * 16 * 16 - factors.compared
     assert stores.compared == 9 * 11
@@ -49,17 +49,17 @@ def test_a_wrong_slice_of_k_is_named_with_both_data_and_who_loaded_them():
     factors, sums, stores = tiled("B[(t + ty) * N + col]", "B[(t + 7 - ty) % K * N + col]").asserted
     assert factors.violated > 0
     assert (sums.violated, stores.violated) == (0, 0)
-    found = factors.violation
-    assert found is not None
-    assert found.line == line_of(TILED, "klineage: assert same")
-    assert (found.block, found.thread) == ((0, 0, 0), (0, 0, 0))
+    violation = factors.violation
+    assert violation is not None
+    assert violation.line == line_of(TILED, "klineage: assert same")
+    assert (violation.block, violation.thread) == ((0, 0, 0), (0, 0, 0))
     loads = [line_of(TILED, "loads A"), line_of(TILED, "loads B")]
-    assert [(other.what, other.line) for other in found.related] == [
+    assert [(other.what, other.line) for other in violation.related] == [
         ("A[0, 0] was loaded here", loads[0]),
         ("B[7, 0] was loaded here", loads[1]),
     ]
-    assert f"tag(As[ty][k]).k is 0, from A[0, 0], which line {loads[0]} loaded" in found.message
-    assert f"tag(Bs[k][tx]).k is 7, from B[7, 0], which line {loads[1]} loaded" in found.message
+    assert f"tag(As[ty][k]).k is 0, from A[0, 0], which line {loads[0]} loaded" in violation.message
+    assert f"tag(Bs[k][tx]).k is 7, from B[7, 0], which line {loads[1]} loaded" in violation.message
 
 
 def test_a_sum_carries_what_all_its_terms_agree_on():
@@ -159,8 +159,10 @@ __global__ void kernel(float *out, const half2 *x) {
 
 
 def test_halves_of_a_register_are_told_apart():
-    said = watch(HALVES, {"out": np.zeros(32, np.float32), "x": np.arange(64, dtype=np.float16)}).asserted
-    assert [(a.compared, a.untagged, a.violated) for a in said] == [
+    assertions = watch(
+        HALVES, {"out": np.zeros(32, np.float32), "x": np.arange(64, dtype=np.float16)}
+    ).asserted
+    assert [(a.compared, a.untagged, a.violated) for a in assertions] == [
         (64, 0, 0),
         (64, 0, 0),
         (32, 0, 0),
@@ -260,9 +262,9 @@ def test_a_product_of_matrices_meets_one_k(old, new, violated):
         "A": np.arange(256, dtype=np.float16).reshape(16, 16),
         "B": np.arange(128, dtype=np.float16).reshape(16, 8),
     }
-    said = watch(LDMATRIX.replace(old, new), arguments).asserted
-    assert all(a.reached and not a.untagged for a in said)
-    assert [a.violated > 0 for a in said] == violated
+    assertions = watch(LDMATRIX.replace(old, new), arguments).asserted
+    assert all(a.reached and not a.untagged for a in assertions)
+    assert [a.violated > 0 for a in assertions] == violated
 
 
 WMMA = """
@@ -319,8 +321,8 @@ __global__ void kernel(float *out, const float *x) {
 
 
 def test_what_is_written_over_has_lost_its_tags():
-    said = only(watch(REUSED, {"out": np.zeros(64, np.float32), "x": floats(40)}))
-    assert (said.compared, said.untagged, said.violated) == (40, 24, 0)
+    assertion = only(watch(REUSED, {"out": np.zeros(64, np.float32), "x": floats(40)}))
+    assert (assertion.compared, assertion.untagged, assertion.violated) == (40, 24, 0)
 
 
 def test_a_launch_of_a_kernel_that_states_nothing_says_nothing():
@@ -338,8 +340,10 @@ __global__ void kernel(unsigned *out, const unsigned *x) {
 
 
 def test_a_store_to_a_buffer_without_a_tag_is_untagged():
-    said = only(watch(UNTAGGED, {"out": np.zeros(128, np.uint32), "x": np.zeros(128, np.uint32)}, 1, 128))
-    assert (said.compared, said.untagged, said.violated) == (0, 128, 0)
+    assertion = only(
+        watch(UNTAGGED, {"out": np.zeros(128, np.uint32), "x": np.zeros(128, np.uint32)}, 1, 128)
+    )
+    assert (assertion.compared, assertion.untagged, assertion.violated) == (0, 128, 0)
 
 
 LOST = """

@@ -115,6 +115,6 @@ NEXT_ROW = ("row * C + at, mask=at < C, other", "(row + at // 64) * C + at, mask
     ids=["right", "half of the next row"],
 )
 def test_the_elements_of_tensors_are_asserted(change, violated):
-    said = rows(*change)
-    assert all(a.compared for a in said)
-    assert [a.violated > 0 for a in said] == violated
+    assertions = rows(*change)
+    assert all(a.compared for a in assertions)
+    assert [a.violated > 0 for a in assertions] == violated

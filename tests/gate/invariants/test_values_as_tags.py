@@ -83,6 +83,6 @@ CASES = [
 def test_a_moved_value_has_the_tag_that_it_came_with(kind, moves):
     cells = np.uint8 if kind == "unsigned char" else np.uint16
     arguments = {"out": np.zeros(256, np.uint32), "x": np.arange(256).astype(cells)}
-    (said,) = watch(KERNEL.format(kind=kind, moves=moves), arguments, 1, 256, quiet=False).asserted
-    assert said.compared
-    assert (said.untagged, said.violated) == (0, 0)
+    (assertion,) = watch(KERNEL.format(kind=kind, moves=moves), arguments, 1, 256, quiet=False).asserted
+    assert assertion.compared
+    assert (assertion.untagged, assertion.violated) == (0, 0)

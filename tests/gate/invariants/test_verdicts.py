@@ -69,9 +69,14 @@ def test_an_invariant_that_holds_stands_in_the_evidence():
     verdict = judged()
     check = verdict.stage("check")
     assert check is not None and check.status is StageStatus.PASS
-    (said,) = stated(verdict)["assertions"]
-    assert (said["text"], said["line"], said["status"], said["violated"]) == ("product(col)", 7, "held", 0)
-    assert said["compared"] == 2 * 40
+    (assertion,) = stated(verdict)["assertions"]
+    assert (assertion["text"], assertion["line"], assertion["status"], assertion["violated"]) == (
+        "product(col)",
+        7,
+        "held",
+        0,
+    )
+    assert assertion["compared"] == 2 * 40
     assert stated(verdict)["cases"] == 1
 
 
@@ -131,7 +136,7 @@ def test_one_that_no_case_decides_is_inconclusive(old, new, status):
     plain = SCALE.replace(old, new.replace("// klineage", "// "))
     verdict = judged(old, new, baseline=plain)
     assert (verdict.outcome, verdict.code) == (Outcome.INCONCLUSIVE, Reason.INVARIANT_UNDECIDED)
-    assert status in {said["status"] for said in stated(verdict)["assertions"]}
+    assert status in {assertion["status"] for assertion in stated(verdict)["assertions"]}
 
 
 def test_invariants_that_the_candidate_drops_are_said():

@@ -46,11 +46,11 @@ def captions(one: NamedVerdict) -> list[str]:
 
 def test_the_page_is_whole_and_asks_for_nothing():
     page = render(ALL)
-    found = Page(page)
-    assert found.open == []
-    assert all(re.fullmatch(r"a #verdict-\d", link) for link in found.leaving) and len(found.leaving) == len(
-        ALL
-    )
+    document = Page(page)
+    assert document.open == []
+    assert all(re.fullmatch(r"a #verdict-\d", link) for link in document.leaving) and len(
+        document.leaving
+    ) == len(ALL)
     assert "url(" not in page and "@import" not in page
 
 

@@ -10,9 +10,9 @@ from kernel_gate.reporting.named import NamedVerdict
 
 
 def suite(judged: NamedVerdict) -> ET.Element:
-    found = ET.fromstring(render([judged])).find("testsuite")
-    assert found is not None
-    return found
+    element = ET.fromstring(render([judged])).find("testsuite")
+    assert element is not None
+    return element
 
 
 def cases(judged: NamedVerdict) -> dict[str, str]:

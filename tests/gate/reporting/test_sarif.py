@@ -99,10 +99,10 @@ def run(judged) -> Run:
 
 
 def test_the_log_is_what_the_standard_asks_for():
-    found = run(ALL)
-    assert len(found.results) == len(ALL)
-    for result in found.results:
-        assert found.tool.driver.rules[result.ruleIndex].id == result.ruleId
+    log = run(ALL)
+    assert len(log.results) == len(ALL)
+    for result in log.results:
+        assert log.tool.driver.rules[result.ruleIndex].id == result.ruleId
         assert result.level == "none" or result.kind == "fail"
 
 

@@ -55,8 +55,8 @@ def test_one_process_replays_one_recording_after_the_other_until_it_is_told_to_l
 ):
     install(monkeypatch, FakeDriver())
     recording.save(tmp_path)
-    told = [tmp_path, tmp_path, None]
-    monkeypatch.setattr(replay, "_asked", lambda out, gate: told.pop(0))
+    requests = [tmp_path, tmp_path, None]
+    monkeypatch.setattr(replay, "_asked", lambda out, gate: requests.pop(0))
     answers = []
     monkeypatch.setattr(replay, "write_whole", lambda path, text: answers.append((path, json.loads(text))))
     replay.main(tmp_path, os.getpid())

@@ -92,11 +92,11 @@ def test_a_recording_holds_launches_inputs_and_nothing_in_outputs(images):
 def test_a_finding_is_in_the_users_lines_with_buffer_element_and_case(tmp_path, watch):
     beyond = samples.OUT_OF_BOUNDS.replace("0x7f5ece802fa0", hex(0x40000 + 840))
     (answer,) = watch(stand_in(tmp_path, beyond, samples.API, failed="lost"))
-    (found,) = answer.found
+    (finding,) = answer.found
     assert answer.unusable == ""
-    assert (found.case, found.fault.kind, found.fault.line) == (1, "out_of_bounds", 13)
-    assert (found.fault.buffer, found.fault.element) == ("x", 210)
-    assert found.fault.message == (
+    assert (finding.case, finding.fault.kind, finding.fault.line) == (1, "out_of_bounds", 13)
+    assert (finding.fault.buffer, finding.fault.element) == ("x", 210)
+    assert finding.fault.message == (
         "memcheck: global read of 4 bytes outside its allocation at element 210 of x, which has 210, "
         "by thread (39, 0, 0) of block (15, 0, 0)"
     )
@@ -116,16 +116,16 @@ def test_a_race_names_both_lines_and_no_case(tmp_path, watch):
 
 
 @pytest.mark.parametrize(
-    ("end", "said"),
+    ("end", "message"),
     [
         ("time.sleep(60)", "racecheck did not end within"),
         ("sys.exit('Error: No attachable process found')", "No attachable process found"),
         ("sys.exit(1)", "racecheck gave nothing"),
     ],
 )
-def test_a_tool_that_cannot_answer_gives_no_clean_bill(tmp_path, watch, end, said):
+def test_a_tool_that_cannot_answer_gives_no_clean_bill(tmp_path, watch, end, message):
     (answer,) = watch(stand_in(tmp_path, end=end), ["racecheck"], seconds=2.0)
-    assert said in answer.unusable
+    assert message in answer.unusable
 
 
 def test_a_launch_that_fails_without_a_record_is_no_clean_bill(tmp_path, watch):

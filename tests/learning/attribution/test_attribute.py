@@ -53,19 +53,19 @@ STEP = Step(
 
 def test_a_step_that_mixes_three_things_is_split_into_them():
     with Worker() as worker:
-        found = attribute(STEP, worker.judge, device="emulated")
-    assert [part.added_mechanisms for part in found.parts] == [
+        attribution = attribute(STEP, worker.judge, device="emulated")
+    assert [part.added_mechanisms for part in attribution.parts] == [
         ("restrict_read_only",),
         ("grid_stride_loop",),
         (),
     ]
     # One block alone leaves elements unwritten: it is right only once threads go round.
-    assert found.parts[2].launch
-    assert found.parts[2].alone is VersionState.WRONG
-    assert found.interactions == ("part 3 is wrong without the parts before it",)
-    assert not found.compound
-    assert found.parts[0].before.source == BEFORE
-    assert "blockDim.x + threadIdx.x;" in found.parts[-1].after.source
+    assert attribution.parts[2].launch
+    assert attribution.parts[2].alone is VersionState.WRONG
+    assert attribution.interactions == ("part 3 is wrong without the parts before it",)
+    assert not attribution.compound
+    assert attribution.parts[0].before.source == BEFORE
+    assert "blockDim.x + threadIdx.x;" in attribution.parts[-1].after.source
 
 
 def verdict(speed: float) -> Verdict:
@@ -93,14 +93,14 @@ def verdict(speed: float) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("alone", "after", "said"),
+    ("alone", "after", "interactions"),
     [
         (1.0, 1.5, ("part 2 pays only after the parts before it: alone 1.000× (1.000 … 1.000), same",)),
         (1.5, 1.0, ("part 2 pays only without the parts before it: alone 1.500× (1.500 … 1.500), fast",)),
         (1.5, 1.5, ()),
     ],
 )
-def test_parts_that_depend_on_each_other_say_so(alone, after, said):
+def test_parts_that_depend_on_each_other_say_so(alone, after, interactions):
     """The speeds are given: what alone is seen of a second part, and what after the first."""
 
     def judge(request: GateRequest) -> Verdict:
@@ -118,23 +118,23 @@ def test_parts_that_depend_on_each_other_say_so(alone, after, said):
         ),
         WORKLOAD,
     )
-    found = attribute(step, judge, device="cuda")
-    assert [part.effect.speedup.median for part in found.parts if part.effect.speedup] == [2.0, after]
-    assert found.interactions == said
+    attribution = attribute(step, judge, device="cuda")
+    assert [part.effect.speedup.median for part in attribution.parts if part.effect.speedup] == [2.0, after]
+    assert attribution.interactions == interactions
 
 
 def test_what_cannot_be_split_is_compound():
     python = Program("triton", "import triton", "run")
-    found = attribute(Step("other language", STEP.before, python, WORKLOAD), lambda _: verdict(1.0))
-    assert found.compound
-    assert found.reason.startswith("the two states are in different languages")
+    attribution = attribute(Step("other language", STEP.before, python, WORKLOAD), lambda _: verdict(1.0))
+    assert attribution.compound
+    assert attribution.reason.startswith("the two states are in different languages")
 
 
 def test_without_trials_a_step_stays_whole():
-    found = attribute(STEP, lambda _: verdict(1.0), trials=1)
-    assert found.compound
-    assert len(found.parts) == 2
-    assert found.reason == "not split further: 1 states were tried"
+    attribution = attribute(STEP, lambda _: verdict(1.0), trials=1)
+    assert attribution.compound
+    assert len(attribution.parts) == 2
+    assert attribution.reason == "not split further: 1 states were tried"
 
 
 def test_a_part_that_adds_a_mechanism_is_timed_however_late_it_is():
@@ -144,6 +144,6 @@ def test_a_part_that_adds_a_mechanism_is_timed_however_late_it_is():
         asked.append(request.device)
         return verdict(1.5) if request.device == "cuda" else verdict(1.0).model_copy(update={"speedup": None})
 
-    found = attribute(STEP, judge, device="cuda", seconds=0.0)
-    assert [bool(part.effect.speedup) for part in found.parts if part.added_mechanisms] == [True]
+    attribution = attribute(STEP, judge, device="cuda", seconds=0.0)
+    assert [bool(part.effect.speedup) for part in attribution.parts if part.added_mechanisms] == [True]
     assert "cuda" in asked

@@ -51,9 +51,11 @@ def between(before: str, after: str, entry: str = "total", **later: object) -> E
     )
 
 
-def changed(found: Edits) -> list[tuple[str, str]]:
+def changed(difference: Edits) -> list[tuple[str, str]]:
     """What went and what came with each edit, without layout."""
-    return [(" ".join("".join(e.removed).split()), " ".join("".join(e.added).split())) for e in found.edits]
+    return [
+        (" ".join("".join(e.removed).split()), " ".join("".join(e.added).split())) for e in difference.edits
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,9 +94,9 @@ def test_a_name_with_two_uses_is_needed_by_both():
         .replace("int c = 0; c < C; c++", "int c = lane; c < C; c += 32")
         .replace("    out[row] = sum;", "    if (lane == 0) { out[row] = sum; }")
     )
-    found = between(CUDA, after)
-    declaration = next(e for e in found.edits if e.added == ("\n    int lane = threadIdx.x % 32;",))
-    assert sorted(e.needs for e in found.edits if e is not declaration) == [{declaration.number}] * 2
+    difference = between(CUDA, after)
+    declaration = next(e for e in difference.edits if e.added == ("\n    int lane = threadIdx.x % 32;",))
+    assert sorted(e.needs for e in difference.edits if e is not declaration) == [{declaration.number}] * 2
 
 
 def test_a_new_function_is_one_edit_with_its_only_call():
@@ -114,16 +116,16 @@ def test_a_block_opens_and_closes_in_one_edit():
 
 
 def test_the_launch_is_an_edit():
-    found = between(CUDA, CUDA, launch=LaunchSpec(("N",), ("64",)))
-    assert [(e.launch, e.added) for e in found.edits] == [(True, ())]
-    assert found.program({0}).launch == LaunchSpec(("N",), ("64",))
-    assert found.program(()).launch is None
+    difference = between(CUDA, CUDA, launch=LaunchSpec(("N",), ("64",)))
+    assert [(e.launch, e.added) for e in difference.edits] == [(True, ())]
+    assert difference.program({0}).launch == LaunchSpec(("N",), ("64",))
+    assert difference.program(()).launch is None
 
 
 def test_parameters_change_with_what_is_passed():
     after = CUDA.replace("int N, int C) {", "int C, int N) {")
-    found = between(CUDA, after, arguments=("out", "x", "C", "N"))
-    assert [(e.launch, len(e.added)) for e in found.edits] == [(True, 1)]
+    difference = between(CUDA, after, arguments=("out", "x", "C", "N"))
+    assert [(e.launch, len(e.added)) for e in difference.edits] == [(True, 1)]
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,10 @@ def test_parameters_change_with_what_is_passed():
     [(CUDA, CUDA.replace("c++", "++c")), (TRITON, TRITON.replace("sums, 0", "sums, axis=0"))],
 )
 def test_none_is_before_and_all_is_after(before, after):
-    found = between(before, after.replace("total", "total2"), entry="total2")
-    assert found.program(()).source == before
-    assert found.program(found.all).source == after
-    assert found.program(found.all).entry == "total"
+    difference = between(before, after.replace("total", "total2"), entry="total2")
+    assert difference.program(()).source == before
+    assert difference.program(difference.all).source == after
+    assert difference.program(difference.all).entry == "total"
 
 
 def test_a_statement_of_triton_is_an_edit_wherever_its_line_ends():
@@ -147,7 +149,7 @@ def test_a_statement_of_triton_is_an_edit_wherever_its_line_ends():
 
 
 @pytest.mark.parametrize(
-    ("after", "said"),
+    ("after", "message"),
     [
         (Program("triton", TRITON, "total"), "different languages"),
         (
@@ -156,6 +158,6 @@ def test_a_statement_of_triton_is_an_edit_wherever_its_line_ends():
         ),
     ],
 )
-def test_what_cannot_be_mixed_is_said(after, said):
-    with pytest.raises(UnsplittableError, match=said):
+def test_what_cannot_be_mixed_is_said(after, message):
+    with pytest.raises(UnsplittableError, match=message):
         edits_between(Program("cuda", CUDA, "total"), after)

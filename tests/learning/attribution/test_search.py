@@ -27,8 +27,8 @@ def test_edits_that_only_work_together_are_one_part(together, expected):
     def works(chosen: frozenset[int]) -> bool:
         return all(not chosen & group or group <= chosen for group in together)
 
-    found = list(parts(frozenset(range(4)), free, works))
-    assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
+    groups = list(parts(frozenset(range(4)), free, works))
+    assert sorted(map(sorted, groups)) == sorted(map(sorted, expected))
 
 
 def test_an_edit_that_works_only_after_another_comes_after_it():

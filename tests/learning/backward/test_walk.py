@@ -74,8 +74,15 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
 
 
 def run(top: Path, *arguments: str):
-    given = ["walk", f"{top / 'turn.cu'}:turn", "--workload", str(top / "turn.toml"), "--device", "emulated"]
-    return CliRunner().invoke(main, [*given, *arguments])
+    command = [
+        "walk",
+        f"{top / 'turn.cu'}:turn",
+        "--workload",
+        str(top / "turn.toml"),
+        "--device",
+        "emulated",
+    ]
+    return CliRunner().invoke(main, [*command, *arguments])
 
 
 @pytest.mark.long
@@ -101,7 +108,7 @@ def test_it_is_a_lineage_like_a_mined_one_and_says_that_it_was_walked(document):
     assert sorted(added) == ["bank_conflict_padding", "launch_bounds", "restrict_read_only"]
     # The emulated device counts what the padding is for.
     (padded,) = [s for s in document["steps"] if s["taken_off"] == "unpad_shared_tile"]
-    assert any("wavefronts per shared request" in said for said in padded["counts"])
+    assert any("wavefronts per shared request" in count for count in padded["counts"])
 
 
 def test_each_step_forward_is_made_again_by_a_skill_and_is_right(document):
@@ -185,8 +192,8 @@ block = [32]
 def test_groups_vectors_shuffles_and_the_sharing_out_of_a_row_are_taken_off(tmp_path):
     (tmp_path / "sums.cu").write_text(SUMS)
     (tmp_path / "sums.toml").write_text(ROWS)
-    given = ["walk", f"{tmp_path / 'sums.cu'}:sums", "--workload", str(tmp_path / "sums.toml")]
-    ran = CliRunner().invoke(main, [*given, "--device", "emulated", "--json"])
+    command = ["walk", f"{tmp_path / 'sums.cu'}:sums", "--workload", str(tmp_path / "sums.toml")]
+    ran = CliRunner().invoke(main, [*command, "--device", "emulated", "--json"])
     assert ran.exit_code == 0, ran.stderr
     document = json.loads(ran.stdout)
     taken = [step["taken_off"] for step in document["steps"]][::-1]
@@ -217,8 +224,8 @@ def test_a_simpler_kernel_that_races_is_no_step(tmp_path):
         .replace("N = [3]", "N = [1]")
     )
     (tmp_path / "sums.toml").write_text(rows)
-    given = ["walk", f"{tmp_path / 'sums.cu'}:sums", "--workload", str(tmp_path / "sums.toml")]
-    ran = CliRunner().invoke(main, [*given, "--device", "emulated", "--json"])
+    command = ["walk", f"{tmp_path / 'sums.cu'}:sums", "--workload", str(tmp_path / "sums.toml")]
+    ran = CliRunner().invoke(main, [*command, "--device", "emulated", "--json"])
     taken = [step["taken_off"] for step in json.loads(ran.stdout)["steps"]]
     assert "plain_warp_groups" in taken
     assert "reduce_in_each_lane" not in taken

@@ -27,7 +27,7 @@ __global__ void gain(float* dst, const float* src, float factor, int OC) {
     }
 }
 """
-KNOWN = library().skills
+CARDS = library().skills
 
 
 def kernel(text: str) -> Kernel:
@@ -43,7 +43,7 @@ def condition(
 
 
 def lesson(
-    name: str = "1→2", *, mechanisms: tuple[str, ...] = ("vectorised_access",), **given: object
+    name: str = "1→2", *, mechanisms: tuple[str, ...] = ("vectorised_access",), **fields: object
 ) -> Lesson:
     values: dict[str, object] = {
         "lineage": "gain",
@@ -54,7 +54,7 @@ def lesson(
         ),
         "evidence": evidence(),
     }
-    return Lesson(name, mechanisms=mechanisms, **{**values, **given})  # type: ignore[arg-type]
+    return Lesson(name, mechanisms=mechanisms, **{**values, **fields})  # type: ignore[arg-type]
 
 
 def evidence(outcome: str = "accepted") -> Evidence:

@@ -14,7 +14,7 @@ from kernel_lineage.learning.distillation.distil import distil
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
-from learning.distillation.lessons import AFTER, BEFORE, KNOWN, condition, lesson
+from learning.distillation.lessons import AFTER, BEFORE, CARDS, condition, lesson
 
 WORKLOAD = Workload.model_validate(
     {
@@ -54,7 +54,7 @@ def verdict(outcome: Outcome, reason: str) -> Verdict:
 
 
 def test_an_accepted_use_admits_and_a_rejected_one_stays_beside_it():
-    found = distil([lesson(), lesson("3→4", lineage="other")], KNOWN)
+    distilled = distil([lesson(), lesson("3→4", lineage="other")], CARDS)
     asked: list[GateRequest] = []
 
     def judge(request: GateRequest) -> Verdict:
@@ -62,7 +62,7 @@ def test_an_accepted_use_admits_and_a_rejected_one_stays_beside_it():
         return verdict(Outcome.ACCEPTED, "faster") if len(asked) == 1 else verdict(Outcome.REJECTED, "slower")
 
     other = Step("3→4", STEP.before, STEP.after, WORKLOAD)
-    (admission,) = admissions(found, KNOWN, {"1→2": STEP, "3→4": other}, carried_by(judge))
+    (admission,) = admissions(distilled, CARDS, {"1→2": STEP, "3→4": other}, carried_by(judge))
     assert admission.admitted
     assert [use.reason for use in admission.uses] == ["faster", "slower"]
     uses = admission.proposal.skill.evidence[-2:]
@@ -74,18 +74,18 @@ def test_an_accepted_use_admits_and_a_rejected_one_stays_beside_it():
 
 def test_the_card_that_is_tried_is_without_what_the_kernel_taught():
     """Its own condition, with which it would be refused or guarded by what it itself showed, is not in the card."""
-    given: list[Skill] = []
+    cards: list[Skill] = []
 
     def carry(skill: Skill, step: Step) -> Use:
-        given.append(skill)
+        cards.append(skill)
         return Use(step.transition, None, "not tried")
 
     lessons = [
         lesson("1→2", conditions=(condition("OC % 32 == 0"), condition("noalias(dst, src)"))),
         lesson("3→4", lineage="other", conditions=(condition("OC <= 4096"),)),
     ]
-    tuple(admissions(distil(lessons, KNOWN), KNOWN, {"1→2": STEP, "3→4": STEP}, carry))
-    first, second = ({c.expr for c in skill.conditions} for skill in given)
+    tuple(admissions(distil(lessons, CARDS), CARDS, {"1→2": STEP, "3→4": STEP}, carry))
+    first, second = ({c.expr for c in skill.conditions} for skill in cards)
     assert "C <= 4096" in first
     assert "noalias(y, x)" not in first
     assert "C <= 4096" not in second
@@ -100,12 +100,12 @@ def test_a_skill_is_tried_on_kernels_at_hand_that_have_a_place_for_it_and_taught
 
     def held(lineage: str, name: str, source: str = BEFORE) -> HeldOut:
         step = Step(name, Program("cuda", source, "gain"), STEP.after, WORKLOAD)
-        found = HeldOut.of(lineage, step)
-        assert found is not None
-        return found
+        held_out = HeldOut.of(lineage, step)
+        assert held_out is not None
+        return held_out
 
     others = [held("gain", "its own lineage"), held("other", "elsewhere"), held("other", "has it", AFTER)]
-    (admission,) = admissions(distil([lesson()], KNOWN), KNOWN, {"1→2": STEP}, carry, others)
+    (admission,) = admissions(distil([lesson()], CARDS), CARDS, {"1→2": STEP}, carry, others)
     assert asked == ["elsewhere", "1→2"]
     # That a kernel at hand takes no candidate says nothing of the skill; that the step's own takes none does.
     assert [use.transition for use in admission.uses] == ["1→2"]
@@ -114,7 +114,7 @@ def test_a_skill_is_tried_on_kernels_at_hand_that_have_a_place_for_it_and_taught
 def test_a_skill_of_the_launch_is_carried_to_a_program_whose_launch_is_told_beside_it():
     program = Program("cuda", BEFORE, "gain", launch=LaunchSpec(("N",), ("64",)))
     held = HeldOut.of("other", Step("elsewhere", program, program, WORKLOAD))
-    bounds = next(s for s in KNOWN if s.id == "launch-bounds")
+    bounds = next(s for s in CARDS if s.id == "launch-bounds")
     assert held is not None and held.takes(bounds)
     asked: list[GateRequest] = []
 
@@ -128,14 +128,14 @@ def test_a_skill_of_the_launch_is_carried_to_a_program_whose_launch_is_told_besi
 
 def test_when_it_is_late_no_use_is_begun():
     (admission,) = admissions(
-        distil([lesson()], KNOWN), KNOWN, {"1→2": STEP}, carried_by(lambda _: 1 / 0), late=lambda: True
+        distil([lesson()], CARDS), CARDS, {"1→2": STEP}, carried_by(lambda _: 1 / 0), late=lambda: True
     )
     assert admission.uses == ()
 
 
 def test_on_the_emulated_device_nothing_is_admitted_and_the_reason_is_told():
     with Worker() as worker:
-        (admission,) = admissions(distil([lesson()], KNOWN), KNOWN, {"1→2": STEP}, carried_by(worker.judge))
+        (admission,) = admissions(distil([lesson()], CARDS), CARDS, {"1→2": STEP}, carried_by(worker.judge))
     (use,) = admission.uses
     assert use.evidence is not None
     assert use.evidence.outcome == "inconclusive"
@@ -153,9 +153,9 @@ def test_a_kernel_that_the_skill_cannot_be_carried_to_says_why():
     )
     of_flags = BEFORE.replace("float* dst", "bool* dst").replace("float* src", "bool* src")
     step = Step("1→2", Program("cuda", of_flags, "gain"), STEP.after, flags)
-    found = distil([lesson()], KNOWN)
+    distilled = distil([lesson()], CARDS)
     (admission,) = admissions(
-        found, KNOWN, {"1→2": step}, carried_by(lambda _: verdict(Outcome.ACCEPTED, ""))
+        distilled, CARDS, {"1→2": step}, carried_by(lambda _: verdict(Outcome.ACCEPTED, ""))
     )
     assert admission.uses[0].evidence is None
     assert not admission.admitted

@@ -14,18 +14,18 @@ from kernel_lineage.skills.card import Origin, Skill
 from kernel_lineage.skills.check import check
 from kernel_lineage.skills.library import load
 from kernel_lineage.skills.skill_file import read_skill, write_skill
-from learning.distillation.lessons import KNOWN, condition, evidence, lesson
+from learning.distillation.lessons import CARDS, condition, evidence, lesson
 
 SKILL = "vectorised-row-access"
 
 
 def by_hand() -> Skill:
     """A card as its author wrote it, before any history taught it something."""
-    known = next(s for s in KNOWN if s.id == SKILL)
+    card = next(s for s in CARDS if s.id == SKILL)
     conditions = tuple(
-        c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in known.conditions
+        c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions
     )
-    return known.model_copy(update={"conditions": conditions, "evidence": (), "lineage": None})
+    return card.model_copy(update={"conditions": conditions, "evidence": (), "lineage": None})
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def library(tmp_path: Path) -> Path:
     return tmp_path / "own"
 
 
-def learned(tmp_path: Path, **given: object):
+def learned(tmp_path: Path, **fields: object):
     """What a repository has in its .klineage/skills after one lesson."""
-    (proposal,) = distil([lesson(**given)], [by_hand()]).proposals
+    (proposal,) = distil([lesson(**fields)], [by_hand()]).proposals
     folder, _ = publish(proposal, tmp_path / "theirs")
     skill, problems = read_skill(folder, builtin=False)
     assert skill is not None and not problems
@@ -108,5 +108,5 @@ def test_doing_it_again_changes_nothing(tmp_path, library):
 
 
 def test_a_skill_that_the_library_has_no_card_for_is_told(tmp_path, library):
-    (said,) = adopt_all([learned(tmp_path).model_copy(update={"id": "another"})], {}, library)
-    assert isinstance(said, str) and "no card of this name" in said
+    (message,) = adopt_all([learned(tmp_path).model_copy(update={"id": "another"})], {}, library)
+    assert isinstance(message, str) and "no card of this name" in message

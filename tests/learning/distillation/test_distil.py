@@ -15,19 +15,19 @@ from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk
 from kernel_lineage.skills.case import read_case
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.skill_file import read_skill
-from learning.distillation.lessons import KNOWN, condition, evidence, kernel, lesson
+from learning.distillation.lessons import CARDS, condition, evidence, kernel, lesson
 
 
-def only(found: Distilled):
-    (proposal,) = found.proposals
+def only(distilled: Distilled):
+    (proposal,) = distilled.proposals
     return proposal
 
 
 def test_a_lesson_extends_the_card_of_its_mechanism_in_the_cards_names():
     taught = (condition("OC % 4 == 0"), condition("noalias(dst, src)"))
-    card = next(s for s in KNOWN if s.id == "vectorised-row-access")
-    said = [c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions]
-    card = card.model_copy(update={"conditions": tuple(said)})
+    card = next(s for s in CARDS if s.id == "vectorised-row-access")
+    conditions = [c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions]
+    card = card.model_copy(update={"conditions": tuple(conditions)})
     proposal = only(distil([lesson(conditions=taught)], [card]))
     assert proposal.skill.id == card.id
     by_expr = {c.expr: c for c in proposal.skill.conditions}
@@ -42,7 +42,7 @@ def test_a_lesson_extends_the_card_of_its_mechanism_in_the_cards_names():
 
 
 def test_what_the_anchor_does_not_bind_is_a_risk_of_that_kernel():
-    proposal = only(distil([lesson(conditions=(condition("factor > 0"),))], KNOWN))
+    proposal = only(distil([lesson(conditions=(condition("factor > 0"),))], CARDS))
     assert [r.what for r in proposal.skill.risk][-1:] == [
         "In gain it also needed factor > 0; factor is that kernel's own"
     ]
@@ -67,7 +67,7 @@ __global__ void both(float4* dst, const float4* one, float* aux, const float* tw
 def test_what_a_further_anchor_of_the_step_binds_is_said_in_the_cards_names_too():
     taught = (condition("align(dst) >= 16"), condition("align(one) >= 16"), condition("align(two) >= 4"))
     step = lesson(before=kernel(TWO_COPIES), after=kernel(ONE_BY_FOUR), conditions=taught)
-    proposal = only(distil([step], KNOWN))
+    proposal = only(distil([step], CARDS))
     assert proposal.confirmed == ("align(x) >= 16",)
     own = [r.what for r in proposal.skill.risk if "both" in r.what]
     # What is read one element at a time after the step as well tells nothing of vectors.
@@ -75,7 +75,7 @@ def test_what_a_further_anchor_of_the_step_binds_is_said_in_the_cards_names_too(
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("fields", "reason"),
     [
         ({"mechanisms": ()}, "it adds no mechanism that is known"),
         ({"mechanisms": ("async_copy",)}, "no skill adds async_copy to cuda kernels"),
@@ -83,10 +83,10 @@ def test_what_a_further_anchor_of_the_step_binds_is_said_in_the_cards_names_too(
         ({"mechanisms": ("bank_conflict_padding",)}, "gain has no shared_tile before the step"),
     ],
 )
-def test_a_lesson_that_no_card_has_a_place_for_is_refused(given, reason):
-    found = distil([lesson(**given)], KNOWN)
-    assert found.proposals == ()
-    assert [r.reason for r in found.refused] == [reason]
+def test_a_lesson_that_no_card_has_a_place_for_is_refused(fields, reason):
+    distilled = distil([lesson(**fields)], CARDS)
+    assert distilled.proposals == ()
+    assert [r.reason for r in distilled.refused] == [reason]
 
 
 def test_the_same_lessons_in_any_order_give_the_same_bytes(tmp_path):
@@ -100,8 +100,8 @@ def test_the_same_lessons_in_any_order_give_the_same_bytes(tmp_path):
         ),
     ]
 
-    def written(name: str, given: list[Lesson]) -> dict[str, bytes]:
-        folder, _ = publish(only(distil(given, KNOWN)), tmp_path / name)
+    def written(name: str, lessons: list[Lesson]) -> dict[str, bytes]:
+        folder, _ = publish(only(distil(lessons, CARDS)), tmp_path / name)
         return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
     assert written("one", lessons) == written("other", lessons[::-1])
@@ -112,7 +112,7 @@ def test_a_published_skill_holds_the_lessons_cases_and_passes_its_own_check(tmp_
         conditions=(condition("OC % 4 == 0"),),
         refusing=(RefusingCase("OC % 4 == 0", {"OC": "770"}), RefusingCase("OC % 4 == 0", {"OC": "768"})),
     )
-    folder, left_out = publish(only(distil([taught], KNOWN)), tmp_path)
+    folder, left_out = publish(only(distil([taught], CARDS)), tmp_path)
     skill, problems = read_skill(folder, builtin=False)
     assert problems == ()
     assert skill is not None
@@ -124,7 +124,7 @@ def test_a_published_skill_holds_the_lessons_cases_and_passes_its_own_check(tmp_
 
 
 def test_without_code_a_skill_holds_facts_only():
-    proposal = only(distil([lesson()], KNOWN, with_code=False))
+    proposal = only(distil([lesson()], CARDS, with_code=False))
     assert not any("gain" in text for text in proposal.cases.values())
 
 
@@ -132,7 +132,7 @@ def test_a_proposal_that_is_no_valid_skill_is_not_written(tmp_path):
     wrong = condition("OC % 4 == 0").model_copy(update={"category": Category.PIPELINE})
     nothing = lesson(conditions=(wrong.model_copy(update={"expr": 'kernel.has("flying")'}),))
     with pytest.raises(UnfitError, match="mechanism `flying` does not exist"):
-        publish(only(distil([nothing], KNOWN)), tmp_path)
+        publish(only(distil([nothing], CARDS)), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -170,7 +170,7 @@ def test_a_step_that_is_right_where_the_card_says_that_it_is_not_is_another_one(
 
     def seen(*sizes: int) -> Distilled:
         where = Fact(sizes, "the workload", FactSource.WORKLOAD)
-        return distil([lesson(facts=Facts({"OC": where}))], KNOWN)
+        return distil([lesson(facts=Facts({"OC": where}))], CARDS)
 
     assert seen(770).proposals == ()
     assert "vectorised-row-access is something else: OC % 4 == 0" in seen(770).refused[0].reason
@@ -196,13 +196,13 @@ def unit_rows(out, x, n_rows, n_cols, BLOCK: tl.constexpr):
 def test_a_lesson_of_a_triton_launch_finds_its_card_by_the_launch_beside_the_text():
     program = Program("triton", TRITON, "unit_rows", LaunchSpec(("N",), constexpr={"BLOCK": "64"}))
     kernel = with_own_launch(kernel_of(program), program)
-    proposal = only(distil([lesson(mechanisms=("warps_and_stages",), before=kernel, after=kernel)], KNOWN))
+    proposal = only(distil([lesson(mechanisms=("warps_and_stages",), before=kernel, after=kernel)], CARDS))
     assert proposal.skill.id == "triton-launch-options"
 
 
-@pytest.mark.parametrize("card", [s for s in KNOWN if Language.TRITON in s.languages], ids=lambda s: s.id)
+@pytest.mark.parametrize("card", [s for s in CARDS if Language.TRITON in s.languages], ids=lambda s: s.id)
 def test_a_lesson_of_a_triton_step_finds_the_card_of_its_mechanism(card):
     """At the card's own example, as if a history had made that step."""
     case = read_case(card.folder / card.applies[0])
     step = lesson(mechanisms=(card.mechanism,), before=case.kernel, after=case.kernel, facts=case.facts)
-    assert only(distil([step], KNOWN)).skill.id == card.id
+    assert only(distil([step], CARDS)).skill.id == card.id

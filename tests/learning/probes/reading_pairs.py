@@ -32,19 +32,19 @@ def pairs() -> dict[str, Pair]:
 
 def read_pair(path: Path) -> Pair:
     """The pair of one file."""
-    told = tomllib.loads(path.read_text("utf-8"))
-    workload = Workload.model_validate(told["workload"])
+    document = tomllib.loads(path.read_text("utf-8"))
+    workload = Workload.model_validate(document["workload"])
     suffix = "cu" if workload.language == "cuda" else "py"
     before, after = (
         program_from_file(
             Path(f"{side}.{suffix}"),
             workload.kernel,
             workload,
-            data=told[side].encode(),
-            launch=told.get(f"{side}_launch"),
-            template_arguments=told.get("template_arguments", ()),
+            data=document[side].encode(),
+            launch=document.get(f"{side}_launch"),
+            template_arguments=document.get("template_arguments", ()),
         )
         for side in ("before", "after")
     )
-    step = Step(path.stem, before, after, workload, tuple(told.get("mechanisms", ())))
-    return Pair(step, told["about"], tuple(told.get("expects", ())))
+    step = Step(path.stem, before, after, workload, tuple(document.get("mechanisms", ())))
+    return Pair(step, document["about"], tuple(document.get("expects", ())))

@@ -17,8 +17,8 @@ def learned(right, points, hints=NO_HINTS):
     """The conjunction that parts the points at which `right` holds from the others."""
     kept = [p for p in points if right(p)]
     broken = [p for p in points if not right(p)]
-    found = explain(kept, broken, hints)
-    return found and [part.expr for part in found.parts]
+    explanation = explain(kept, broken, hints)
+    return explanation and [part.expr for part in explanation.parts]
 
 
 def rows(**fixed):
@@ -82,8 +82,8 @@ def test_a_number_of_blocks_that_was_divided_after_rounding():
 
 
 def test_a_path_that_is_right_for_another_reason():
-    found = learned(lambda p: p["C"] % 4 == 0 or p["N"] == 1, rows(), Hints((4,)))
-    assert found in (["C % 4 == 0 or N <= 1"], ["C % 4 == 0 or N == 1"], ["N <= 1 or C % 4 == 0"])
+    condition = learned(lambda p: p["C"] % 4 == 0 or p["N"] == 1, rows(), Hints((4,)))
+    assert condition in (["C % 4 == 0 or N <= 1"], ["C % 4 == 0 or N == 1"], ["N <= 1 or C % 4 == 0"])
 
 
 def test_truths_and_texts():
@@ -103,9 +103,9 @@ def test_a_bound_beyond_which_both_states_saturate_is_a_bound_all_the_same():
     tops = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 40.0, 90.0)
     points = [{"row_lead(x)": (0.1, top), "range(x)": (-top, top)} for top in tops]
     kept = [p for p in points if p["row_lead(x)"][1] <= 4 or p["row_lead(x)"][1] >= 20]
-    found = explain(kept, [p for p in points if p not in kept], NO_HINTS)
-    assert found is not None
-    (bound,) = found.parts
+    explanation = explain(kept, [p for p in points if p not in kept], NO_HINTS)
+    assert explanation is not None
+    (bound,) = explanation.parts
     assert bound.expr in ("row_lead(x) <= 4", "range(x) <= 4") and bound.until == 16
     assert [bound.is_past(dict.fromkeys(points[0], (0, top))) for top in (3, 10, 30)] == [False, False, True]
 
@@ -136,8 +136,8 @@ def test_every_atom_means_what_its_text_says():
     ]
     for atom in atoms(points, Hints((4, 8))):
         for point in points:
-            known = {n: Fact((v,), n, FactSource.WORKLOAD) for n, v in point.items()}
-            assert (judge(atom.expr, Facts(known)).truth is Truth.HOLDS) is atom.test(point), (
+            facts = {n: Fact((v,), n, FactSource.WORKLOAD) for n, v in point.items()}
+            assert (judge(atom.expr, Facts(facts)).truth is Truth.HOLDS) is atom.test(point), (
                 atom.expr,
                 point,
             )

@@ -68,11 +68,13 @@ def verdict(request, right, further=()):
         request.options.seed,
     )
     about = {"dims": case, "seed": seed, "output": "out", "index": (0, case["C"] - 1), "line": 3}
-    said = f"out[0, {case['C'] - 1}] = 1, expected 2; N {case['N']}, C {case['C']}, seed {seed}; after.cu:3"
+    message = (
+        f"out[0, {case['C'] - 1}] = 1, expected 2; N {case['N']}, C {case['C']}, seed {seed}; after.cu:3"
+    )
     check = {
         True: Stage(name="check", status=StageStatus.UNAVAILABLE, code=Reason.ONE_CASE_ONLY, reason="agrees"),
         False: Stage(
-            name="check", status=StageStatus.FAIL, code=Reason.WRONG_VALUE, reason=said, details=about
+            name="check", status=StageStatus.FAIL, code=Reason.WRONG_VALUE, reason=message, details=about
         ),
         None: Stage(
             name="check", status=StageStatus.UNAVAILABLE, code=Reason.NOTHING_COMPARED, reason="dropped"
@@ -93,14 +95,21 @@ def probed(right, budget=AMPLE, **options):
 
 def test_a_condition_with_its_counterexample():
     report = probed(lambda case, _: case["C"] % 4 == 0)
-    (found,) = report.conditions
-    assert found.condition.expr == "C % 4 == 0" and found.condition.origin is Origin.PROBE
-    assert found.counterexample.dims == {"N": 1, "C": 1} and found.counterexample.line == 3
-    assert found.condition.evidence.startswith("N 1, C 1, seed ")
-    assert ": out[0, 0] = 1, expected 2" in found.condition.evidence
-    assert found.risk.what.startswith("C = 1: out[0, 0] = 1, expected 2")
-    assert found.confirmation.share == 1.0 and min(found.confirmation.kept, found.confirmation.broken) == 10
-    assert found.counterexample.facts == {"C": 1}
+    (probed_condition,) = report.conditions
+    assert (
+        probed_condition.condition.expr == "C % 4 == 0" and probed_condition.condition.origin is Origin.PROBE
+    )
+    assert (
+        probed_condition.counterexample.dims == {"N": 1, "C": 1} and probed_condition.counterexample.line == 3
+    )
+    assert probed_condition.condition.evidence.startswith("N 1, C 1, seed ")
+    assert ": out[0, 0] = 1, expected 2" in probed_condition.condition.evidence
+    assert probed_condition.risk.what.startswith("C = 1: out[0, 0] = 1, expected 2")
+    assert (
+        probed_condition.confirmation.share == 1.0
+        and min(probed_condition.confirmation.kept, probed_condition.confirmation.broken) == 10
+    )
+    assert probed_condition.counterexample.facts == {"C": 1}
 
 
 def test_what_the_earlier_state_does_not_pass_either_is_not_the_steps():
@@ -134,7 +143,7 @@ def test_states_that_agree_nowhere_give_no_condition():
 def test_a_step_that_fails_on_what_the_workload_names_is_narrowed_to_where_it_is_right(right, expr):
     report = probed(right)
     assert not report.passes and "do not agree on the workload as it is" in report.reason
-    assert [found.condition.expr for found in report.conditions] == [expr]
+    assert [one.condition.expr for one in report.conditions] == [expr]
 
 
 BYTES = replace(
@@ -164,7 +173,7 @@ def test_a_range_of_integers_is_found_where_none_that_the_workload_names_is_righ
 
     report = probe(BYTES, judge, AMPLE, only=["values"])
     assert not report.passes
-    assert {found.condition.expr for found in report.conditions} == exprs
+    assert {probed_condition.condition.expr for probed_condition in report.conditions} == exprs
 
 
 def test_a_position_may_be_0_and_a_size_that_leads_nowhere_is_left_for_another():
@@ -176,7 +185,7 @@ def test_a_position_may_be_0_and_a_size_that_leads_nowhere_is_left_for_another()
         return case["S"] == 0 or (case["C"] == 65 and nowhere.random() < 0.9)
 
     report = probe(step, lambda request: verdict(request, right), AMPLE, only=["sizes"])
-    assert [found.condition.expr for found in report.conditions] == ["S == 0"]
+    assert [one.condition.expr for one in report.conditions] == ["S == 0"]
 
 
 @pytest.mark.parametrize("runs", [1, 5, 60])
@@ -193,8 +202,8 @@ def test_the_same_step_and_seed_give_the_same_bytes():
 
 
 def test_a_budget_that_does_not_last_for_all_boundaries_lasts_for_what_the_first_ones_show():
-    (found,) = probed(lambda case, _: case["C"] % 4 == 0, Budget(runs=60)).conditions
-    assert found.condition.expr == "C % 4 == 0" and found.confirmation.share == 1.0
+    (probed_condition,) = probed(lambda case, _: case["C"] % 4 == 0, Budget(runs=60)).conditions
+    assert probed_condition.condition.expr == "C % 4 == 0" and probed_condition.confirmation.share == 1.0
 
 
 def test_failures_that_no_probe_is_left_for_are_told_with_what_parts_them_so_far():
@@ -247,8 +256,8 @@ def test_what_relates_two_dimensions_is_told_from_what_looks_like_it(right, expr
         AMPLE,
         only=["sizes"],
     )
-    (found,) = report.conditions
-    assert found.condition.expr in exprs
+    (probed_condition,) = report.conditions
+    assert probed_condition.condition.expr in exprs
 
 
 def test_a_size_that_only_the_launch_asks_for_is_said_of_the_launch():
@@ -308,11 +317,11 @@ def test_an_axis_along_which_something_fails_gets_most_and_may_spend_what_is_lef
 def test_what_fails_with_other_data_than_the_facts_tell_of_says_nothing():
     base = base_of(STEP, {"N": 2, "C": 64}, 91)
     failed = Stage(name="check", status=StageStatus.FAIL, code=Reason.KEEPS_STATE, reason="with new data")
-    said = Verdict(
+    failure = Verdict(
         outcome=Outcome.REJECTED, code=failed.code, reason=failed.reason, stages=[failed], inputs_hash=""
     )
-    assert answered(base, said).saw is Saw.FAILS
-    assert answered(told_of_values(base), said).saw is Saw.SILENT
+    assert answered(base, failure).saw is Saw.FAILS
+    assert answered(told_of_values(base), failure).saw is Saw.SILENT
 
 
 def test_a_counterexample_keeps_the_steps_other_conditions():
@@ -328,15 +337,18 @@ def test_a_condition_whose_breaking_cases_are_often_right_says_that_it_is_only_s
         odd = block // (block & -block)
         return verdict(request, lambda case, _: odd == 1 or case["C"] < odd)
 
-    (found,) = probe(STEP, by_launch, AMPLE, only=["sizes", "launch"]).conditions
-    assert "is_power_of_2(launch.block.x)" in found.condition.expr
-    right, tried = found.confirmation.beyond
-    assert right > 1 and found.confirmation.broken_agree == found.confirmation.broken
-    assert found.condition.evidence.endswith(
+    (probed_condition,) = probe(STEP, by_launch, AMPLE, only=["sizes", "launch"]).conditions
+    assert "is_power_of_2(launch.block.x)" in probed_condition.condition.expr
+    right, tried = probed_condition.confirmation.beyond
+    assert right > 1 and probed_condition.confirmation.broken_agree == probed_condition.confirmation.broken
+    assert probed_condition.condition.evidence.endswith(
         f"; sufficient, not necessary: right in {right} of {tried} cases tried on the other side"
     )
 
 
 def test_a_condition_whose_breaking_cases_fail_says_nothing_of_that():
-    (found,) = probed(lambda case, _: case["C"] % 4 == 0).conditions
-    assert found.confirmation.beyond == (0, 20) and "sufficient" not in found.condition.evidence
+    (probed_condition,) = probed(lambda case, _: case["C"] % 4 == 0).conditions
+    assert (
+        probed_condition.confirmation.beyond == (0, 20)
+        and "sufficient" not in probed_condition.condition.evidence
+    )

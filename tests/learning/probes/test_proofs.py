@@ -66,15 +66,15 @@ def said_of(asked: Step):
     first_now([("cuda", LONG_ROWS, SHORT_ROWS), ("triton", TRITON_LONG, TRITON_SHORT)]),
 )
 def test_rows_that_start_at_32_bits_bound_the_size_of_the_buffer(language, before, after):
-    (found,) = said_of(step(before, after, language=language)).conditions
-    dims = found.counterexample.dims
-    assert found.condition.expr == "N * C <= 2147483647"
+    (proved_condition,) = said_of(step(before, after, language=language)).conditions
+    dims = proved_condition.counterexample.dims
+    assert proved_condition.condition.expr == "N * C <= 2147483647"
     assert dims["N"] * dims["C"] > 2**31 - 1
-    assert "which is no int32" in found.counterexample.said
-    assert (found.confirmation.kept, found.confirmation.broken) == (
+    assert "which is no int32" in proved_condition.counterexample.said
+    assert (proved_condition.confirmation.kept, proved_condition.confirmation.broken) == (
         10,
         10,
-    ) and found.confirmation.share == 1.0
+    ) and proved_condition.confirmation.share == 1.0
 
 
 def test_what_the_earlier_state_needs_as_well_is_no_condition_of_the_step():
@@ -86,10 +86,13 @@ def test_what_was_mended_is_no_condition_of_the_step():
 
 
 def test_rows_along_the_second_axis_of_the_grid_end_where_the_device_does():
-    said = said_of(step(LONG_ROWS, DOWN_THE_GRID, DOWN))
-    (found,) = said.conditions
-    assert found.condition.expr == "launch.grid.y <= 65535" and found.counterexample.dims["N"] == 65536
-    assert found.confirmation.share == 1.0
+    report = said_of(step(LONG_ROWS, DOWN_THE_GRID, DOWN))
+    (proved_condition,) = report.conditions
+    assert (
+        proved_condition.condition.expr == "launch.grid.y <= 65535"
+        and proved_condition.counterexample.dims["N"] == 65536
+    )
+    assert proved_condition.confirmation.share == 1.0
 
 
 def test_an_earlier_state_with_the_same_grid_says_nothing():
@@ -101,10 +104,10 @@ def test_an_earlier_state_with_the_same_grid_says_nothing():
 def test_a_sequence_of_launches_is_said_not_to_be_proved():
     asked = step(LONG_ROWS, "", None)
     sequence = asked.workload.model_copy(update={"launches": (object(),)})
-    said = proved(
+    report = proved(
         Ground(base_of(Step("t1", asked.before, asked.after, sequence), {"N": 3, "C": 40}, 91)), 91, "t1"
     )
-    assert said.conditions == () and "one launch" in said.why_not
+    assert report.conditions == () and "one launch" in report.why_not
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +118,16 @@ def worker():
 
 def test_a_proved_condition_stands_in_the_report_with_its_origin_and_proof(worker):
     report = probe(step(LONG_ROWS, SHORT_ROWS), worker.judge, only=["proofs"])
-    (found,) = report.conditions
-    assert found.condition.origin is Origin.PROOF and found.condition.category is Category.SHAPE
-    assert found.proof.startswith("with it no 32-bit integer overflows in the addresses of 2 accesses")
-    assert found.counterexample.code == "address-overflow"
-    assert found.counterexample.facts == found.counterexample.dims
+    (proved_condition,) = report.conditions
+    assert (
+        proved_condition.condition.origin is Origin.PROOF
+        and proved_condition.condition.category is Category.SHAPE
+    )
+    assert proved_condition.proof.startswith(
+        "with it no 32-bit integer overflows in the addresses of 2 accesses"
+    )
+    assert proved_condition.counterexample.code == "address-overflow"
+    assert proved_condition.counterexample.facts == proved_condition.counterexample.dims
 
 
 NO_TAIL = """__global__ void twice(float* out, const float* x, int C) {
@@ -132,9 +140,9 @@ NO_TAIL = """__global__ void twice(float* out, const float* x, int C) {
 def test_a_condition_that_probes_found_is_proved_to_be_what_it_takes_at_every_size():
     asked = step(LONG_ROWS, NO_TAIL, LaunchSpec(("ceil_div(N * C, 32)",), ("32",)))
     ground = Ground(base_of(asked, {"N": 2, "C": 32}, 91))
-    found = proofs_of(ground, ["N * C % 32 == 0", "N >= 1", "is_power_of_2(N)"])
-    assert list(found) == ["N * C % 32 == 0"]
-    assert found["N * C % 32 == 0"].startswith(
+    proofs = proofs_of(ground, ["N * C % 32 == 0", "N >= 1", "is_power_of_2(N)"])
+    assert list(proofs) == ["N * C % 32 == 0"]
+    assert proofs["N * C % 32 == 0"].startswith(
         "with it, and not without it, it is proved for all sizes that "
     )
-    assert "the access of line 3 to x lies within it" in found["N * C % 32 == 0"]
+    assert "the access of line 3 to x lies within it" in proofs["N * C % 32 == 0"]

@@ -43,8 +43,8 @@ def costs(times, atomics=0):
                 "work": {"written_bytes": 100},
             },
         }
-        told = Stage(name="sanitize", status=StageStatus.PASS, reason="", details={"counts": counts})
-        return verdict(request, lambda *_: True, [told])
+        sanitized = Stage(name="sanitize", status=StageStatus.PASS, reason="", details={"counts": counts})
+        return verdict(request, lambda *_: True, [sanitized])
 
     return probe(STEP, judge, only=[ID]).costs
 

@@ -30,8 +30,8 @@ NAN, INF = np.nan, np.inf
     ],
 )
 def test_facts_of_floats(rows, facts):
-    found = facts_of_values({"x": np.array(rows, np.float32)}, WORKLOAD)
-    assert dict(found) == {f"{name}(x)": value for name, value in facts.items()}
+    values = facts_of_values({"x": np.array(rows, np.float32)}, WORKLOAD)
+    assert dict(values) == {f"{name}(x)": value for name, value in facts.items()}
 
 
 def test_how_far_what_an_index_picks_leads_its_row():
@@ -43,6 +43,6 @@ def test_how_far_what_an_index_picks_leads_its_row():
         )
     )
     x = np.array([[1, 5, 2], [0, 4, 1]], np.float32)
-    found = dict(facts_of_values({"x": x, "y": np.array([1, 0])}, picking))
-    assert found["row_lead_at(x, y)"] == (-4, 3)
+    values = dict(facts_of_values({"x": x, "y": np.array([1, 0])}, picking))
+    assert values["row_lead_at(x, y)"] == (-4, 3)
     assert "row_lead_at(x, y)" not in dict(facts_of_values({"x": x, "y": np.array([1, 3])}, picking))

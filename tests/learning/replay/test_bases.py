@@ -26,6 +26,6 @@ from kernel_lineage.learning.replay.bases import base_doubt
     ],
 )
 def test_other_powers_without_the_factor_are_another_task(before: str, after: str, doubted: bool) -> None:
-    said = base_doubt(Program("triton", before, "first"), Program("triton", after, "second"))
-    assert bool(said) is doubted, said
-    assert not doubted or ("first" in said and "second" in said)
+    doubt = base_doubt(Program("triton", before, "first"), Program("triton", after, "second"))
+    assert bool(doubt) is doubted, doubt
+    assert not doubted or ("first" in doubt and "second" in doubt)

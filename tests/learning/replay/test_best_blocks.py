@@ -74,8 +74,8 @@ class Timed:
         code = Reason.FASTER if state is SpeedState.FAST else Reason.SLOWER
         profiled = Stage(name="profile", status=StageStatus.PASS, code=code)
         stages = [*(s for s in verdict.stages if s.name != "profile"), profiled]
-        told = Speedup(**figures, by_shape=[shape])
-        return verdict.model_copy(update={"stages": stages, "speedup": told, "code": code})
+        speedup = Speedup(**figures, by_shape=[shape])
+        return verdict.model_copy(update={"stages": stages, "speedup": speedup, "code": code})
 
 
 def replayed(top: Path, timed: Timed) -> Record:
@@ -114,7 +114,7 @@ def test_each_state_is_timed_at_its_best(tmp_path, later, status, code, median):
     assert (record.status, record.code) == (status, code), record.reason
     assert record.effect is not None and record.effect.median == pytest.approx(median)
     assert timed.pairs[:4] == [("128", "128"), ("256", "256"), ("64", "64"), ("512", "512")]
-    assert any("the earlier state is fastest with 256" in said for said in record.assumed)
+    assert any("the earlier state is fastest with 256" in note for note in record.assumed)
 
 
 def test_a_step_that_is_faster_at_the_number_that_was_taken_is_timed_once(tmp_path):

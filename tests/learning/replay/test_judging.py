@@ -81,7 +81,7 @@ def test_what_is_left_alone_may_be_taken_to_be_cleared(above: str, status: Stage
     )
     check = done.verdict.stage("check")
     assert check is not None and check.status is status, check.reason
-    assert any("cleared before" in said for said in done.said) is (status is StageStatus.PASS)
+    assert any("cleared before" in note for note in done.said) is (status is StageStatus.PASS)
     assert ("out" in done.doubts) is (status is StageStatus.FAIL), "other values may be another task"
     assert done.step.workload.args[0].kind == "inout"
 

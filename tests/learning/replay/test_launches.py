@@ -84,7 +84,7 @@ def test_a_constant_that_one_state_does_not_tell_is_the_other_ones_and_doubted()
 
 
 @pytest.mark.parametrize(
-    ("way", "value", "given"),
+    ("way", "value", "argument"),
     [
         (FIRST.way, "1e-05", "eps_of_other"),
         ("run", "1e-05", "eps"),
@@ -92,9 +92,9 @@ def test_a_constant_that_one_state_does_not_tell_is_the_other_ones_and_doubted()
     ],
     ids=["of one test", "of two callers", "of a size"],
 )
-def test_a_number_that_callers_choose_is_one_for_both(way, value, given):
+def test_a_number_that_callers_choose_is_one_for_both(way, value, argument):
     state = replace(second(way), arguments=(X, OUT, replace(EPS, value=value)))
-    assert contract(FIRST, [FIRST, state]).fits[1].arguments == ("x", "out", given)
+    assert contract(FIRST, [FIRST, state]).fits[1].arguments == ("x", "out", argument)
 
 
 def test_an_output_with_a_row_for_each_block_is_doubted():

@@ -49,9 +49,9 @@ BASE = draft({"rows": 6, "cols": 64}, buffer("x", "rows", "cols"), buffer("w", "
     ids=["same names", "other names", "names swapped", "by another buffer", "sum", "quotient", "product"],
 )
 def test_a_launch_is_written_over_the_sizes_of_the_other_state(state, grid):
-    found = over_dims_of(BASE, state)
-    assert found.draft.grid == (grid,)
-    assert not found.draft.dims
+    rewritten = over_dims_of(BASE, state)
+    assert rewritten.draft.grid == (grid,)
+    assert not rewritten.draft.dims
 
 
 def test_a_state_of_which_little_is_known_fills_the_device_all_the_same():
@@ -60,17 +60,20 @@ def test_a_state_of_which_little_is_known_fills_the_device_all_the_same():
         {"multiProcessorCount": 132, "n": 8}, unknown, buffer("x", "n"), grid="2 * multiProcessorCount"
     )
     base = draft({"cols": 64}, buffer("x", "cols"))
-    found = over_dims_of(base, state).draft
-    assert (found.grid, dict(found.dims)) == (("2 * multiProcessorCount",), {"multiProcessorCount": 132})
+    rewritten = over_dims_of(base, state).draft
+    assert (rewritten.grid, dict(rewritten.dims)) == (
+        ("2 * multiProcessorCount",),
+        {"multiProcessorCount": 132},
+    )
     assert not over_dims_of(base, replace(state, dims={"m": 132, "n": 8}, grid=("2 * m",))).draft.dims
 
 
 def test_dims_that_a_number_of_both_tells():
     base = draft({"B": 2, "T": 3}, buffer("x", "B * T"), number("seq", "T"))
     state = draft({"b": 4, "t": 5}, buffer("x", "b * t"), number("seq", "t"), grid="b")
-    found = over_dims_of(base, state)
-    assert found.draft.grid == ("((B * T) // (T))",)
-    assert not found.doubt
+    rewritten = over_dims_of(base, state)
+    assert rewritten.draft.grid == ("((B * T) // (T))",)
+    assert not rewritten.doubt
 
 
 def test_a_product_that_can_be_split_in_many_ways_is_doubted_only_where_the_parts_count():
@@ -89,17 +92,17 @@ def test_what_only_the_callers_device_tells_becomes_a_dim():
         PER_BLOCK="cdiv(n, sms)",
         TYPE="tl.float32",
     )
-    found = over_dims_of(BASE, state).draft
-    assert found.dims == {"sms": 132}
-    assert found.grid == ("sms",)
-    assert found.constexpr == {"PER_BLOCK": "cdiv(rows, sms)", "TYPE": "tl.float32"}
+    rewritten = over_dims_of(BASE, state).draft
+    assert rewritten.dims == {"sms": 132}
+    assert rewritten.grid == ("sms",)
+    assert rewritten.constexpr == {"PER_BLOCK": "cdiv(rows, sms)", "TYPE": "tl.float32"}
 
 
 def test_a_size_that_nothing_tells_is_no_choice_where_a_shape_is_not_known():
     state = draft({"n": 2, "h": 8}, buffer("w", "h"), DraftArgument("x", "input", "float32"), grid="n")
-    found = over_dims_of(BASE, state).draft
-    assert not found.dims
-    assert found.grid == ("n",)
+    rewritten = over_dims_of(BASE, state).draft
+    assert not rewritten.dims
+    assert rewritten.grid == ("n",)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def timed(median: float, state: SpeedState) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("claim", "said", "status", "code", "label"),
+    ("claim", "judged", "status", "code", "label"),
     [
         (Claim.FASTER, UNTIMED, "reproduced", "agrees", "reproduced"),
         (Claim.FASTER, timed(1.5, SpeedState.FAST), "reproduced", "faster", "measured here"),
@@ -79,8 +79,8 @@ def timed(median: float, state: SpeedState) -> Verdict:
         (Claim.UNDONE, timed(1.0, SpeedState.SAME), "undecided", "no-effect", "measured here"),
     ],
 )
-def test_the_status_of_a_transition(claim, said, status, code, label):
-    outcome = outcome_of(claim, said)
+def test_the_status_of_a_transition(claim, judged, status, code, label):
+    outcome = outcome_of(claim, judged)
     assert (outcome.status, outcome.code, outcome.label) == (status, code, label)
 
 
@@ -113,7 +113,7 @@ def test_a_counterexample_has_its_case_also_from_a_sanitizer():
 
 
 @pytest.mark.parametrize(
-    ("doubts", "said", "code"),
+    ("doubts", "judged", "code"),
     [
         ({"mean": "one state updates it"}, WRONG_WHEN_TIMED, "contract-differs"),
         ({}, WRONG_WHEN_TIMED, "wrong-after-timing"),
@@ -131,8 +131,8 @@ def test_a_counterexample_has_its_case_also_from_a_sanitizer():
         "no value",
     ],
 )
-def test_values_that_may_be_another_task_are_no_failure(doubts, said, code):
-    assert outcome_of(Claim.FASTER, said, doubts).code == code
+def test_values_that_may_be_another_task_are_no_failure(doubts, judged, code):
+    assert outcome_of(Claim.FASTER, judged, doubts).code == code
 
 
 def test_a_step_that_is_right_where_the_workload_says_is_reproduced_under_a_condition():
@@ -145,10 +145,13 @@ def test_a_step_that_is_right_where_the_workload_says_is_reproduced_under_a_cond
 
 def test_a_fault_that_both_states_have_outside_of_what_is_named_decides_nothing():
     both = verdict(*RIGHT[:2], stage("sanitize", GONE, Reason.RACE, findings=[{"case": "n 7"}]))
-    found = outcome_of(Claim.FASTER, both)
-    assert found.status == "undecided" and asks_for_less(found, both)
-    told = narrowed(found, outcome_of(Claim.FASTER, UNTIMED))
-    assert (told.status, told.code) == ("reproduced", "agrees") and "both states fail" in told.reason
+    everywhere = outcome_of(Claim.FASTER, both)
+    assert everywhere.status == "undecided" and asks_for_less(everywhere, both)
+    at_callers = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
+    assert (at_callers.status, at_callers.code) == (
+        "reproduced",
+        "agrees",
+    ) and "both states fail" in at_callers.reason
     assert not asks_for_less(outcome_of(Claim.FIXED, WRONG), WRONG)
 
 
@@ -164,10 +167,10 @@ def test_a_loss_of_launches_that_do_next_to_nothing_says_nothing_of_a_step(befor
     ratio = before_us / after_us
     slow = {"median": ratio, "low": ratio - 0.01, "high": ratio + 0.01, "state": SpeedState.SLOW}
     shape = ShapeSpeed(dims={"n": 64}, baseline_us=before_us, candidate_us=after_us, noise=0.002, **slow)
-    said = verdict(*RIGHT, stage("profile", FAIL, Reason.SLOWER)).model_copy(
+    judged = verdict(*RIGHT, stage("profile", FAIL, Reason.SLOWER)).model_copy(
         update={"speedup": Speedup(**slow, by_shape=[shape])}
     )
-    outcome = outcome_of(Claim.FASTER, said)
+    outcome = outcome_of(Claim.FASTER, judged)
     assert (outcome.status, outcome.code, outcome.label) == (status, code, "measured here")
     assert outcome.effect.by_shape[0].candidate_us == after_us
 
@@ -183,9 +186,9 @@ def test_a_loss_of_launches_that_do_next_to_nothing_says_nothing_of_a_step(befor
 )
 def test_what_a_step_is_at_the_sizes_of_its_callers_is_told_with_the_condition(there, status, code):
     everywhere = outcome_of(Claim.FASTER, WRONG)
-    told = narrowed(everywhere, outcome_of(Claim.FASTER, there))
-    assert (told.status, told.code, told.fault_in) == (status, code, None)
-    assert told.effect is not None and told.counterexample == everywhere.counterexample
+    narrower = narrowed(everywhere, outcome_of(Claim.FASTER, there))
+    assert (narrower.status, narrower.code, narrower.fault_in) == (status, code, None)
+    assert narrower.effect is not None and narrower.counterexample == everywhere.counterexample
 
 
 def test_a_fault_at_the_sizes_of_the_callers_is_told_before_one_elsewhere():
@@ -203,9 +206,11 @@ def test_a_later_state_that_compiles_for_the_shapes_of_its_callers_is_right_unde
     broken = verdict(ERROR)
     everywhere = outcome_of(Claim.FASTER, broken)
     assert asks_for_less(everywhere, broken, built_per_shape=True) and not asks_for_less(everywhere, broken)
-    told = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
-    assert (told.status, told.code) == ("narrower", "narrower")
-    assert told.counterexample is not None and told.counterexample.code == "candidate-does-not-compile"
+    narrower = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
+    assert (narrower.status, narrower.code) == ("narrower", "narrower")
+    assert (
+        narrower.counterexample is not None and narrower.counterexample.code == "candidate-does-not-compile"
+    )
     assert narrowed(everywhere, everywhere) is everywhere
 
 
@@ -214,9 +219,9 @@ def test_an_earlier_state_that_compiles_for_the_shapes_of_its_callers_is_compare
     everywhere = outcome_of(Claim.FASTER, broken)
     assert everywhere.status == "unbuildable" and everywhere.fault_in == "earlier"
     assert asks_for_less(everywhere, broken, built_per_shape=True) and not asks_for_less(everywhere, broken)
-    told = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
-    assert (told.status, told.code, told.counterexample) == ("reproduced", "agrees", None)
-    assert "elsewhere the earlier state does not build" in told.reason
+    narrower = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
+    assert (narrower.status, narrower.code, narrower.counterexample) == ("reproduced", "agrees", None)
+    assert "elsewhere the earlier state does not build" in narrower.reason
     for decided in (outcome_of(Claim.FASTER, WRONG), outcome_of(Claim.FIXED, WRONG)):
         assert narrowed(everywhere, decided) is decided
     for open_still in (everywhere, outcome_of(Claim.FIXED, UNTIMED), outcome_of(Claim.FASTER, NO_COMPILER)):
@@ -226,9 +231,9 @@ def test_an_earlier_state_that_compiles_for_the_shapes_of_its_callers_is_compare
 def test_an_earlier_state_that_fails_elsewhere_only_is_compared_where_it_is_right():
     everywhere = outcome_of(Claim.FASTER, BASE)
     assert asks_for_less(everywhere, BASE)
-    told = narrowed(everywhere, outcome_of(Claim.FASTER, timed(1.5, SpeedState.FAST)))
-    assert (told.status, told.code, told.counterexample) == ("reproduced", "faster", None)
-    assert "elsewhere the earlier state fails by itself" in told.reason
+    narrower = narrowed(everywhere, outcome_of(Claim.FASTER, timed(1.5, SpeedState.FAST)))
+    assert (narrower.status, narrower.code, narrower.counterexample) == ("reproduced", "faster", None)
+    assert "elsewhere the earlier state fails by itself" in narrower.reason
     assert narrowed(everywhere, outcome_of(Claim.FASTER, WRONG)) is everywhere
 
 
@@ -260,8 +265,8 @@ WATCHED = {"source": "emulated device", "launches": 4, "found": []}
     ],
 )
 def test_a_barrier_that_one_detector_objects_to_and_another_does_not_decides_nothing(sources, second, status):
-    found = [{"program": "candidate", "source": source, "kind": "barrier"} for source in sources]
-    sanitized = stage("sanitize", FAIL, Reason.BARRIER, findings=found, opinions=[second])
+    findings = [{"program": "candidate", "source": source, "kind": "barrier"} for source in sources]
+    sanitized = stage("sanitize", FAIL, Reason.BARRIER, findings=findings, opinions=[second])
     outcome = outcome_of(Claim.FASTER, verdict(*RIGHT[:2], sanitized))
     assert (outcome.status, outcome.code) == (status, "barrier")
     assert outcome.fault_in == (None if status == "undecided" else "later")
@@ -269,6 +274,6 @@ def test_a_barrier_that_one_detector_objects_to_and_another_does_not_decides_not
 
 @pytest.mark.parametrize("code", [Reason.DISK_FULL, Reason.OUT_OF_MEMORY, Reason.COMPILER_MISSING])
 def test_what_the_machine_lacked_is_asked_again_by_the_next_run(code):
-    said = Verdict(outcome="inconclusive", code=code, reason="no room", stages=[], inputs_hash="ab")
-    assert is_of_the_moment(said)
-    assert not is_of_the_moment(said.model_copy(update={"code": Reason.WRONG_VALUE}))
+    judged = Verdict(outcome="inconclusive", code=code, reason="no room", stages=[], inputs_hash="ab")
+    assert is_of_the_moment(judged)
+    assert not is_of_the_moment(judged.model_copy(update={"code": Reason.WRONG_VALUE}))

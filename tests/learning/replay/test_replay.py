@@ -223,7 +223,7 @@ def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, 
     there, counted = replay_here(top, pool)
     assert len(counted.asked) > 0
 
-    def told(document: ReplayDocument) -> dict[str, object]:
+    def comparable(document: ReplayDocument) -> dict[str, object]:
         # Seeds are drawn, and how far the callers' sizes were checked is a matter of time: words name both.
         alike = {
             "id",
@@ -241,7 +241,7 @@ def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, 
             t.id: (t.model_dump(include=alike), [c.expr for c in t.conditions]) for t in document.transitions
         }
 
-    assert told(there) == told(replayed)
+    assert comparable(there) == comparable(replayed)
 
 
 def test_a_known_draft_is_the_one_that_the_state_gives(history, tmp_path):
@@ -348,7 +348,7 @@ def test_a_state_whose_shapes_would_make_no_contract_is_not_run_for_them(pool, t
         "float* out, const float* x", "const float* out, float* x"
     )
     commit(tmp_path, "Speed up: 2x faster the other way", turned, "copy.cu")
-    monkeypatch.setattr(measured, "footprints", lambda *_given, **_named: pytest.fail("it was run"))
+    monkeypatch.setattr(measured, "footprints", lambda *_arguments, **_named: pytest.fail("it was run"))
     (step,) = replay_here(tmp_path, pool)[0].transitions
     assert step.code == "contract-differs"
     assert step.reason == "out is input of copy and output of the other state"
@@ -394,10 +394,10 @@ def test_what_is_timed_is_drawn_in_seconds():
             "launch": {"grid": ["B"]},
         }
     )
-    smaller, said = timed_within(workload, 1 << 20)
+    smaller, notes = timed_within(workload, 1 << 20)
     # Rows go first; the length of a row stays.
     assert smaller.profile_dims == ({"B": 2, "T": 1024, "C": 512}, {"B": 1, "T": 16, "C": 512})
-    assert len(said) == 1
+    assert len(notes) == 1
     assert timed_within(workload) == (workload, ())
     of_device = workload.model_copy(
         update={
@@ -416,9 +416,9 @@ CLAMPED = SCALAR.replace("2.0f * x[i]", "2.0f * fminf(x[i], 50.0f)")
 def test_a_step_that_differs_on_unusual_values_only_is_right_on_plain_ones(tmp_path: Path, pool: LocalPool):
     commit(tmp_path, "Scale a vector", CLAMPED)
     commit(tmp_path, "Speed up: 2x faster without the minimum", SCALAR)
-    found = _step(replay_here(tmp_path, pool)[0], "Speed up")
-    assert (found.status, found.code) == ("narrower", "narrower"), found.reason
-    assert found.counterexample is not None and found.counterexample.inputs != "as declared"
+    step = _step(replay_here(tmp_path, pool)[0], "Speed up")
+    assert (step.status, step.code) == ("narrower", "narrower"), step.reason
+    assert step.counterexample is not None and step.counterexample.inputs != "as declared"
 
 
 ROWS = """\

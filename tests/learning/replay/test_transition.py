@@ -49,27 +49,29 @@ def test_product(K=64):
 PASS, FAIL, GONE = StageStatus.PASS, StageStatus.FAIL, StageStatus.UNAVAILABLE
 
 
-def said(*stages: tuple[str, StageStatus, Reason | None], **details: object) -> Verdict:
-    told = [Stage(name=n, status=s, code=c, reason=f"{n} says so", details=details) for n, s, c in stages]
+def verdict_of(*stages: tuple[str, StageStatus, Reason | None], **details: object) -> Verdict:
+    judged_stages = [
+        Stage(name=n, status=s, code=c, reason=f"{n} says so", details=details) for n, s, c in stages
+    ]
     return Verdict(
-        outcome=Outcome.REJECTED if told[-1].status is FAIL else Outcome.INCONCLUSIVE,
-        code=told[-1].code,
-        reason=told[-1].reason,
-        stages=told,
+        outcome=Outcome.REJECTED if judged_stages[-1].status is FAIL else Outcome.INCONCLUSIVE,
+        code=judged_stages[-1].code,
+        reason=judged_stages[-1].reason,
+        stages=judged_stages,
         speedup=None,
         environment={},
         inputs_hash="",
     )
 
 
-NOT_BUILT = said(("build", GONE, Reason.BASELINE_DOES_NOT_COMPILE), program="baseline")
-RIGHT = said(
+NOT_BUILT = verdict_of(("build", GONE, Reason.BASELINE_DOES_NOT_COMPILE), program="baseline")
+RIGHT = verdict_of(
     ("build", PASS, None),
     ("check", PASS, None),
     ("sanitize", PASS, None),
     ("profile", GONE, Reason.NOT_PROFILED),
 )
-WRONG = said(("build", PASS, None), ("check", FAIL, Reason.WRONG_VALUE))
+WRONG = verdict_of(("build", PASS, None), ("check", FAIL, Reason.WRONG_VALUE))
 
 
 def test_a_state_that_compiles_for_its_callers_shapes_only_is_compared_and_looked_at_there(

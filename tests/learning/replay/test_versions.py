@@ -71,8 +71,8 @@ SAME = record("bc", "undecided", "same-program")
     ids=["agree", "break", "fix", "all", "unknown", "same program", "nothing"],
 )
 def test_versions_are_judged_by_the_steps_between_them(records, states):
-    known = {r.transition: r for r in records}
-    checks = version_checks(lineage("ab", "bc", "cd", "de"), known)
+    by_transition = {r.transition: r for r in records}
+    checks = version_checks(lineage("ab", "bc", "cd", "de"), by_transition)
     assert {v: c.state.value for v, c in checks.items()} == states
 
 

@@ -52,5 +52,5 @@ def failing_when(fails):
     ],
 )
 def test_sizes_on_which_the_later_state_fails_are_taken_out(fails, dims):
-    found = common_ground(STEP, failing_when(fails))
-    assert (None if found is None else dict(found.workload.dims)) == dims
+    ground = common_ground(STEP, failing_when(fails))
+    assert (None if ground is None else dict(ground.workload.dims)) == dims

@@ -114,8 +114,8 @@ def test_a_step_that_fails_only_at_other_sizes_is_split_and_probed(document):
     assert [part.mechanisms for part in step.parts] == [("restrict_read_only",), ("vectorised_access",)]
     assert step.parts[0].conditions == []
     assert "OC % 4 == 0" in step.parts[1].conditions
-    (told,) = [c for c in step.conditions if c.expr == "OC % 4 == 0"]
-    assert (told.origin, told.truth) == ("probe", "holds")
+    (learned,) = [c for c in step.conditions if c.expr == "OC % 4 == 0"]
+    assert (learned.origin, learned.truth) == ("probe", "holds")
 
 
 def test_its_condition_becomes_the_skills_with_counterexample_and_case(top, document):
@@ -140,7 +140,7 @@ def test_its_condition_becomes_the_skills_with_counterexample_and_case(top, docu
 
 def test_what_one_part_was_found_to_need_is_not_told_of_another(whole):
     (one,) = whole.replayed
-    (studied,) = [given.studied for given in one.learned if given.studied is not None]
+    (studied,) = [lesson.studied for lesson in one.learned if lesson.studied is not None]
     alone = Condition(
         kind=ConditionKind.VALIDITY,
         category=Category.STORAGE,
@@ -165,7 +165,7 @@ def test_a_second_run_distils_what_the_first_one_learned_and_studies_nothing(
     shutil.copytree(kept_in(top), kept_in(again), dirs_exist_ok=True)
     shutil.rmtree(again / ".klineage/skills")
 
-    def studied_again(*_given: object, **_options: object) -> None:
+    def studied_again(*_arguments: object, **_options: object) -> None:
         raise AssertionError("studied again")
 
     monkeypatch.setattr(learner, "study", studied_again)

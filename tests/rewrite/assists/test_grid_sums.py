@@ -91,8 +91,8 @@ def rewritten(code: str) -> object:
     kernel = read(code.encode(), Language.CUDA).kernel("add_up")
     assist = assist_of("sum_over_grid")
     assert kernel is not None and assist is not None
-    found = [a for a in anchors_of(kernel) if a.pattern == assist.pattern]
-    return assist.rewrite(kernel, found[0] if found else anchors_of(kernel)[0])
+    anchors = [a for a in anchors_of(kernel) if a.pattern == assist.pattern]
+    return assist.rewrite(kernel, anchors[0] if anchors else anchors_of(kernel)[0])
 
 
 @pytest.mark.parametrize("code", SPELLINGS.values(), ids=SPELLINGS)

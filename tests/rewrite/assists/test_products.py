@@ -42,9 +42,9 @@ WHOLE = "M = [128]\nN = [128]\nK = [192]"
 
 
 def assist(identity: str) -> Assist:
-    found = assist_of(identity)
-    assert found is not None
-    return found
+    registered = assist_of(identity)
+    assert registered is not None
+    return registered
 
 
 def kernel_of(code: str) -> Kernel:

@@ -173,11 +173,11 @@ def test_a_block_that_only_the_launcher_knows_is_counted_there() -> None:
 
 
 def test_products_in_a_loop_get_warps_and_stages_together() -> None:
-    told = launches(made_of(GRAM.replace("OPTIONS", ", num_warps=4"), "gram"))
-    pairs = [(o["num_warps"], o["num_stages"]) for o in told if "SIDE" not in o]
+    options = launches(made_of(GRAM.replace("OPTIONS", ", num_warps=4"), "gram"))
+    pairs = [(o["num_warps"], o["num_stages"]) for o in options if "SIDE" not in o]
     assert pairs == [("8", "3"), ("4", "4"), ("8", "4"), ("4", "2")]
     tried = launches(made_of(GRAM.replace("OPTIONS", ""), "gram"))
-    assert tried == [o for o in told if "SIDE" in o]
+    assert tried == [o for o in options if "SIDE" in o]
     sizes = [(o["SIDE"], o["STEP"], o["num_warps"]) for o in tried]
     assert sizes == [("128", "64", "8"), ("128", "64", "4"), ("64", "64", "4"), ("64", "32", "4")]
 

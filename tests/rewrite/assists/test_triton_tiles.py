@@ -28,13 +28,13 @@ def tiles_in(part: Part) -> Tiles | Refusal:
 
 @pytest.mark.parametrize("part", tuple(parts(TILES / "free.triton")), ids=lambda p: p.title)
 def test_a_size_that_only_tells_how_far_a_tile_goes_is_free(part: Part) -> None:
-    found = tiles_in(part)
-    assert isinstance(found, Tiles), found
-    assert sorted(found.sizes) == part.title.partition(": ")[2].split(), found.fixed
+    tiles = tiles_in(part)
+    assert isinstance(tiles, Tiles), tiles
+    assert sorted(tiles.sizes) == part.title.partition(": ")[2].split(), tiles.fixed
 
 
 @pytest.mark.parametrize("part", tuple(parts(TILES / "fixed.triton")), ids=lambda p: p.title)
 def test_a_size_that_tells_more_is_not(part: Part) -> None:
-    found = tiles_in(part)
-    why = found.reason if isinstance(found, Refusal) else found.fixed.get("B", "")
+    tiles = tiles_in(part)
+    why = tiles.reason if isinstance(tiles, Refusal) else tiles.fixed.get("B", "")
     assert part.title.partition(": ")[2] in why

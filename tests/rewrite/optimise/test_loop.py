@@ -168,11 +168,11 @@ def test_a_step_that_the_full_gate_rejects_is_taken_back() -> None:
 def test_a_skill_is_proposed_only_where_its_assist_makes_a_candidate() -> None:
     kernel = read(ADD.replace(b"a[i] + b[i]", b"c[i] + c[n - 1 - i]"), Language.CUDA).kernel("add")
     assert kernel is not None
-    found = proposals(kernel, SKILLS, FACTS)
-    assert "vectorised-row-access" not in [p.skill for p in found.made]
+    offers = proposals(kernel, SKILLS, FACTS)
+    assert "vectorised-row-access" not in [p.skill for p in offers.made]
     assert (
         "`c` is written and touched at another place"
-        in {r.skill: r.reason for r in found.refused}["vectorised-row-access"]
+        in {r.skill: r.reason for r in offers.refused}["vectorised-row-access"]
     )
 
 
@@ -201,8 +201,8 @@ def scaled(facts: str, **changed: str) -> tuple[dict[str, str], dict[str, str]]:
         text = text.replace(before, after)
     kernel = read(text.encode(), Language.CUDA).kernel("scaled")
     assert kernel is not None
-    found = proposals(kernel, SKILLS, stated_facts(facts, "stated"))
-    return {p.skill: p.text.decode() for p in found.made}, {r.skill: r.reason for r in found.refused}
+    offers = proposals(kernel, SKILLS, stated_facts(facts, "stated"))
+    return {p.skill: p.text.decode() for p in offers.made}, {r.skill: r.reason for r in offers.refused}
 
 
 def test_what_waits_for_pointers_to_be_apart_is_proposed_with_that_promise() -> None:
@@ -249,11 +249,11 @@ void launch(half* c, const half* a, const half* b, int M, int N, int K) {
 def test_what_gains_most_is_tried_first_and_what_is_made_for_the_device_before_what_many_take(
     device: tuple[int, int], first: str
 ) -> None:
-    told = (
+    facts = (
         f"device.compute_capability = {device}, launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
     )
     kernel = read(PRODUCT, Language.CUDA).kernels[0]
-    made = proposals(kernel, SKILLS, stated_facts(told, "stated")).made
+    made = proposals(kernel, SKILLS, stated_facts(facts, "stated")).made
     assert made[0].skill == f"{first}-matrix-product"
 
 
@@ -265,8 +265,8 @@ def test_what_many_devices_take_is_tried_only_where_what_is_made_for_this_one_do
         gains = b"wgmma" in after.text and b"wgmma" not in before.text and outcome is Outcome.ACCEPTED
         return verdict(outcome, 9.0) if gains else verdict(Outcome.REJECTED, 1.0)
 
-    told = "device.compute_capability = (9, 0), launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
-    search = Search(Path("prod.cu"), "prod", PRODUCT, stated_facts(told, "stated"), SKILLS)
+    facts = "device.compute_capability = (9, 0), launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
+    search = Search(Path("prod.cu"), "prod", PRODUCT, stated_facts(facts, "stated"), SKILLS)
     tried = {t.skill for t in optimise(search, judge).document.tried}
     assert "warpgroup-matrix-product" in tried
     assert ("tensor-core-matrix-product" in tried) == (outcome is Outcome.REJECTED)

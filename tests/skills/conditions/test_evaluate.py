@@ -16,17 +16,17 @@ HOLDS, FAILS, UNKNOWN = Truth.HOLDS, Truth.FAILS, Truth.UNKNOWN
 
 def facts(**values) -> Facts:
     """`C=(1, 2)` gives two values; `align__x=16` stands for `align(x)`, `launch_block_x` for itself with dots."""
-    known = {}
+    fact_table = {}
     for key, value in values.items():
         head, _, argument = key.partition("__")
         name = f"{head}({argument.replace('__', ', ')})" if argument else head
         several = value if isinstance(value, list) else [value]
-        known[name] = Fact(tuple(several), f"{name} is stated", FactSource.STATED)
-    return Facts(known)
+        fact_table[name] = Fact(tuple(several), f"{name} is stated", FactSource.STATED)
+    return Facts(fact_table)
 
 
 @pytest.mark.parametrize(
-    ("expr", "known", "truth"),
+    ("expr", "fact_table", "truth"),
     [
         ("C % 4 == 0", facts(C=768), HOLDS),
         ("C % 4 == 0", facts(C=770), FAILS),
@@ -60,8 +60,8 @@ def facts(**values) -> Facts:
         ("C > 1", facts(C="many"), UNKNOWN),
     ],
 )
-def test_truth(expr: str, known: Facts, truth: Truth) -> None:
-    assert judge(expr, known).truth is truth
+def test_truth(expr: str, fact_table: Facts, truth: Truth) -> None:
+    assert judge(expr, fact_table).truth is truth
 
 
 def test_a_failure_shows_the_values_that_fail_and_only_the_facts_that_decide() -> None:
@@ -76,9 +76,9 @@ def test_an_unknown_names_every_missing_fact_and_only_those() -> None:
 
 
 def test_versions_compare_from_the_left() -> None:
-    known = Facts({"device.compute_capability": Fact(((9, 0),), "H200", FactSource.DEVICE)})
-    assert judge("device.compute_capability >= (8, 9)", known).truth is HOLDS
-    assert judge("device.compute_capability in ((8, 0), (8, 6))", known).truth is FAILS
+    fact_table = Facts({"device.compute_capability": Fact(((9, 0),), "H200", FactSource.DEVICE)})
+    assert judge("device.compute_capability >= (8, 9)", fact_table).truth is HOLDS
+    assert judge("device.compute_capability in ((8, 0), (8, 6))", fact_table).truth is FAILS
 
 
 def test_a_name_that_the_anchor_did_not_bind_is_unknown_even_when_the_kernel_has_one_like_it() -> None:
@@ -88,8 +88,8 @@ def test_a_name_that_the_anchor_did_not_bind_is_unknown_even_when_the_kernel_has
 
 
 def test_too_many_combinations_are_unknown_not_slow() -> None:
-    known = facts(C=list(range(200)), N=list(range(200)), M=list(range(200)))
-    judged = judge("C + N + M >= 0", known)
+    fact_table = facts(C=list(range(200)), N=list(range(200)), M=list(range(200)))
+    judged = judge("C + N + M >= 0", fact_table)
     assert judged.truth is UNKNOWN
     assert "combinations" in judged.missing[0]
 
@@ -128,10 +128,10 @@ def test_a_decided_truth_stays_when_more_becomes_known(formula: str, values: dic
 
 @given(formulas, formulas, partial)
 def test_de_morgan_and_commutativity(a: str, b: str, values: dict) -> None:
-    known = known_of(values)
-    assert judge(f"not (({a}) and ({b}))", known).truth is judge(f"not ({a}) or not ({b})", known).truth
-    assert judge(f"({a}) or ({b})", known).truth is judge(f"({b}) or ({a})", known).truth
-    assert judge(f"not (not ({a}))", known).truth is judge(a, known).truth
+    fact_table = known_of(values)
+    assert judge(f"not (({a}) and ({b}))", fact_table).truth is judge(f"not ({a}) or not ({b})", fact_table).truth
+    assert judge(f"({a}) or ({b})", fact_table).truth is judge(f"({b}) or ({a})", fact_table).truth
+    assert judge(f"not (not ({a}))", fact_table).truth is judge(a, fact_table).truth
 
 
 @given(formulas, st.fixed_dictionaries({n: st.lists(st.sampled_from([0, 1]), min_size=1, max_size=2) for n in "ABD"}))
@@ -144,7 +144,7 @@ def test_several_values_hold_only_if_every_choice_does(formula: str, values: dic
 
 
 @pytest.mark.parametrize(
-    ("expr", "known", "partly"),
+    ("expr", "fact_table", "partly"),
     [
         ("C % 4 == 0", facts(C=[770, 768]), True),
         ("C % 4 == 0", facts(C=[770, 771]), False),
@@ -153,5 +153,5 @@ def test_several_values_hold_only_if_every_choice_does(formula: str, values: dic
         ("C % 4 == 0 and N > 1", facts(C=[770, 768]), True),
     ],
 )
-def test_a_failure_says_whether_it_is_only_for_some_values(expr: str, known: Facts, partly: bool) -> None:
-    assert judge(expr, known).partly is partly
+def test_a_failure_says_whether_it_is_only_for_some_values(expr: str, fact_table: Facts, partly: bool) -> None:
+    assert judge(expr, fact_table).partly is partly

@@ -42,9 +42,9 @@ def test_each_has_its_reason_and_its_place():
 
 def test_of_the_same_truth_the_likeliest_comes_first():
     order = {Truth.HOLDS: 0, Truth.UNKNOWN: 1, Truth.FAILS: 2}
-    found = offered()
-    assert len(found) > 4
-    for one, other in pairwise(found):
+    cards = offered()
+    assert len(cards) > 4
+    for one, other in pairwise(cards):
         assert order[one.verdict] <= order[other.verdict]
         if (one.verdict, one.pays) == (other.verdict, other.pays):
             assert one.score >= other.score
@@ -60,11 +60,11 @@ def test_other_counts_give_another_order():
 
 
 def test_what_limits_the_kernel_vetoes_and_says_why():
-    found = offered(stated_facts('profile.bound = "launch"', "measured"))
-    vetoed = [a for a in found if a.not_now]
+    cards = offered(stated_facts('profile.bound = "launch"', "measured"))
+    vetoed = [a for a in cards if a.not_now]
     assert {"fast_math", "restrict_read_only"} <= {a.skill.mechanism for a in vetoed}
     assert all("only fewer launches help" in a.not_now for a in vetoed)
-    for one, other in pairwise(found):
+    for one, other in pairwise(cards):
         if one.verdict is other.verdict:
             assert bool(one.not_now) <= bool(other.not_now)
-    assert [a.not_now for a in offered()] == [""] * len(found)
+    assert [a.not_now for a in offered()] == [""] * len(cards)

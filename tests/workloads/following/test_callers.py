@@ -63,8 +63,8 @@ def test_a_structure_is_filled_by_a_caller_in_another_file(tmp_path: Path) -> No
     draft = _draft(tmp_path)
     assert draft.missing == ()
     assert draft.way == "weigh_forward"
-    given = [(a.name, a.shape if a.kind != "scalar" else a.value) for a in draft.arguments]
-    assert given == [
+    arguments = [(a.name, a.shape if a.kind != "scalar" else a.value) for a in draft.arguments]
+    assert arguments == [
         ("p_x", ("rows", "cols")),
         ("p_w", ("cols",)),
         ("p_y", ("rows", "cols")),

@@ -42,8 +42,10 @@ def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
     draft = _draft(tmp_path, SOURCE)
     assert draft.missing == ()
     extents = ("x_size_0", "x_size_1", "x_size_2")
-    given = [(a.name, a.kind, a.dtype, a.shape if a.kind != "scalar" else a.value) for a in draft.arguments]
-    assert given == [
+    arguments = [
+        (a.name, a.kind, a.dtype, a.shape if a.kind != "scalar" else a.value) for a in draft.arguments
+    ]
+    assert arguments == [
         ("p_rows", "scalar", "int32", "x_size_0"),
         ("p_cols", "scalar", "int32", "x_size_1 * x_size_2"),
         ("p_stride", "scalar", "int64", "x_size_1 * x_size_2"),
@@ -53,7 +55,7 @@ def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
         ("p_factor", "scalar", "float32", "0.5"),
     ]
     (step,) = draft.workload().steps
-    assert len(step.arguments) == len(given)  # type: ignore[union-attr]
+    assert len(step.arguments) == len(arguments)  # type: ignore[union-attr]
 
 
 def test_a_structure_with_an_array_is_not_taken_apart(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_template_that_other_files_call_is_followed_with_the_usual_type(tmp_pa
     draft = _draft(tmp_path, source)
     assert [a.dtype for a in draft.arguments] == ["float32", "float32", "int32"]
     assert draft.template_arguments == ("float",)
-    assert any("taken to be float" in said for said in draft.assumed)
+    assert any("taken to be float" in note for note in draft.assumed)
 
 
 def test_types_to_compute_in_are_wider(tmp_path: Path) -> None:

@@ -24,14 +24,14 @@ __global__ void add(float* out, const float* x, const int* at, int n) {
 def drafted(tmp_path: Path, host: str, kernel: str = "add") -> Draft:
     path = tmp_path / "add.cu"
     path.write_text(KERNELS + host)
-    found = read(path.read_bytes(), Language.CUDA).kernel(kernel)
-    assert found is not None
-    return draft_of(found, path, measure=False)
+    kernel_source = read(path.read_bytes(), Language.CUDA).kernel(kernel)
+    assert kernel_source is not None
+    return draft_of(kernel_source, path, measure=False)
 
 
 def argument(draft: Draft, name: str) -> DraftArgument:
-    (found,) = (a for a in draft.arguments if a.name == name)
-    return found
+    (only,) = (a for a in draft.arguments if a.name == name)
+    return only
 
 
 MAIN = """\

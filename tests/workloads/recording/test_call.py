@@ -237,7 +237,7 @@ def test_a_function_is_called_with_tensors_as_they_were_in_a_call_of_another():
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("asked", "shape"),
     [
         ([("x", "shape", 0)], {"x"}),
         ([("x", "dim", 0), ("x", "size", 0), ("x", "size", 1)], {"x"}),
@@ -253,8 +253,8 @@ def test_a_function_is_called_with_tensors_as_they_were_in_a_call_of_another():
         "only what is made like it",
     ],
 )
-def test_a_shape_is_told_where_the_code_checks_it_or_asks_for_all_of_it(asked, found):
-    assert shaped(CALL, asked) == found
+def test_a_shape_is_told_where_the_code_checks_it_or_asks_for_all_of_it(asked, shape):
+    assert shaped(CALL, asked) == shape
 
 
 @pytest.mark.parametrize("tensor", ["x", "w"])

@@ -178,9 +178,9 @@ def test_gxx_alone_records_what_nvcc_does(tmp_path, monkeypatch, text, kernel):
     compilers = []
     run = builds.run_contained
 
-    def contained(command, *given, **named):
+    def contained(command, *positional, **named):
         compilers.append(Path(command[0]).name)
-        return run(command, *given, **named)
+        return run(command, *positional, **named)
 
     monkeypatch.setattr(builds, "run_contained", contained)
     plain, _ = recorded(tmp_path, text, kernel)

@@ -319,7 +319,7 @@ from dataclasses import dataclass, field
 class Config:
     factors: list = field(default_factory=lambda: [3.0, 4.0])
 """
-SAID = {
+NOTES = {
     "an enumeration": (ENUMERATION, 'FACTOR[How("twice")] if How("half") is How.HALF else 9.0', "2.0"),
     "a default of a record": (RECORD, "Config().factors[1]", "4.0"),
     "a function of operators": ("import operator\n", "operator.floordiv(9, 2)", "4"),
@@ -327,7 +327,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("above", "factor", "value"), SAID.values(), ids=SAID)
+@pytest.mark.parametrize(("above", "factor", "value"), NOTES.values(), ids=NOTES)
 def test_numbers_that_python_computes(tmp_path: Path, above: str, factor: str, value: str) -> None:
     head = f"import torch\nfrom rows import launch\n{above}"
     test = f"{head}\n\ndef test_it():\n    launch(torch.randn(6, 40), {factor})\n"

@@ -107,7 +107,7 @@ def test_the_number_of_processors_is_a_dim(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("option", "expected"),
     [
         ("MODE='mean'", "'mean'"),
         ("MODE=None", "None"),
@@ -116,8 +116,8 @@ def test_the_number_of_processors_is_a_dim(tmp_path: Path, monkeypatch: pytest.M
         ("MODE=x.shape[0] > 4", "N > 4"),
     ],
 )
-def test_a_constexpr_may_be_more_than_a_number(given: str, expected: str, tmp_path: Path) -> None:
-    code = wrapper("n = 1").replace("BLOCK=64", f"BLOCK=64, {given}")
+def test_a_constexpr_may_be_more_than_a_number(option: str, expected: str, tmp_path: Path) -> None:
+    code = wrapper("n = 1").replace("BLOCK=64", f"BLOCK=64, {option}")
     assert drafted(tmp_path, code).constexpr["MODE"] == expected
 
 

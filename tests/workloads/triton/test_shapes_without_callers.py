@@ -77,7 +77,7 @@ from einops import rearrange
 def run(x, gate):
     B, T, D = x.shape
     rearrange(gate, "b k -> k b")"""
-TOLD = {
+NOTES = {
     "a docstring": (DOCSTRING, "batch * H"),
     "names as the code has them": (NAMES_AS_THE_CODE_HAS_THEM, "B * D"),
     "a comment": (COMMENT, "B * (T // 2)"),
@@ -86,7 +86,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("head", "elements"), TOLD.values(), ids=TOLD)
+@pytest.mark.parametrize(("head", "elements"), NOTES.values(), ids=NOTES)
 def test_a_shape_is_told(tmp_path: Path, head: str, elements: str) -> None:
     draft = drafted(tmp_path, KERNEL + head + LAUNCH)
     assert not draft.missing

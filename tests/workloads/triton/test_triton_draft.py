@@ -282,10 +282,10 @@ def test_what_no_test_reaches_is_concluded_from_the_tests_tensors_and_from_addre
         "w_ptr": ("input", ("n_cols",)),
     }
     assert scalars(workload)["scale"] == "2.0"
-    said = "\n".join(draft.assumed)
-    assert "x is taken to have the shape (n_rows, n_cols) of a tensor of test_add in test_rows.py" in said
-    assert "the shape of mean_ptr is concluded from how the kernel addresses it" in said
-    assert "scale is 2.0, its default in Add.forward in rows.py" in said
+    notes = "\n".join(draft.assumed)
+    assert "x is taken to have the shape (n_rows, n_cols) of a tensor of test_add in test_rows.py" in notes
+    assert "the shape of mean_ptr is concluded from how the kernel addresses it" in notes
+    assert "scale is 2.0, its default in Add.forward in rows.py" in notes
 
 
 def test_the_backward_of_a_function_that_a_test_applies_gets_what_its_forward_saved(tmp_path: Path) -> None:

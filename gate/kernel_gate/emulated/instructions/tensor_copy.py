@@ -43,7 +43,7 @@ def build(site: Site) -> Step:
 class _Boxes:
     """The boxes of the active threads that use one map, in pieces."""
 
-    found: TensorMap
+    tensor_map: TensorMap
     owner: Index
     """Position among the active threads."""
     offset: Index
@@ -59,7 +59,7 @@ class _Boxes:
         for key in np.unique(keys).tolist():
             low, high = divmod(key, pieces.PIECE + 1)
             if high > low:
-                size = self.found.itemsize
+                size = self.tensor_map.itemsize
                 yield low * size, (high - low) * size, np.flatnonzero(keys == key)
 
 
@@ -150,7 +150,7 @@ def _places(wave: Wave, boxes: _Boxes, shared: Access, start: Array, site: Site)
         raise wave.stop(
             "misaligned", message, site.instruction, int(boxes.owner[boxes.offset == 0][position])
         )
-    return swizzled(offsets, boxes.found.span)
+    return swizzled(offsets, boxes.tensor_map.span)
 
 
 def _in(site: Site) -> Step:
@@ -164,7 +164,7 @@ def _in(site: Site) -> Step:
         start, outer = wave.spread(to.address(wave)), wave.index
         for boxes in tensor.boxes(wave):
             places = _places(wave, boxes, to, start, site)
-            rows = np.full((len(places), pieces.PIECE), 0xFF if boxes.found.fill_nan else 0, np.uint8)
+            rows = np.full((len(places), pieces.PIECE), 0xFF if boxes.tensor_map.fill_nan else 0, np.uint8)
             threads = outer[boxes.owner]
             for first, nbytes, here in boxes.runs():
                 where = pieces.partial(source, nbytes)
@@ -173,7 +173,7 @@ def _in(site: Site) -> Step:
             members = np.unique(boxes.owner)
             before, wave.active = wave.active, outer[members]
             arriving = Arriving(np.searchsorted(members, boxes.owner), threads, places, rows)
-            nbytes = int(np.prod(boxes.found.box)) * boxes.found.itemsize
+            nbytes = int(np.prod(boxes.tensor_map.box)) * boxes.tensor_map.itemsize
             report.issue(wave, arriving, np.full(len(members), nbytes))
             wave.active = before
 
@@ -193,7 +193,7 @@ def _out(site: Site) -> Step:
             threads = outer[boxes.owner]
             combine: Callable[[Array, Array], Array] | None = None
             if reduces:
-                combine = combination(site, boxes.found.kind)
+                combine = combination(site, boxes.tensor_map.kind)
             for first, nbytes, here in boxes.runs():
                 rows = _shared_rows(wave, threads[here], places[here], site)
                 where = pieces.partial(to, nbytes)

@@ -82,13 +82,13 @@ class _Trials:
     """On the clock of `time.monotonic`."""
     whole: Speedup | None
     """The step's effect, where it was measured already."""
-    known: dict[frozenset[int], VersionState] = field(default_factory=dict)
+    states: dict[frozenset[int], VersionState] = field(default_factory=dict)
     verdicts: dict[tuple[frozenset[int], frozenset[int], str], Verdict] = field(default_factory=dict)
     exhausted: bool = False
 
     def state(self, chosen: frozenset[int]) -> VersionState:
-        if chosen not in self.known:
-            if len(self.known) >= self.most or time.monotonic() > self.until:
+        if chosen not in self.states:
+            if len(self.states) >= self.most or time.monotonic() > self.until:
                 self.exhausted = True
                 raise OutOfTrialsError
             # Whether a state is right needs no GPU: its time is measured for the parts alone.
@@ -96,8 +96,8 @@ class _Trials:
             state, _ = state_of(verdict)
             if state is VersionState.UNKNOWN and _built(verdict) and self.device != "emulated":
                 state, _ = state_of(self.judged(frozenset(), chosen, self.device))
-            self.known[chosen] = state
-        return self.known[chosen]
+            self.states[chosen] = state
+        return self.states[chosen]
 
     def works(self, chosen: frozenset[int]) -> bool:
         return self.state(chosen) is VersionState.RIGHT
@@ -156,8 +156,8 @@ def attribute(
     return Attribution(
         step.transition,
         tuple(pieces),
-        f"not split further: {len(tried.known)} states were tried" if tried.exhausted else "",
-        len(tried.known),
+        f"not split further: {len(tried.states)} states were tried" if tried.exhausted else "",
+        len(tried.states),
         tuple(_interactions(tried, pieces, chosen)),
     )
 

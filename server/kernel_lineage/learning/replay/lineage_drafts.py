@@ -24,16 +24,16 @@ class LineageDrafts:
 
     def __init__(self, repository: Repository, kept: KeptDrafts) -> None:
         self._repository, self.kept = repository, kept
-        self._known: dict[str, tuple[str, Draft] | None] = {}
+        self._drafts: dict[str, tuple[str, Draft] | None] = {}
         self._lock = threading.Lock()
 
     def near(self, item: Claimed) -> Iterator[tuple[str, Draft]]:
         """Complete drafts of other versions, with the names of their states: of each file the nearest version."""
         for version in _nearest(item):
             with self._lock:
-                if version.id not in self._known:
-                    self._known[version.id] = self._draft(version)
-                entry = self._known[version.id]
+                if version.id not in self._drafts:
+                    self._drafts[version.id] = self._draft(version)
+                entry = self._drafts[version.id]
             if entry is not None:
                 yield entry
 

@@ -99,7 +99,7 @@ class _Walk(Expressions):
         super().__init__(kernel, function, names)
         self.begun = begun
         """Statement or loop → the axes that what it gives a value, or carries along, begins with."""
-        self.given: dict[str, ast.stmt] = {}
+        self.assignments: dict[str, ast.stmt] = {}
         """The statement of this block that gave a name its value."""
         self.uneven: dict[str, int] = {}
         """Names that are one for all programs on one way past a line, and not on the other."""
@@ -108,7 +108,7 @@ class _Walk(Expressions):
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
         """Statements that follow each other."""
-        outer, self.given = self.given, {}
+        outer, self.assignments = self.assignments, {}
         for statement in statements:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -117,7 +117,7 @@ class _Walk(Expressions):
                     self._give(name, statement, self.of(value))
                 case ast.AugAssign(target=ast.Name(id=name), value=value):
                     self.values[name] = self.values.get(name, Many()) | self.of(value)
-                    self.given.pop(name, None)
+                    self.assignments.pop(name, None)
                 case ast.Expr(value=ast.Call() as call) if called(call) not in CHECKS:
                     self._effect(call)
                 case ast.For(target=ast.Name(), iter=ast.Call(), orelse=[]):
@@ -128,7 +128,7 @@ class _Walk(Expressions):
                     pass
                 case _:
                     raise self.unfollowed(statement)
-        self.given = outer
+        self.assignments = outer
 
     def _give(self, name: str, statement: ast.Assign | ast.AnnAssign, value: Many) -> None:
         axes = self.begun.get(id(statement))
@@ -137,7 +137,7 @@ class _Walk(Expressions):
             self._begin(statement.value, axes)
             value = replace(value, axes=axes)
         self.values[name] = value
-        self.given[name] = statement
+        self.assignments[name] = statement
 
     def _loop(self, loop: ast.For) -> None:
         assert isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
@@ -151,7 +151,7 @@ class _Walk(Expressions):
         self.values[loop.target.id] = Many()
         changed = sorted(set(stored_names(loop)) & self.values.keys() - {loop.target.id})
         before = {name: self.values[name] for name in changed}
-        values = dict(self.given)
+        values = dict(self.assignments)
         self.block(loop.body)
         for name in changed:
             missing = self.values[name].axes - before[name].axes

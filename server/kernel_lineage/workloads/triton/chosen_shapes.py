@@ -60,10 +60,10 @@ class Chosen:
     _shapes: dict[str, tuple[int | Size, ...]] = field(default_factory=dict)
     _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Tensor → its axes as the code uses it that was read before."""
-    _said: tuple[str, ...] = ()
+    _first_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self._said = tuple(self.said)
+        self._first_notes = tuple(self.said)
 
     def tensor(self, name: str, asked: bool) -> Tensor:
         """What a parameter is taken to be; without a shape while none is asked for."""
@@ -85,7 +85,7 @@ class Chosen:
         self._wanted.update(more)
         self._shapes.clear()
         self.sizes.clear()
-        self.said[:] = self._said
+        self.said[:] = self._first_notes
         return True
 
     def opened(self, name: str, default: object, annotation: str) -> object:

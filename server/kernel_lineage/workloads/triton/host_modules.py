@@ -141,21 +141,21 @@ class _Kept(Generic[T]):
 
     def __init__(self, make: Callable[[bytes], T], most: int) -> None:
         self._make, self._left = make, most
-        self._known: OrderedDict[tuple[str, bytes], tuple[T, int]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, bytes], tuple[T, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, text: bytes, place: str = "") -> T:
         """What is made of a text that stands in one place; in another place it is another one."""
         key = place, hashlib.sha256(text).digest()
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key][0]
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key][0]
             made = self._make(text)
-            self._known[key] = made, len(text)
+            self._entries[key] = made, len(text)
             self._left -= len(text)
-            while self._left < 0 and len(self._known) > 1:
-                self._left += self._known.popitem(last=False)[1][1]
+            while self._left < 0 and len(self._entries) > 1:
+                self._left += self._entries.popitem(last=False)[1][1]
             return made
 
 
