@@ -26,7 +26,7 @@ already, from another of its loops, goes along this loop with the same.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.edits import edited
@@ -126,12 +126,14 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
         or {n.id for n in ast.walk(stop) if isinstance(n, ast.Name)} & changed
     ):
         raise Refusal(f"the bound of the loop in line {loop.lineno} is no name or number that stays")
-    moved = _moved(loop, changed)
-    if outside := moved.keys() & _names_behind(function, loop):
+    moved, behind = _moved(loop, changed), _names_behind(function, loop)
+    if outside := moved.keys() & behind:
         raise Refusal(f"`{min(outside)}` is used outside of the loop in line {loop.lineno} that moves it on")
     depends = _depending(loop, {row, *moved})
     stores = [c for s in loop.body if (c := _stored(s)) is not None]
-    totals = _totals(function, loop, changed - {row} - moved.keys())
+    totals = _totals(function, loop, changed - {row} - moved.keys(), behind, stores=bool(stores))
+    if row in behind:
+        raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
     alone = all(t.is_alone for t in totals)
     if stores:
         _check_stores(kernel, function, loop, stores, moving={row, *moved}, depends=depends)
@@ -160,8 +162,13 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
     ]
 
 
-def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list[Total]:
-    """What the loop combines over rows. Refused where it does anything else with one."""
+def _totals(
+    function: ast.FunctionDef, loop: ast.For, changed: set[str], behind: set[str], *, stores: bool
+) -> list[Total]:
+    """What the loop combines over rows. Refused where it does anything else with one, but to store it.
+
+    `changed` are the names that it gives values, `behind` those that are read when it has ended.
+    """
     walk = Walk(Tiles(), function)
     try:
         walk.block(function.body[: function.body.index(loop)])
@@ -170,7 +177,6 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
     totals = []
     for statement in loop.body:
         _check_of_rows(statement)
-    stores = any(_stored(s) is not None for s in loop.body)
     for name in sorted(changed):
         step = combined_in(loop.body, name) if is_carried(loop.body, name) else None
         axes = walk.values[name].axes if name in walk.values else ()
@@ -187,7 +193,7 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
             raise Refusal(
                 f"`{name}` is carried from row to row, and is no sum, maximum or minimum of a block's axis"
             )
-        elif name in _names_behind(function, loop):
+        elif name in behind:
             raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
     alone = any(t.is_alone for t in totals) or stores
     own = {n for n in changed if not is_carried(loop.body, n)} | {*stored_names(loop.target)}
@@ -196,8 +202,6 @@ def _totals(function: ast.FunctionDef, loop: ast.For, changed: set[str]) -> list
             raise Refusal(f"`{name}` has {'an axis' if alone else 'two axes'} already")
     if not totals and not stores:
         raise Refusal(f"the loop in line {loop.lineno} combines nothing over rows")
-    if loop.target.id in _names_behind(function, loop):  # type: ignore[attr-defined]
-        raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
     return totals
 
 
@@ -235,6 +239,8 @@ def _check_of_rows(statement: ast.stmt) -> None:
             raise Refusal(
                 f"`{ast.unparse(node)}` in line {node.lineno} is not known to be one for each element"
             )
+        if isinstance(node, ast.Call) and called(node) == "load" and not node.args:
+            raise Refusal(f"`{ast.unparse(node)}` in line {node.lineno} names what it loads from")
         if isinstance(node, ast.Subscript | ast.IfExp | ast.BoolOp):
             raise Refusal(
                 f"`{ast.unparse(node)}` in line {statement.lineno} is another thing for several rows"
@@ -260,10 +266,8 @@ def _check_stores(
 ) -> None:
     """Refuse stores that two rounds may make to one place, or to a place that the kernel loads from."""
     flow, pointers = assignments(function), {p.name for p in kernel.parameters if p.pointer}
-
-    def buffers(calls: Iterable[ast.Call]) -> set[str]:
-        return {n for c in calls for n in sources(c.args[0], flow)[0] & pointers}
-
+    stored = {n for c in stores for n in sources(c.args[0], flow)[0] & pointers}
+    loaded = {n for c in calls_of(function, "load") for n in sources(c, flow)[0] & pointers}
     for statement in loop.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_apart(value, moving, depends):
@@ -271,11 +275,11 @@ def _check_stores(
     for call in stores:
         if not _is_apart(call.args[0], moving, depends):
             raise Refusal(f"the places that line {call.lineno} stores to are not known to be a step apart")
-    if wrong := buffers(stores) & buffers(calls_of(function, "load")):
+    if wrong := stored & loaded:
         raise Refusal(
             f"{kernel.name} loads from `{min(wrong)}`, which the loop in line {loop.lineno} stores to"
         )
-    if len(buffers(stores)) < len(stores):
+    if len(stored) < len(stores):
         raise Refusal(f"the loop in line {loop.lineno} stores to a buffer in two places")
 
 
