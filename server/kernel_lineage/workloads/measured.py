@@ -7,7 +7,7 @@ the product of dims (or a sum of products) that gives what was reached at all of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -116,10 +116,7 @@ def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | 
     return replace(
         draft,
         arguments=tuple(replace(a, shape=shapes.get(a.name, a.shape)) for a in draft.arguments),
-        assumed=(
-            *draft.assumed,
-            *(f"the shape of {n} is what the kernel reaches on the emulated device" for n in names),
-        ),
+        assumed=(*draft.assumed, *_shape_notes(sorted(names))),
         missing=tuple(m for m in draft.missing if not any(m.startswith(f"{UNSHAPED}{n}:") for n in names)),
     )
 
@@ -196,7 +193,7 @@ def _completed(draft: Draft, plan: Plan, shapes: Shapes, uses: Mapping[str, tupl
     notes = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
     notes += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
     notes += [f"{name} is null: the kernel did not touch it on the emulated device" for name in untouched]
-    notes += [f"the shape of {name} is what the kernel reaches on the emulated device" for name in shapes]
+    notes += _shape_notes(shapes)
     return replace(
         draft,
         dims=plan.timed,
@@ -205,6 +202,11 @@ def _completed(draft: Draft, plan: Plan, shapes: Shapes, uses: Mapping[str, tupl
         assumed=(*draft.assumed, *notes),
         missing=(),
     )
+
+
+def _shape_notes(names: Iterable[str]) -> list[str]:
+    """What is said of buffers whose shapes are measured."""
+    return [f"the shape of {name} is what the kernel reaches on the emulated device" for name in names]
 
 
 def _with_role(argument: DraftArgument, draft: Draft, uses: Mapping[str, tuple[bool, bool]]) -> DraftArgument:

@@ -46,7 +46,7 @@ def with_row_offsets(draft: Draft, names: Collection[str]) -> Iterator[Draft]:
         return
     lengths = (a.shape[0] for a in draft.arguments if a.name not in names and a.shape and len(a.shape) == 1)
     for total in (*[n for n in dict.fromkeys(lengths) if n in draft.dims][:_MOST_TOTALS], None):
-        ends = {name: total or f"{name}_total" for name in names}
+        ends = {name: total or f"{name}_total" for name in sorted(names)}
         yield replace(
             draft,
             dims={**draft.dims, **dict.fromkeys((e for e in ends.values() if e not in draft.dims), _TOTAL)},
