@@ -9,6 +9,7 @@ import path from 'node:path';
 const BROWSER = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync',
+  '--disable-dev-shm-usage', // that of a container may be too small for three pages
 ];
 const TITLE_BAR = 31;
 const STATUS_BAR = 26;
@@ -93,8 +94,16 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
       page.setDefaultTimeout(60_000); // a machine may be busy with other tests
       const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
       await page.goto(`http://127.0.0.1:${port}/?${kind}=${encodeURIComponent(folder)}`);
-      await page.locator('.monaco-workbench').waitFor();
-      await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor();
+      const files = page.locator('.explorer-folders-view .monaco-list-row').first();
+      try {
+        await files.waitFor();
+      } catch {
+        const shot = path.join(shots, 'window-without-files.png');
+        await page.screenshot({ path: shot });
+        console.error(`no files are shown in the window of ${folder}, loaded once more: ${shot}`);
+        await page.reload();
+        await files.waitFor();
+      }
       const opened = new Editor(page, shots, close, server.pid, async (another) => window(await context.newPage(), another));
       if (!asksForTrust) {
         await opened.trust();

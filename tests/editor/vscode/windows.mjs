@@ -58,6 +58,8 @@ await play({ name: 'two windows', settings: { 'klineage.interpreter': python } }
 
   const both = path.join(base, 'both.code-workspace');
   fs.writeFileSync(both, JSON.stringify({ folders: [{ path: workspace }, { path: second }] }));
+  await other.page.close();
+  await until('its server has ended', () => !alive(others));
   const of = servers();
   const several = await editor.openWindow(both);
   await several.openFile('sum.cu');
