@@ -1,5 +1,7 @@
 """A guard that a later commit adds is the missing condition of the optimisation before it."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernel_lineage.history.model import (
@@ -11,8 +13,11 @@ from kernel_lineage.history.model import (
     TransitionKind,
     Version,
 )
+from kernel_lineage.kernels.mechanisms.comparing import Change, How
+from kernel_lineage.kernels.mechanisms.model import Occurrence
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.later_guards import conditions_from_guards
+from kernel_lineage.learning.later_guards import conditions_from_guards, conditions_from_widening
 from kernel_lineage.skills.card import ConditionKind, Origin
 
 GUARD = GuardSeen("C % 4 == 0", "branch", "kernel", 23)
@@ -92,6 +97,35 @@ def test_a_guard_on_launch_parameters_says_when_it_pays():
         _transition(1, Intent.OPTIMISATION, added=("warps_and_stages",), guards=(GUARD,)),
     )
     assert learned.condition.kind is ConditionKind.PROFIT
+
+
+NARROW = "__global__ void k(float* y, const float* x, int C) { int r = blockIdx.x; y[r * C] = x[r * C]; }"
+WIDE = NARROW.replace("y[r * C]", "y[(size_t)r * C]")
+
+
+@pytest.mark.parametrize(
+    ("intent", "answers"), [(Intent.FIX, "t1"), (Intent.FIX, None), (Intent.REFACTOR, "t1")]
+)
+def test_a_fix_that_widens_offsets_bounds_its_arrays_for_the_step_that_it_answers(intent, answers):
+    widened = Change(How.APPEARED, None, Occurrence("wide_index", "", (), (1,)))
+    fix = replace(_transition(2, intent, answers=answers), occurrences=(widened,))
+    lineage = Lineage(
+        "l",
+        "k",
+        Language.CUDA,
+        tuple(map(_version, range(3))),
+        (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
+    )
+    texts = {"v1": NARROW, "v2": WIDE}
+    conditions = [
+        (learned.transition, learned.condition.expr, learned.condition.origin)
+        for learned in conditions_from_widening(
+            lineage, {}, lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k")
+        )
+    ]
+    assert conditions == (
+        [("t1", "elements(y) <= 2147483648", Origin.LATER_FIX)] if intent is Intent.FIX and answers else []
+    )
 
 
 def test_a_guard_before_any_optimisation_conditions_nothing():

@@ -2,7 +2,8 @@
 
 Before the commit that adds the guard nothing said it; afterwards the code tests it itself. A guard that arrives
 together with an optimisation is the optimisation's own (`guard in code`); one that arrives alone conditions the step
-that it answers (`later fix`).
+that it answers (`later fix`). A fix that only widens offsets to 64 bits says how large the arrays may be for the step
+that it answers.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Mined, Transition, Version
+from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.history.narrowings import NARROWINGS
+from kernel_lineage.kernels.mechanisms import wide_index
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.wide_arrays import wide_arrays
 from kernel_lineage.learning.guard_conditions import category_of, requirements
 from kernel_lineage.learning.version_sources import VersionSources
-from kernel_lineage.skills.card import Condition, ConditionKind, Origin
+from kernel_lineage.skills.card import Category, Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
 
 
@@ -32,11 +36,14 @@ class LearnedCondition:
 
 
 def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
-    """What the guards of every lineage teach."""
+    """What the guards of every lineage teach, and its indices that were widened later."""
     return [
         learned
         for lineage in mined.lineages
-        for learned in conditions_from_guards(lineage, mined.commits, sources.parameters)
+        for learned in (
+            *conditions_from_guards(lineage, mined.commits, sources.parameters),
+            *conditions_from_widening(lineage, mined.commits, sources.kernel),
+        )
     ]
 
 
@@ -69,7 +76,41 @@ def conditions_from_guards(
                     expr=expr,
                     reason=_reason(teacher, subject, commits),
                     origin=Origin.GUARD if subject is teacher else Origin.LATER_FIX,
-                    evidence=_evidence(teacher, guard, versions[teacher.after], commits),
+                    evidence=_evidence(teacher, guard.line, versions[teacher.after], commits),
+                ),
+            )
+
+
+def conditions_from_widening(
+    lineage: Lineage, commits: dict[str, Commit], kernel_of: Callable[[Version], Kernel | None]
+) -> Iterator[LearnedCondition]:
+    """What fixes that work out offsets in 64 bits say of the steps that they answer: each array fits into 32 bits.
+
+    `kernel_of` gives a version's kernel, None where it cannot be read.
+    """
+    versions = {v.id: v for v in lineage.versions}
+    steps = {t.id: t for t in lineage.transitions}
+    for teacher in lineage.transitions:
+        subject = steps.get(teacher.answers or "")
+        widens = any(change.mechanism == wide_index.ID for change in teacher.occurrences)
+        if subject is None or not widens or teacher.intent is not Intent.FIX:
+            continue
+        before, after = kernel_of(versions[teacher.before]), kernel_of(versions[teacher.after])
+        if before is None or after is None:
+            continue
+        of_both = {p.name for p in before.parameters}
+        for array in sorted((wide_arrays(after) - wide_arrays(before)) & of_both):
+            version = versions[teacher.after]
+            yield LearnedCondition(
+                transition=subject.id,
+                mechanisms=subject.added,
+                condition=Condition(
+                    kind=ConditionKind.VALIDITY,
+                    category=Category.SHAPE,
+                    expr=f"elements({array}) <= {2**31}",
+                    reason=_reason(teacher, subject, commits),
+                    origin=Origin.LATER_FIX,
+                    evidence=_evidence(teacher, version.first_line, version, commits),
                 ),
             )
 
@@ -100,7 +141,7 @@ def _reason(teacher: Transition, subject: Transition, commits: dict[str, Commit]
     )
 
 
-def _evidence(teacher: Transition, guard: GuardSeen, version: Version, commits: dict[str, Commit]) -> str:
+def _evidence(teacher: Transition, line: int, version: Version, commits: dict[str, Commit]) -> str:
     commit = commits.get(teacher.commit or "")
-    where = f"{version.path}:{guard.line}"
+    where = f"{version.path}:{line}"
     return f"{commit.sha[:7]} “{commit.subject}”, {where}" if commit else where
