@@ -41,7 +41,6 @@ RESULTS = Path(__file__).parent / "results" / "drafts.md"
 _ROWS_MOST = 14
 _DRAFT_SECONDS = 300.0
 """What one draft may take, as with `klineage workload init`."""
-_UNRECORDED = "not recorded: "
 _SUFFIXES = frozenset({".cu", ".cuh", ".py"})
 
 
@@ -99,8 +98,7 @@ def rows(
         took = time.monotonic() - started
         missing = draft.reasons if isinstance(draft, NoDraft) else ()
         partial = draft.draft if isinstance(draft, NoDraft) else None
-        notes = partial.assumed if partial is not None else ()
-        why = next((s for s in notes if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
+        why = partial.unrecorded if partial is not None else ""
         row = Row(name, path, kernel, round(took, 3), missing, unrecorded=why)
         made = draft if measure and isinstance(draft, Draft) else None
         yield _checked(row, state, seconds, recorder, made) if check and not missing else row

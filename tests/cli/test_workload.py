@@ -57,6 +57,7 @@ def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
     ("target", "message"),
     [
         ("fill.cu", "names no kernel"),
+        ("fill.cu::fill", "write one: fill.cu:fill"),
         ("nowhere.cu:fill", "cannot be read"),
     ],
 )

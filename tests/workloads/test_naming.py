@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.workload import WorkloadError
-from kernel_lineage.kernels.naming import kernel_as_written, parted, qualified_name
+from kernel_lineage.kernels.naming import MisnamedError, kernel_as_written, parted, qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.answers import answers_of, with_answers
@@ -46,6 +46,20 @@ def test_a_name_with_namespaces_is_not_split_at_them() -> None:
     assert parted("src/k.cu:a::detail::copy") == ("src/k.cu", "a::detail::copy")
     kernel = read(TEXT, Language.CUDA).kernel("copy")
     assert kernel is not None and qualified_name(kernel) == "a::detail::copy"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("src/k.cu::copy", "write one: src/k.cu:copy"),
+        ("k.cu:::a::copy", "write one: k.cu:a::copy"),
+        ("k.cu", "names no kernel"),
+        ("k.cu:", "names no kernel"),
+    ],
+)
+def test_a_target_that_is_written_otherwise_is_told_how_it_is_written(target: str, message: str) -> None:
+    with pytest.raises(MisnamedError, match=message):
+        parted(target)
 
 
 def test_answers_fill_what_is_missing() -> None:

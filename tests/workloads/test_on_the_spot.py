@@ -108,7 +108,7 @@ def test_a_draft_is_announced_in_a_line_with_what_was_assumed() -> None:
             (
                 "the shape of x: it was made (the kernel cannot be run to see it: bounds at n = 2; bounds at n = 3)",
             ),
-            "bounds at n = 2; 1 other tries fail too). Answer with `klineage workload init f.cu:k --set 'x=[NUMBER]'`",
+            "bounds at n = 2; 1 more try fails too). Answer with `klineage workload init f.cu:k --set 'x=[NUMBER]'`",
         ),
         (
             ("the dtype of s: nothing tells it",),
@@ -120,3 +120,10 @@ def test_an_incomplete_draft_asks_one_question_with_the_command_that_answers_it(
     missing: tuple[str, ...], asked: str
 ) -> None:
     assert asked in question(Draft("k", Language.CUDA, "f.cu", {}, {}, (), missing=missing), "f.cu")
+
+
+def test_why_running_the_host_code_tells_nothing_is_said_beside_the_question() -> None:
+    notes = ("N is chosen", "not recorded: compiling the host code of f.cu took more than 30 s")
+    draft = Draft("k", Language.CUDA, "f.cu", {}, {}, (), missing=("the launch's grid: ?",), assumed=notes)
+    words = "Running its host code does not tell it: compiling the host code of f.cu took more than 30 s. Answer with"
+    assert words in question(draft, "f.cu")

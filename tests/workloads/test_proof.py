@@ -102,3 +102,4 @@ def test_a_kernel_that_never_ends_costs_what_the_caller_has(tmp_path: Path) -> N
     with ends_within(1):
         proof = prove(kernel_of(path, "scale"), path, workload, kinds=(), jobs=1, seconds=30)
     assert proof.baseline.startswith(("ended after 1 s", "ended after 0.9")), proof.baseline
+    assert proof.cut and proof.blind.startswith("no time was left"), proof.blind

@@ -27,6 +27,10 @@ def kernel(folder: Path, text: str, name: str = "k"):
         ),
         ("(float* o) {\n  o[0] = 1;\n  cg::this_grid().sync();\n}", "line 3: a barrier of the whole"),
         ("(float* o) {\n  auto c = cg::this_cluster();\n}", "line 2: clusters"),
+        (
+            "(\n    int* left, cudaGraphConditionalHandle h) {\n  cudaGraphSetConditional(h, --*left > 0);\n}",
+            "line 2: conditional nodes of a graph",
+        ),
     ],
 )
 def test_what_is_not_supported_is_told_with_its_line(tmp_path, body, message):

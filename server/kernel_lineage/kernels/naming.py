@@ -7,14 +7,27 @@ import re
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
 _TARGET = re.compile(r"(.+?\.\w+):(?!:)(.+)", re.DOTALL)
+_TWO_COLONS = re.compile(r"([^:]+?\.\w+)::+([^:].*)", re.DOTALL)
+
+
+class MisnamedError(ValueError):
+    """A text that is not `FILE:KERNEL`; the message says what to write."""
 
 
 def parted(target: str) -> tuple[str, str]:
-    """The file and the kernel of `FILE:KERNEL`; an empty file where the text is not of that form."""
+    """The file and the kernel of `FILE:KERNEL`. Raises `MisnamedError`."""
     match = _TARGET.fullmatch(target)
     if match is not None:
         return match[1], match[2]
+    if (match := _TWO_COLONS.fullmatch(target)) is not None:
+        raise MisnamedError(
+            f"`{target}` has two colons between file and kernel; write one: {match[1]}:{match[2]}"
+        )
     file, _, name = target.rpartition(":")
+    if not file or not name:
+        raise MisnamedError(
+            f"`{target}` names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward."
+        )
     return file, name
 
 

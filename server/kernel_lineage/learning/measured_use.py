@@ -8,7 +8,7 @@ from pathlib import Path
 from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.files.writing import write_in_repository
 from kernel_gate.verdict import Verdict
-from kernel_lineage.kernels.naming import parted
+from kernel_lineage.kernels.naming import MisnamedError, parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.gating import judge_in_child
@@ -79,13 +79,14 @@ def measured_use(skill_id: str, target: str, device: DeviceKind) -> Evidence:
     Raises `ApplyError` for a skill, file or kernel that is not there, `NoVerdictError` when there was nothing to gate,
     `DeviceError` when the device that was asked for is missing.
     """
-    file, kernel = parted(target)
+    try:
+        file, kernel = parted(target)
+    except MisnamedError as error:
+        raise ApplyError(str(error)) from None
     skills = library(folder_of(Path(file)))
     skill = skills.get(skill_id)
-    if skill is None or not file:
-        raise ApplyError(
-            f"There is no skill {skill_id!r}{nearest(skills, skill_id)}, or no FILE:KERNEL was given."
-        )
+    if skill is None:
+        raise ApplyError(f"There is no skill {skill_id!r}{nearest(skills, skill_id)}.")
     request = ApplyRequest(
         skill=skill,
         path=Path(file),

@@ -16,7 +16,7 @@ from kernel_gate.fleet.elsewhere import elsewhere
 from kernel_gate.fleet.travelling import ClusterError
 from kernel_gate.standing import ExitCode
 from kernel_gate.worker import run_in_child
-from kernel_lineage.kernels.naming import parted
+from kernel_lineage.kernels.naming import MisnamedError, parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
 from kernel_lineage.rewrite.gating import judge_in_child
@@ -102,11 +102,10 @@ def run(
 
 
 def _request(asked: Asked) -> ApplyRequest:
-    file, kernel = parted(asked.target)
-    if not file or not kernel:
-        raise ApplyError(
-            f"{asked.target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward."
-        )
+    try:
+        file, kernel = parted(asked.target)
+    except MisnamedError as error:
+        raise ApplyError(str(error)) from None
     path = Path(file)
     skills = library(folder_of(path))
     skill = skills.get(asked.skill)

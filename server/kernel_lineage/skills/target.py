@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
-from kernel_lineage.kernels.naming import kernel_as_written, parted
+from kernel_lineage.kernels.naming import MisnamedError, kernel_as_written, parted
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
@@ -28,7 +28,10 @@ def read_target(text: str) -> Target:
     """The kernels that `FILE[:KERNEL]` names. Raises `TargetError`; problems within the file are in `source.problems`."""
     path, name = Path(text), None
     if not path.exists() and ":" in text:
-        file, name = parted(text)
+        try:
+            file, name = parted(text)
+        except MisnamedError as error:
+            raise TargetError(str(error)) from None
         path = Path(file)
     try:
         data = read_file(path)

@@ -76,7 +76,7 @@ def tried_draft(
     if fails and not isinstance(kernel, Launcher) and kernel.language is Language.TRITON:
         larger = with_sizes_that_run(tried[0], kernel, path, state.root)
         tried = proved(larger) if larger is not None else tried
-    if not tried[1].baseline or recorder is None or isinstance(kernel, Launcher):
+    if not tried[1].baseline or tried[1].cut or recorder is None or isinstance(kernel, Launcher):
         return tried
     # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
     for other in recorded_drafts(kernel, path, state, recorder, answers=answers)[0]:

@@ -21,7 +21,7 @@ from kernel_lineage.workloads.following.launcher import draft_of_launcher
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.measured import with_measured_shapes
-from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
+from kernel_lineage.workloads.model import UNRANGED, UNRECORDED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, device_text, program_from_file
 from kernel_lineage.workloads.recording.build import RecordingError
@@ -86,7 +86,7 @@ def draft_of(
         )
         best = min((*recorded, best), key=_openness)
         if why and best.missing:
-            best = replace(best, assumed=(*best.assumed, f"not recorded: {why}"))
+            best = replace(best, assumed=(*best.assumed, f"{UNRECORDED}{why}"))
     return _readable(best if best.recorded else with_checked_sizes(best), target, path, state.root)
 
 

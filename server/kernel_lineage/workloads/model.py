@@ -20,6 +20,8 @@ UNRANGED = "the range of the values of "
 """How what is missing of an index begins; the name follows."""
 UNTYPED = "nothing tells the dtype of "
 """How it is said that a type is assumed; the name follows."""
+UNRECORDED = "not recorded: "
+"""How the note begins that says why running the host code tells nothing."""
 WHOLE_RANGES = {"bool": "integers(0, 2)", "int8": "integers", "uint8": "integers"}
 """Types whose values may all come: they are data, and no indices."""
 Role = Literal["input", "output", "inout"]
@@ -104,6 +106,12 @@ class Draft:
     def guesses_types(self) -> bool:
         """Whether some of its types are assumed, because no code tells them."""
         return any(note.startswith(UNTYPED) for note in self.assumed)
+
+    @property
+    def unrecorded(self) -> str:
+        """Why running the host code tells nothing; "" where it tells something, or was not tried."""
+        notes = (n for n in self.assumed if n.startswith(UNRECORDED))
+        return next(notes, "").removeprefix(UNRECORDED)
 
     @property
     def text(self) -> str:

@@ -113,6 +113,8 @@ def question(draft: Draft, written: str | Path) -> str:
     left = len(draft.missing) - 1
     more = f" ({left} more {'is' if left == 1 else 'are'} open)" if left else ""
     opens = f"{Path(written).name} leaves open: {_first_try(first)}{more}."
+    if draft.unrecorded:
+        opens += f" Running its host code does not tell it: {draft.unrecorded}."
     if answer:
         return f"{opens} Answer with `{command} {answer}`"
     return f"{opens} Run `{command}`, fill in what is missing, and name the file with --workload"
@@ -146,7 +148,7 @@ def _first_try(missing: str) -> str:
     """What is missing, with the first of several tries to see it by running the kernel."""
     first, *rest = missing.split("; ")
     return (
-        f"{first}; {len(rest)} other tries fail too)"
+        f"{first}; {len(rest)} more {'tries fail' if len(rest) > 1 else 'try fails'} too)"
         if rest and "(the kernel cannot be run" in first
         else missing
     )

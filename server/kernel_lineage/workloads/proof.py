@@ -18,6 +18,7 @@ from typing import Literal
 
 from kernel_gate.deadline import seconds_left
 from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
@@ -69,6 +70,8 @@ class Proof:
     tried: tuple[Tried, ...] = ()
     built: bool = True
     """Whether the kernel was built."""
+    cut: bool = False
+    """Whether the caller's time ended the kernel's own run, which says nothing of the kernel then."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -84,6 +87,8 @@ class Proof:
     @property
     def blind(self) -> str:
         """Why the workload cannot be trusted; "" when it can."""
+        if self.cut:
+            return "no time was left to check the kernel against itself; --seconds gives more"
         if self.baseline:
             return f"the kernel does not pass against itself: {self.baseline}"
         killed = [t for t in self.tried if t.fate == "killed"]
@@ -159,9 +164,11 @@ def prove(
     with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
         for _ in range(jobs):
             idle.put(stack.enter_context(Worker()))
-        itself = _ended(verdict_of(data_of(kernel)))
+        of_itself = verdict_of(data_of(kernel))
+        itself = _ended(of_itself)
         if itself is not None:
-            return Proof(itself.reason, built=itself.name != "build")
+            cut = of_itself.code is Reason.HANG and time.monotonic() >= end
+            return Proof(itself.reason, built=itself.name != "build", cut=cut)
         return Proof("", tuple(pool.map(judged, chosen)))
 
 

@@ -19,6 +19,7 @@ _KINDS = (
     (re.compile(_TEXTURE), "textures and surfaces are"),
     (re.compile(_WHOLE_GRID), "a barrier of the whole grid, which needs a cooperative launch, is"),
     (re.compile(_CLUSTER), "clusters of blocks are"),
+    (re.compile(r"\bcudaGraphConditionalHandle\b"), "conditional nodes of a graph are"),
 )
 
 

@@ -12,7 +12,7 @@ from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
 from kernel_lineage.workloads.recording import build as builds
 from kernel_lineage.workloads.recording import recorder as recorders
-from kernel_lineage.workloads.recording.build import RecordingError, refusal
+from kernel_lineage.workloads.recording.build import RecordingError, library_of, refusal
 from kernel_lineage.workloads.recording.includes import without_kernels
 from kernel_lineage.workloads.recording.launches import template_arguments
 from kernel_lineage.workloads.recording.recorder import Recorder
@@ -598,6 +598,29 @@ def test_a_header_that_is_not_there_is_named(tmp_path):
 
     assert drafts == []
     assert "asks for the header glm/no_such.hpp" in why
+
+
+@pytest.mark.parametrize(
+    ("header", "library"),
+    [
+        ("cufft.h", "cuFFT"),
+        ("curand.h", "cuRAND"),
+        ("cusolverDn.h", "cuSOLVER"),
+        ("png.h", None),
+        ("nccl/mine.h", None),
+    ],
+)
+def test_libraries_of_nvidia_are_told_by_their_headers(header, library):
+    assert library_of(header) == library
+
+
+@needs_compilers
+def test_a_library_that_the_toolkit_lacks_is_not_supported(tmp_path):
+    text = "#include <cufft.h>\n__global__ void k(float* x) {}\nint main() { cufftHandle plan; k<<<1, 1>>>(0); }\n"
+    drafts, why = recorded(tmp_path, text.replace("cufft", "cutensor"), "k")
+
+    assert drafts == []
+    assert "code.cu uses cuTENSOR (cutensor.h), which is not supported" in why
 
 
 def test_a_file_without_an_entry_says_so(tmp_path):

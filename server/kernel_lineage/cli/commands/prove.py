@@ -49,17 +49,16 @@ def command(
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.cli.gate_pair import show_mutants
     from kernel_lineage.code.model import UnreadableError
-    from kernel_lineage.kernels.naming import parted
+    from kernel_lineage.kernels.naming import MisnamedError, parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
     from kernel_lineage.workloads.on_the_spot import NoWorkloadError, workload_on_the_spot
     from kernel_lineage.workloads.programs import ProgramError
 
-    file, kernel = parted(target)
-    if not file or not kernel:
-        click.echo(
-            f"{target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward.", err=True
-        )
+    try:
+        file, kernel = parted(target)
+    except MisnamedError as error:
+        click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
     try:
         workload = (

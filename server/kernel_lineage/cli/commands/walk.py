@@ -43,18 +43,17 @@ def command(
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.cli.walk_table import table
-    from kernel_lineage.kernels.naming import parted
+    from kernel_lineage.kernels.naming import MisnamedError, parted
     from kernel_lineage.learning.backward.document import document_of
     from kernel_lineage.learning.backward.walk import walk
     from kernel_lineage.skills.library import library
     from kernel_lineage.workloads.programs import ProgramError, program_from_file
     from kernel_lineage.workloads.saved import folder_of
 
-    file, kernel = parted(target)
-    if not file or not kernel:
-        click.echo(
-            f"{target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward.", err=True
-        )
+    try:
+        file, kernel = parted(target)
+    except MisnamedError as error:
+        click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
     path = Path(file)
     try:

@@ -164,11 +164,12 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
 
 
 def _target(target: str) -> tuple[Path, str]:
-    from kernel_lineage.kernels.naming import parted
+    from kernel_lineage.kernels.naming import MisnamedError, parted
 
-    file, name = parted(target)
-    if not file:
-        _wrong_use(f"`{target}` names no kernel; give FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward")
+    try:
+        file, name = parted(target)
+    except MisnamedError as error:
+        _wrong_use(str(error))
     return Path(file), name
 
 

@@ -38,6 +38,10 @@ from kernel_lineage.workloads.recording.salvage import LOST_MAIN, without_errors
 RUNTIME = Path(__file__).parent / "runtime"
 _ABSENT = RUNTIME / "absent"
 _SECONDS = 150.0
+_LIBRARIES = {"cublas": "cuBLAS", "cudnn": "cuDNN", "cufft": "cuFFT", "curand": "cuRAND", "cusolver": "cuSOLVER",
+              "cusparse": "cuSPARSE", "cutensor": "cuTENSOR", "nccl": "NCCL", "npp": "NPP", "nvjpeg": "nvJPEG",
+              "nvml": "NVML"}  # fmt: skip
+"""What the names of a library's headers begin with → the library."""
 _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open source file \"([^\"]+)\"")
 _ERROR = re.compile(
     r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
@@ -344,11 +348,22 @@ def check_room(folder: Path) -> None:
         raise RecordingError(f"the disk of {tempfile.gettempdir()} is full; {MAKE_ROOM}")
 
 
+def library_of(header: str) -> str | None:
+    """The library of NVIDIA's that a header is of; None for any other header."""
+    begins = (library for begin, library in _LIBRARIES.items() if header.lower().startswith(begin))
+    return next(begins, None) if "/" not in header else None
+
+
 def _why(done: Ran, path: Path) -> str:
     if done.excess:
         return f"compiling the host code of {path.name} {done.excess}"
     if (header := _NO_HEADER.search(done.output)) is not None:
         name = header[1] or header[2]
+        if (library := library_of(name)) is not None:
+            return (
+                f"{path.name} uses {library} ({name}), which is not supported with this CUDA toolkit: it comes without "
+                "that library. With a whole toolkit its calls do nothing, and the launches beside them are recorded"
+            )
         return f"{path.name} asks for the header {name}, which is not in the repository: install it in /usr/include"
     if (error := _ERROR.search(done.output)) is not None:
         return f"the host code does not compile: {Path(error[1]).name}: {error[2][:160]}"
