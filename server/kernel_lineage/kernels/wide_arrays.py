@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import field_of, inside, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms import wide_index
@@ -69,7 +69,7 @@ class _CudaFlow:
         while waiting:
             node, multiplied = waiting.pop()
             multiplied = multiplied or _multiplies(node)
-            if _bounds(node) in self.sites and (multiplied or any(map(_multiplies, _inside(node)))):
+            if _bounds(node) in self.sites and (multiplied or any(map(_multiplies, inside(node)))):
                 return True
             if node.type == "identifier" and (text_of(node), multiplied) not in visited:
                 visited.add((text_of(node), multiplied))
@@ -83,22 +83,15 @@ def _multiplies(node: Node) -> bool:
     return node.type == "binary_expression" and operator_of(node) in ("*", "<<")
 
 
-def _inside(node: Node) -> Iterator[Node]:
-    for child in node.named_children:
-        yield child
-        yield from _inside(child)
-
-
 def _bounds(node: Node) -> Bounds:
     return node.start_byte, node.end_byte
 
 
 def _in_triton(unit: TritonUnit, sites: Collection[Bounds]) -> Iterator[str]:
-    for call in unit.called("load", "store"):
-        if call.of_language and call.node.args:
-            names, wide = _on_the_way(unit, call.node.args[0], sites)
-            if wide:
-                yield from names
+    for call in (*unit.loads(), *unit.stores()):
+        names, wide = _on_the_way(unit, call.node.args[0], sites)
+        if wide:
+            yield from names
 
 
 def _on_the_way(unit: TritonUnit, address: ast.expr, sites: Collection[Bounds]) -> tuple[set[str], bool]:

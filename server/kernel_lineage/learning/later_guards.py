@@ -20,7 +20,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.wide_arrays import wide_arrays
 from kernel_lineage.learning.guard_conditions import category_of, requirements
 from kernel_lineage.learning.version_sources import VersionSources
-from kernel_lineage.skills.card import Category, Condition, ConditionKind, Origin
+from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
 
 
@@ -67,18 +67,8 @@ def conditions_from_guards(
         names = parameters_of(versions[teacher.after])
         mends = teacher.intent is Intent.FIX or teacher.answers is not None
         for guard, expr in requirements(guards, names, mends=mends, own=subject is teacher):
-            yield LearnedCondition(
-                transition=subject.id,
-                mechanisms=subject.added,
-                condition=Condition(
-                    kind=_kind(subject),
-                    category=category_of(expr),
-                    expr=expr,
-                    reason=_reason(teacher, subject, commits),
-                    origin=Origin.GUARD if subject is teacher else Origin.LATER_FIX,
-                    evidence=_evidence(teacher, guard.line, versions[teacher.after], commits),
-                ),
-            )
+            where = f"{versions[teacher.after].path}:{guard.line}"
+            yield _learned(teacher, subject, _kind(subject), expr, where, commits)
 
 
 def conditions_from_widening(
@@ -100,19 +90,33 @@ def conditions_from_widening(
             continue
         of_both = {p.name for p in before.parameters}
         for array in sorted((wide_arrays(after) - wide_arrays(before)) & of_both):
-            version = versions[teacher.after]
-            yield LearnedCondition(
-                transition=subject.id,
-                mechanisms=subject.added,
-                condition=Condition(
-                    kind=ConditionKind.VALIDITY,
-                    category=Category.SHAPE,
-                    expr=f"elements({array}) <= {2**31}",
-                    reason=_reason(teacher, subject, commits),
-                    origin=Origin.LATER_FIX,
-                    evidence=_evidence(teacher, version.first_line, version, commits),
-                ),
-            )
+            where = f"{versions[teacher.after].path}:{versions[teacher.after].first_line}"
+            expr = f"elements({array}) <= {2**31}"
+            yield _learned(teacher, subject, ConditionKind.VALIDITY, expr, where, commits)
+
+
+def _learned(
+    teacher: Transition,
+    subject: Transition,
+    kind: ConditionKind,
+    expr: str,
+    where: str,
+    commits: dict[str, Commit],
+) -> LearnedCondition:
+    """A condition of the step `subject` that the step `teacher` says at `where`, PATH:LINE."""
+    commit = commits.get(teacher.commit or "")
+    return LearnedCondition(
+        transition=subject.id,
+        mechanisms=subject.added,
+        condition=Condition(
+            kind=kind,
+            category=category_of(expr),
+            expr=expr,
+            reason=_reason(teacher, subject, commit),
+            origin=Origin.GUARD if subject is teacher else Origin.LATER_FIX,
+            evidence=f"{commit.sha[:7]} “{commit.subject}”, {where}" if commit else where,
+        ),
+    )
 
 
 def _conditioned_by(teacher: Transition, earlier: tuple[Transition, ...]) -> Transition | None:
@@ -131,17 +135,10 @@ def _kind(subject: Transition) -> ConditionKind:
     return ConditionKind.PROFIT if subject.added and only_launch else ConditionKind.VALIDITY
 
 
-def _reason(teacher: Transition, subject: Transition, commits: dict[str, Commit]) -> str:
+def _reason(teacher: Transition, subject: Transition, commit: Commit | None) -> str:
     if subject is teacher:
         return "The code takes this path only under the guard."
-    commit = commits.get(teacher.commit or "")
     lines = commit.body.strip().splitlines() if commit else []
     return next(
         (line.strip() for line in lines if line.strip()), commit.subject if commit else teacher.because
     )
-
-
-def _evidence(teacher: Transition, line: int, version: Version, commits: dict[str, Commit]) -> str:
-    commit = commits.get(teacher.commit or "")
-    where = f"{version.path}:{line}"
-    return f"{commit.sha[:7]} “{commit.subject}”, {where}" if commit else where

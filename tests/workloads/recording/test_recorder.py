@@ -616,8 +616,9 @@ def test_libraries_of_nvidia_are_told_by_their_headers(header, library):
 
 @needs_compilers
 def test_a_library_that_the_toolkit_lacks_is_not_supported(tmp_path):
-    text = "#include <cufft.h>\n__global__ void k(float* x) {}\nint main() { cufftHandle plan; k<<<1, 1>>>(0); }\n"
-    drafts, why = recorded(tmp_path, text.replace("cufft", "cutensor"), "k")
+    main = "int main() { cutensorHandle plan; k<<<1, 1>>>(0); }"
+    text = f"#include <cutensor.h>\n__global__ void k(float* x) {{}}\n{main}\n"
+    drafts, why = recorded(tmp_path, text, "k")
 
     assert drafts == []
     assert "code.cu uses cuTENSOR (cutensor.h), which is not supported" in why

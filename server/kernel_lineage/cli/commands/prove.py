@@ -48,18 +48,14 @@ def command(
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.cli.gate_pair import show_mutants
+    from kernel_lineage.cli.kernel_name import file_and_kernel
     from kernel_lineage.code.model import UnreadableError
-    from kernel_lineage.kernels.naming import MisnamedError, parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
     from kernel_lineage.workloads.on_the_spot import NoWorkloadError, workload_on_the_spot
     from kernel_lineage.workloads.programs import ProgramError
 
-    try:
-        file, kernel = parted(target)
-    except MisnamedError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
+    file, kernel = file_and_kernel(target)
     try:
         workload = (
             workload_on_the_spot(Path(file), kernel, "emulated", show_mutants).workload

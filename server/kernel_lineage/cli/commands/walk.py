@@ -42,19 +42,15 @@ def command(
     from kernel_gate.devices.identity import EMULATED, device_identity
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.cli.kernel_name import file_and_kernel
     from kernel_lineage.cli.walk_table import table
-    from kernel_lineage.kernels.naming import MisnamedError, parted
     from kernel_lineage.learning.backward.document import document_of
     from kernel_lineage.learning.backward.walk import walk
     from kernel_lineage.skills.library import library
     from kernel_lineage.workloads.programs import ProgramError, program_from_file
     from kernel_lineage.workloads.saved import folder_of
 
-    try:
-        file, kernel = parted(target)
-    except MisnamedError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
+    file, kernel = file_and_kernel(target)
     path = Path(file)
     try:
         workload = load_workload(workload_path)

@@ -83,6 +83,7 @@ def init(
     """
     from kernel_gate.deadline import ends_within
     from kernel_gate.files.writing import check_stays, write_in_repository
+    from kernel_lineage.cli.kernel_name import file_and_kernel
     from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
@@ -90,7 +91,8 @@ def init(
     from kernel_lineage.workloads.recording.recorder import recorder_for
     from kernel_lineage.workloads.saved import folder_of, place_of
 
-    path, name = _target(target)
+    file, name = file_and_kernel(target)
+    path = Path(file)
     with _errors():
         kernel = target_of(path, name)
     name = kernel.name
@@ -161,16 +163,6 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
         proof=ProofDocument.of(proof, workload),
     )
     _tell(document, as_json)
-
-
-def _target(target: str) -> tuple[Path, str]:
-    from kernel_lineage.kernels.naming import MisnamedError, parted
-
-    try:
-        file, name = parted(target)
-    except MisnamedError as error:
-        _wrong_use(str(error))
-    return Path(file), name
 
 
 def _wrong_use(message: str) -> NoReturn:
