@@ -7,6 +7,7 @@ import pytest
 
 from history.repositories import Step, make_repository
 from kernel_lineage.history.mine import mine
+from kernel_lineage.kernels.source import Language
 
 DEVICE = "#pragma once\ntemplate <typename T> __device__ T doubled(T x) {{ return {} * x; }}\n"
 OTHER = "__device__ inline float halved(float x) { return x / 2; }\n"
@@ -212,3 +213,54 @@ def _mined(folder: Path, *steps: Step):
 def test_the_guards_of_what_only_code_beside_it_makes_a_kernel_are_read(tmp_path: Path, path: str, text: str):
     (lineage,) = _mined(tmp_path, Step("add", {path: text}))
     assert [g.expr for g in lineage.versions[0].guards] == ["i < n"]
+
+
+IN_PYTHON = '''\
+import torch
+from torch.utils.cpp_extension import load_inline
+
+source = """
+__device__ float doubled(float x) {{ return {factor} * x; }}
+__global__ void scale(float* y, const float* x, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = doubled(x[i]);
+}}
+torch::Tensor run(torch::Tensor x) {{
+    auto y = torch::empty_like(x);
+    scale<<<(x.numel() + 255) / 256, {threads}>>>(y.data_ptr<float>(), x.data_ptr<float>(), x.numel());
+    return y;
+}}
+"""
+module = load_inline("scale", "torch::Tensor run(torch::Tensor x);", source, functions=["run"])
+print("{said}")
+'''
+
+
+def test_cuda_in_the_strings_of_a_python_file_is_a_kernel_with_its_device_code_and_launch(tmp_path: Path):
+    first = {"factor": "2", "threads": "256", "said": "done"}
+    changed = ({}, {"factor": "2.0f"}, {"threads": "128"}, {"said": "ended"})
+    steps = (Step(str(change), {"op.py": IN_PYTHON.format(**first | change)}) for change in changed)
+    make_repository(tmp_path, list(steps))
+    (lineage,) = mine(tmp_path, use_cache=False).lineages
+    assert lineage.language is Language.CUDA
+    assert (
+        len(lineage.versions) == 4
+    )  # the last step takes the launch back; the text beside it counts for nothing
+
+
+def test_a_kernel_that_moves_from_a_string_into_a_file_goes_on(tmp_path: Path):
+    inside = IN_PYTHON.format(factor="2", threads="256", said="done")
+    body = inside.split('"""')[1]
+    make_repository(
+        tmp_path, [Step("add", {"op.py": inside}), Step("into a file", {"op.py": None, "op.cu": body})]
+    )
+    (lineage,) = mine(tmp_path, use_cache=False).lineages
+    assert [v.path for v in lineage.versions] == ["op.py", "op.cu"]
+
+
+def test_a_kernel_that_is_written_anew_in_another_language_is_another_lineage(tmp_path: Path):
+    inside = IN_PYTHON.format(factor="2", threads="256", said="done")
+    triton = "import triton\n\n\n@triton.jit\ndef scale(y, x):\n    pass\n"
+    make_repository(tmp_path, [Step("add", {"op.py": inside}), Step("in Triton", {"op.py": triton})])
+    lines = mine(tmp_path, use_cache=False).lineages
+    assert {line.language: len(line.versions) for line in lines} == {Language.CUDA: 1, Language.TRITON: 1}

@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from kernel_lineage.history.git import Change
 from kernel_lineage.history.growing import GrowingWalk
 from kernel_lineage.history.model import TransitionKind
-from kernel_lineage.history.outline import language_of
 from kernel_lineage.history.seen import ForeignLaunch
 from kernel_lineage.history.units import Units
 from kernel_lineage.kernels.source import Language
@@ -31,7 +30,9 @@ class ForeignLaunches:
         old = self.units.launched(old_path, old_blob) if old_blob else {}
         now = self.units.launched(change.path, change.blob) if change.blob else {}
         for symbol in sorted(name for name in old.keys() | now.keys() if self.growing.named(name)):
-            target = self._meant(symbol, now.get(symbol) or old.get(symbol, ""), change.path)
+            at, blob = (change.path, change.blob) if symbol in now else (old_path, old_blob)
+            language = self.units.language(at, blob or "")
+            target = self._meant(symbol, now.get(symbol) or old.get(symbol, ""), change.path, language)
             if target is None:
                 continue
             before = self.units.launch(old_path, old_blob, symbol) if old_blob and symbol in old else None
@@ -61,9 +62,9 @@ class ForeignLaunches:
         new = replace(node, commit=sha, foreign=foreign)
         self.growing.follow(target, new, TransitionKind.EDIT, f"launched from {change.path}")
 
-    def _meant(self, symbol: str, module: str, path: str) -> int | None:
+    def _meant(self, symbol: str, module: str, path: str, language: Language) -> int | None:
         """The living kernel of another file that a launch means, if that is clear."""
-        walk, language = self.growing.walk, language_of(path)
+        walk = self.growing.walk
         indices = [
             i
             for i in sorted(self.growing.named(symbol))

@@ -16,7 +16,7 @@ from kernel_lineage.history.growing import GrowingWalk
 from kernel_lineage.history.likeness import RENAMED_AT_LEAST, Likeness
 from kernel_lineage.history.model import TransitionKind
 from kernel_lineage.history.numbered_steps import NumberedSteps
-from kernel_lineage.history.outline import Role, language_of
+from kernel_lineage.history.outline import Role
 from kernel_lineage.history.reference_graph import Outlines, ReferenceGraph
 from kernel_lineage.history.seen import KernelSeen
 from kernel_lineage.history.tips import Tips
@@ -155,8 +155,10 @@ class Matcher:
         """Each kernel of a file as the version it was, as the next one, or among the arrivals."""
         walk = self._walk
         for kernel in kernels:
-            node = node_of(kernel, path, walk.tip.blobs[path], sha, language_of(path))
+            blob = walk.tip.blobs[path]
+            node = node_of(kernel, path, blob, sha, self._units.language(path, blob))
             indices = [place[kernel.key] for place in before if kernel.key in place]
+            indices = [i for i in indices if walk.nodes[i].language is node.language]
             if not indices:
                 arrivals.append(node)
                 continue
@@ -185,7 +187,8 @@ class Matcher:
             if same is not None:
                 walk.settle(path, kernel.key, same)
             else:
-                node = node_of(kernel, path, tip.blobs[path], tip.boundary, language_of(path))
+                blob = tip.blobs[path]
+                node = node_of(kernel, path, blob, tip.boundary, self._units.language(path, blob))
                 self._growing.add(node)
         return tip.living.get(path, {})
 

@@ -20,7 +20,7 @@ from kernel_lineage.history.lineages import lineages_of
 from kernel_lineage.history.matching import Matcher
 from kernel_lineage.history.model import Commit, Mined, Transition
 from kernel_lineage.history.objects import MAX_BLOB_BYTES, BlobReader
-from kernel_lineage.history.outline import Outline, Outliner, Piece, digest, language_of
+from kernel_lineage.history.outline import Outline, Outliner, Piece, digest
 from kernel_lineage.history.rows import (
     Rows,
     outline_of_row,
@@ -241,8 +241,7 @@ class _Run:
             self._keep(unsaved)
 
     def _take_file(self, path: str, blob: str, data: bytes, unsaved: dict[str, Any]) -> None:
-        language = language_of(path)
-        outline = self._outliner.outline(data, language, self._texts)
+        outline = self._outliner.outline(path, data, self._texts)
         key = _file_key(path, blob)
         self._files[key] = outline
         unsaved[key] = outline_row(outline)
@@ -350,7 +349,8 @@ def _places(change: Change) -> list[tuple[str, str]]:
 
 
 def _file_key(path: str, blob: str) -> str:
-    return f"{blob}:{language_of(path)}"
+    """One blob may stand under several paths; Python's are read apart from C++'s."""
+    return f"{blob}:{'py' if path.endswith('.py') else 'cpp'}"
 
 
 def _directions() -> dict[str, str]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
+from kernel_lineage.kernels.embedded import cuda_in_python
+from kernel_lineage.kernels.reading import language_of
 from kernel_lineage.kernels.source import Language
 
 
@@ -86,6 +88,7 @@ class Outline:
     imports: tuple[tuple[str, str, str], ...] = ()
     wrapped: tuple[Wrapped, ...] = ()
     header: str = ""
+    language: Language = Language.CUDA
 
     @cached_property
     def by_name(self) -> dict[str, list[Piece]]:
@@ -140,11 +143,6 @@ def digest(*parts: bytes) -> str:
     return state.hexdigest()
 
 
-def language_of(path: str) -> Language:
-    """The language that a path's suffix stands for."""
-    return Language.TRITON if path.endswith(".py") else Language.CUDA
-
-
 class Outliner:
     """Outlines files, remembering every chunk that it has seen."""
 
@@ -152,8 +150,15 @@ class Outliner:
         self._readers = readers
         self._seen: dict[tuple[Language, bytes], Chunk] = {}
 
-    def outline(self, data: bytes, language: Language, texts: dict[str, str]) -> Outline:
-        """The file's outline, empty when it cannot matter to kernels (or is binary). Texts of pieces go to `texts`."""
+    def outline(self, path: str, data: bytes, texts: dict[str, str]) -> Outline:
+        """The file's outline, empty when it cannot matter to kernels (or is binary). Texts of pieces go to `texts`.
+
+        A Python file is read as Triton, or as the CUDA C++ in its strings where it has that and no Triton.
+        """
+        language = Language.CUDA
+        if path.endswith(".py"):
+            language = language_of(path, data) or Language.TRITON
+            data = cuda_in_python(data) if language is Language.CUDA else data
         reader = self._readers[language]
         if not reader.relevant(data) or b"\0" in data:
             return Outline()
@@ -181,7 +186,7 @@ class Outliner:
             start, merged = end, 0
         header = _HEADER.match(data)
         comment = header[0].decode("utf-8", "replace") if header else ""
-        return Outline(tuple(pieces), tuple(imports), tuple(wrapped), comment)
+        return Outline(tuple(pieces), tuple(imports), tuple(wrapped), comment, language)
 
     def _chunk(self, data: bytes, language: Language, reader: ChunkReader) -> Chunk:
         key = language, hashlib.blake2b(data, digest_size=12).digest()

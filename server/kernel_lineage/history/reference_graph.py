@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernel_lineage.history.outline import Outline
+from kernel_lineage.kernels.source import Language
 
 Outlines = Callable[[str, str], Outline]
 """(path, blob) → what the file says."""
@@ -105,7 +106,7 @@ class ReferenceGraph:
 
     def _references(self, path: str) -> tuple[str, ...]:
         outline = self._outline_of(path, self.blobs[path])
-        resolve = self._modules if path.endswith(".py") else self._headers
+        resolve = self._modules if outline.language is Language.TRITON else self._headers
         return tuple(dict.fromkeys(p for p in resolve(outline, path) if p != path))
 
     def _headers(self, outline: Outline, path: str) -> Iterator[str]:

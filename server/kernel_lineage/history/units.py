@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from kernel_lineage.history.jit_names import JitNames
 from kernel_lineage.history.launcher_parts import LauncherParts
-from kernel_lineage.history.outline import Outline, Piece, Role, language_of
+from kernel_lineage.history.outline import Outline, Piece, Role
 from kernel_lineage.history.reference_graph import Outlines, ReferenceGraph
 from kernel_lineage.history.seen import ForeignLaunch, KernelSeen, Part, digest_of
 from kernel_lineage.kernels.source import Language
@@ -56,13 +56,17 @@ class Units:
         """The comment that a file begins with."""
         return self._outline_of(path, blob).header
 
+    def language(self, path: str, blob: str) -> Language:
+        """What a file's kernels are written in."""
+        return self._outline_of(path, blob).language
+
     def launched(self, path: str, blob: str) -> dict[str, str]:
         """What a file launches: each name with the module that it is imported from ("" where the file does not say)."""
         if (path, blob) in self._launched:
             return self._launched[path, blob]
         outline = self._outline_of(path, blob)
         imported = {here: (module, there) for here, module, there in outline.imports if here}
-        cuda = language_of(path) is Language.CUDA
+        cuda = outline.language is Language.CUDA
         launched: dict[str, str] = {}
         for name in sorted({name for _, names in outline.launching for name in names}):
             module, symbol = imported.get(name, ("", name))
@@ -77,7 +81,7 @@ class Units:
         """The launches of a kernel in a file that does not define it."""
         outline = self._outline_of(path, blob)
         names = {here for here, _, there in outline.imports if there == symbol and here} | {symbol}
-        parts = self._launchers.of(outline, frozenset(names), language_of(path))
+        parts = self._launchers.of(outline, frozenset(names), outline.language)
         unique = tuple(dict.fromkeys(parts))
         return ForeignLaunch(symbol, digest_of(unique), unique)
 
@@ -101,7 +105,7 @@ class Units:
         return tuple(text for reached in graph.closure(path) for text in (reached, graph.blobs[reached]))
 
     def _read(self, path: str, graph: ReferenceGraph, outline: Outline) -> Iterator[KernelSeen]:
-        language = language_of(path)
+        language = outline.language
         if language is Language.CUDA:
             entries = [(piece, frozenset({piece.name})) for piece in self._cuda_entries(path, graph, outline)]
         else:
