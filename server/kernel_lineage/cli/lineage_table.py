@@ -54,15 +54,18 @@ def print_choice(kernel: str, lineages: Sequence[Lineage]) -> None:
     )
     for line in lineages:
         last = line.versions[-1]
-        console.print(
-            f"  --kernel {last.path}:{last.symbol}  ({len(line.versions)} versions)", soft_wrap=True
-        )
+        console.print(f"  --kernel {last.path}:{last.symbol}  ({_versions(line)})", soft_wrap=True)
+
+
+def _versions(lineage: Lineage) -> str:
+    count = len(lineage.versions)
+    return f"{count} version{'s' * (count != 1)}"
 
 
 def print_lineage(mined: Mined, lineage: Lineage) -> None:
     """Every transition of a lineage."""
     console = terminal.console()
-    console.print(f"{lineage.kernel} ({lineage.language}): {len(lineage.versions)} versions\n", style="bold")
+    console.print(f"{lineage.kernel} ({lineage.language}): {_versions(lineage)}\n", style="bold")
     by_id = {v.id: v for v in lineage.versions}
     for version in lineage.versions:
         arriving = [t for t in lineage.transitions if t.after == version.id]

@@ -99,12 +99,12 @@ def picture(lineage: LineageView) -> Picture:
         rows.append(row)
         y += row.height
         last = row.label
-    first = lineage.versions[0]
+    first, versions = lineage.versions[0], len(lineage.versions)
     optimised = sum(t.intent == "optimisation" for t in lineage.transitions)
     against = sum(bool(t.risks) for t in lineage.transitions)
     return Picture(
         height=y + 14,
-        title=f"{lineage.kernel}: {len(lineage.versions)} versions",
+        title=f"{lineage.kernel}: {versions} version{'s' * (versions != 1)}",
         description=f"{len(lineage.transitions)} steps, {optimised} of them optimisations, {len(measured)} measured, "
         f"{against} with something said against them. Each step is described in the text of the page.",
         first=f"{_label(first.label)} · {first.place} · {first.date}",
