@@ -1,6 +1,7 @@
 """From a kernel to a verdict with nothing written by hand: `klineage check` on kernels drawn from repositories.
 
-python -m tests.benchmarks whole_checks NAME=REPOSITORY:FOLDER[,FOLDER]=COUNT … [--seed 13] [--seconds 60] [--rows FILE]
+python -m tests.benchmarks whole_checks NAME=REPOSITORY:FOLDER[,FOLDER]=COUNT … [--language cuda] [--seed 13]
+    [--seconds 60] [--rows FILE]
 python -m tests.benchmarks whole_checks --from FILE [--before FILE]
 
 So many kernels of each repository are drawn with the seed, whether or not their drafts are complete; each is checked in
@@ -55,22 +56,24 @@ class Row:
         return self.repository, self.path, self.kernel
 
 
-def drawn(root: Path, folders: list[str], count: int, seed: int) -> list[tuple[str, str]]:
-    """Triton kernels of some folders, as path and name."""
+def drawn(root: Path, folders: list[str], count: int, seed: int, language: Language) -> list[tuple[str, str]]:
+    """Kernels of some folders, as path and name."""
     state = State(root.resolve())
     kernels = []
     for file in files_of(root, folders):
         path = str(file.relative_to(root))
-        if language_of(path, file.read_bytes()) is Language.TRITON:
+        if language_of(path, file.read_bytes()) is language:
             kernels += [(path, kernel.name) for kernel in state.source(path).kernels]
     return random.Random(seed).sample(kernels, min(count, len(kernels)))
 
 
-def rows(name: str, location: str, seed: int, seconds: float, only: str) -> Iterator[Row]:
+def rows(name: str, location: str, seed: int, seconds: float, language: Language, only: str) -> Iterator[Row]:
     """The drawn kernels of `REPOSITORY:FOLDER,FOLDER=COUNT` with `only` in their names, one after the other."""
     place, _, count = location.rpartition("=")
     root, _, folders = place.partition(":")
-    for path, kernel in drawn(Path(root), folders.split(",") if folders else [""], int(count), seed):
+    for path, kernel in drawn(
+        Path(root), folders.split(",") if folders else [""], int(count), seed, language
+    ):
         if only in kernel:
             yield checked(name, Path(root), path, kernel, seconds)
 
@@ -183,6 +186,7 @@ def main(arguments: list[str]) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="*", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]=COUNT")
+    parser.add_argument("--language", type=Language, choices=list(Language), default=Language.TRITON)
     parser.add_argument("--seed", type=int, default=13, help="which kernels are drawn")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each check")
     parser.add_argument("--rows", type=Path, help="where each kernel's row is written as it comes")
@@ -197,7 +201,7 @@ def main(arguments: list[str]) -> None:
     checks = _read(options.earlier)
     for item in options.repositories:
         name, _, location = item.partition("=")
-        for row in rows(name, location, options.seed, options.seconds, options.kernel):
+        for row in rows(name, location, options.seed, options.seconds, options.language, options.kernel):
             checks.append(row)
             if options.rows:
                 with options.rows.open("a", encoding="utf-8") as out:
