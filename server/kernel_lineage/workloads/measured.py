@@ -18,6 +18,7 @@ from kernel_gate.deadline import seconds_left
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
@@ -57,6 +58,11 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
         return replace(draft, dims=dims, checked=checked)
+    if not unknown and not draft.chosen:
+        # Roles show at the sizes that are checked: at larger ones a kernel may not end in time.
+        often = with_checked_sizes(ranged).checked
+        small = {n: min(size, often[n]) for n, size in first.tried.items()}
+        trials.insert(0, _promised(replace(first, tried=small), ranged.promises))
     why: list[str] = []
     kept = KeptImages()
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
