@@ -284,3 +284,27 @@ def test_roles_alone_are_seen_at_sizes_that_end_in_time(
     draft = measured.with_measured_shapes(asked, kernel_of(path, "scale"), path, tmp_path)
     assert {a.name: a.kind for a in draft.arguments if a.is_buffer} == {"out": "output", "x": "input"}
     assert max(blocks) < 48 * 48  # what its main has, and a run doubles each size
+
+
+GATHER = """
+__global__ void gather(float* out, const float* x, const int* rows, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[rows[i] + (1 << 28)];
+}
+int main() {
+    int n = 256;
+    float *out, *x;
+    int *rows;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&rows, n * sizeof(int));
+    gather<<<(n + 63) / 64, 64>>>(out, x, rows, n);
+}
+"""
+
+
+def test_a_range_that_no_run_shows_is_what_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "gather.cu").write_text(GATHER)
+    draft = draft_for(State(tmp_path), "gather.cu", "gather")
+    assert isinstance(draft, NoDraft)
+    assert draft.reason.startswith("the range of the values of rows (the kernel cannot be run to see it: ")
