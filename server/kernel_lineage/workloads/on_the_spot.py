@@ -89,13 +89,13 @@ def saved_workload(path: Path, kernel: str) -> SpotWorkload | None:
 class Spots:
     """The workloads with which a kernel is checked in turn: the repository's own, else drafts, without any mutants.
 
-    `state` is the repository around `path`.
+    `state` is the repository around `path`; with a `recorder`, host code is run where reading it leaves something open.
     """
 
     path: Path
     kernel: str
     state: State
-    record: bool = False
+    recorder: Recorder | None = None
     _turn: InTurn | None = None
     _draft: Draft | None = None
 
@@ -104,8 +104,8 @@ class Spots:
         saved = saved_workload(self.path, self.kernel)
         if saved is not None:
             return saved
-        recorder = recorder_for(self.path) if self.record else None
-        self._turn = InTurn(target_of(self.path, self.kernel), self.path, self.state, recorder=recorder)
+        target = target_of(self.path, self.kernel)
+        self._turn = InTurn(target, self.path, self.state, recorder=self.recorder)
         with ends_within(seconds):
             draft = self._turn.first()
         if draft.missing:

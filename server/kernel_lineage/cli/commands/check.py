@@ -11,7 +11,7 @@ import click
 from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.record_option import record_option
 
-_DRAFT = 0.5
+_DRAFT = 0.75
 """The share of the time that a draft may take."""
 
 
@@ -42,6 +42,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     from kernel_lineage.learning.checked_file import Asked, CheckedKernel, checked_kernel
     from kernel_lineage.skills.target import TargetError, read_target
     from kernel_lineage.workloads.on_the_spot import Spots
+    from kernel_lineage.workloads.recording.recorder import recorder_for
     from kernel_lineage.workloads.saved import folder_of
     from kernel_lineage.workloads.state import State
 
@@ -54,6 +55,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     report = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
     deadline = time.monotonic() + seconds
     state = State(folder_of(meant.path))
+    recorder = recorder_for(meant.path) if record else None  # one for all kernels: host code is built once
 
     def left() -> float:
         return max(1.0, deadline - time.monotonic())
@@ -61,7 +63,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     def checked(asked: Asked, worker: Worker) -> CheckedKernel:
         if time.monotonic() > deadline:
             return CheckedKernel(asked, None, None, f"the {seconds:g} seconds were spent on others before")
-        spots = Spots(asked.path, asked.name, state, record)
+        spots = Spots(asked.path, asked.name, state, recorder)
         return checked_kernel(
             asked,
             lambda: spots.first(_DRAFT * left()),
