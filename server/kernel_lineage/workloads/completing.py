@@ -18,6 +18,8 @@ from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.sizes_that_run import with_sizes_that_run
 from kernel_lineage.workloads.state import State
 
+_TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
+"""How a launch is refused that an autotuner leaves out: it takes another configuration."""
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
 
@@ -35,12 +37,13 @@ class InTurn:
     answers: Mapping[str, str] = field(default_factory=dict)
     recorder: Recorder | None = None
     _tried: list[Draft] = field(default_factory=list)
+    _configuration: int = 0
     _resized: bool = False
     _others: Iterator[Draft] | None = None
 
     def first(self) -> Draft:
         """What is tried first; something may be missing in it."""
-        return draft_of(self.kernel, self.path, self.state, answers=self.answers, recorder=self.recorder)
+        return self._read()
 
     def after(self, draft: Draft, reason: str, *, built: bool = True) -> Draft | None:
         """What to try after a draft with which the kernel fails beside itself, for this reason; None for nothing more.
@@ -53,6 +56,9 @@ class InTurn:
             return as_inout(draft, left)
         if isinstance(self.kernel, Launcher):
             return None
+        if self.kernel.language is Language.TRITON and _TOO_MUCH_SHARED.search(reason):
+            self._configuration += 1
+            return self._unless_tried(self._read(self._configuration))
         if built and not self._resized and self.kernel.language is Language.TRITON:
             self._resized = True
             larger = with_sizes_that_run(draft, self.kernel, self.path, self.state.root)
@@ -62,6 +68,19 @@ class InTurn:
             # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
             self._others = self._recorded(self.kernel)
         return next((other for other in self._others if other not in self._tried), None)
+
+    def _read(self, configuration: int = 0) -> Draft:
+        return draft_of(
+            self.kernel,
+            self.path,
+            self.state,
+            answers=self.answers,
+            recorder=self.recorder,
+            configuration=configuration,
+        )
+
+    def _unless_tried(self, draft: Draft) -> Draft | None:
+        return None if draft.missing or draft in self._tried else draft
 
     def _recorded(self, kernel: Kernel) -> Iterator[Draft]:
         if self.recorder is not None:
