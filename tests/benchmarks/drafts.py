@@ -83,7 +83,7 @@ def rows(
     state = State(Path(root).resolve())
     recorder = Recorder(state.root) if record else None
     drawn: list[tuple[str, str]] = []
-    for file in _files(Path(root), folders.split(",") if folders else [""]):
+    for file in files_of(Path(root), folders.split(",") if folders else [""]):
         path = str(file.relative_to(root))
         if half not in ("", _half(path)):
             continue
@@ -112,7 +112,7 @@ def _half(path: str) -> str:
     return ("first", "second")[hashlib.sha256(path.encode()).digest()[0] & 1]
 
 
-def _files(root: Path, folders: list[str]) -> list[Path]:
+def files_of(root: Path, folders: list[str]) -> list[Path]:
     paths = [f for folder in folders for f in (root / folder).rglob("*") if f.suffix in _SUFFIXES]
     return sorted(f for f in paths if not {".git", "tests", "test"} & set(f.relative_to(root).parts))
 

@@ -39,12 +39,12 @@ def launch(x, w):
 ASKED = CODE.replace("    out = torch", "    assert w.shape == x.shape\n    out = torch")
 
 
-def _checked(folder: Path, code: str) -> CheckedDocument:
+def _checked(folder: Path, code: str, *, measure: bool = False) -> CheckedDocument:
     (folder / ".git").mkdir()
     path = folder / "add.py"
     path.write_text(code)
     kernel = kernel_of(path, "add")
-    draft = draft_of(kernel, path, measure=False)
+    draft = draft_of(kernel, path, measure=measure)
     assert draft.missing == ()
     return checked_document(
         checked_kernel(
@@ -70,3 +70,39 @@ def test_where_sizes_follow_from_each_other_a_kernel_is_right_or_wrong(
     version = _checked(tmp_path, ASKED.replace(before, after) if before else ASKED)
     assert version.state is (VersionState.WRONG if before else VersionState.RIGHT)
     assert "draft is wrong" not in version.reason
+
+
+STARTS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(out_ptr, x_ptr, starts_ptr, ROW: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, ROW)  # rows that begin at one place agree there
+    start = tl.load(starts_ptr + row)
+    tl.store(out_ptr + start + at, tl.load(x_ptr + start) + 0 * at)
+
+
+def launch(x, starts):
+    out = torch.empty_like(x)
+    rows, columns = x.shape
+    assert starts.shape[0] == rows
+    add[(rows,)](out, x, starts, ROW=columns)
+    return out
+
+
+def test_rows():
+    launch(torch.randn(8, 16), torch.empty(8, dtype=torch.int32))
+"""
+
+
+def test_a_kernel_whose_threads_race_with_whatever_an_index_holds_is_not_called_wrong(tmp_path: Path) -> None:
+    version = _checked(tmp_path, STARTS, measure=True)
+    assert version.state is VersionState.UNKNOWN
+    assert (
+        "or the draft is wrong: nothing tells what starts_ptr may hold; threads race with all"
+        in version.reason
+    )

@@ -99,3 +99,44 @@ def test_branches_without_work_leave_no_lines_to_look_for():
     assert branches(affine()) == []
     folded = affine("if (i < n) y[i]", "int k;\n    if (n > 0) {\n        k = 2;\n    }\n    if (i < n) y[i]")
     assert [b.works for b in branches(folded)] == [False]
+
+
+def rows(block: str, more: str = "") -> Program:
+    return Program(
+        "triton",
+        f"""import triton
+import triton.language as tl
+
+
+@triton.jit
+def affine(y, x, n, ROW: tl.constexpr):
+    i = tl.program_id(0) * 64 + tl.arange(0, {block})
+    mask = i < tl.minimum(n, tl.program_id(0) * 64 + 64)
+    tl.store(y + i, tl.load(x + i, mask=mask) * 2.0 + 1.0, mask=mask){more}
+""",
+        "affine",
+    )
+
+
+def rows_workload() -> Workload:
+    constexpr = 'constexpr = { ROW = "N * C" }'
+    return workload(
+        **{'"cuda"': '"triton"', "block = [64]": constexpr, "[1, 3]": "[1, 2]", "[32, 70]": "[64, 128]"}
+    )
+
+
+def test_a_hidden_shape_that_a_triton_program_does_not_compile_for_is_dropped():
+    check = judge(rows("ROW"), rows("ROW"), rows_workload(), device="emulated").stage("check")
+    assert check.status == "pass", check.reason
+    assert any("does not build for N " in why for why in check.details["dropped"])
+
+
+def test_a_candidate_that_does_not_compile_for_a_hidden_shape_is_wrong_where_the_baseline_does():
+    verdict = judge(rows("64"), rows("ROW"), rows_workload(), device="emulated")
+    assert verdict.outcome == "rejected" and "does not build for N " in verdict.reason
+
+
+def test_a_program_that_compiles_for_no_shape_is_not_built():
+    broken = rows("64", "\n    tl.no_such_function(x)")
+    verdict = judge(rows("64"), broken, rows_workload(), device="emulated")
+    assert verdict.code is Reason.CANDIDATE_DOES_NOT_COMPILE

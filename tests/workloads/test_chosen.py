@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from kernel_gate.deadline import ends_within
 from kernel_gate.footprint import footprints
 from kernel_lineage.workloads import measured
 from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
 
@@ -246,3 +248,63 @@ def test_elements_that_data_decide_to_read_are_counted_over_several_draws(
     assert isinstance(draft, Draft), draft.reason
     assert {a.name: a.shape for a in draft.arguments}["grad"] == ("n",)
     assert len(set(draws)) == 3
+
+
+PLANES = """
+__global__ void scale(float* out, const float* x, int n) {
+    int i = (blockIdx.y * gridDim.x + blockIdx.x) * n + threadIdx.x;
+    for (int at = threadIdx.x; at < n; at += 64, i += 64) out[i] = 2 * x[i];
+}
+int main() {
+    int planes = 48, rows = 48, n = 96;
+    float *out, *x;
+    cudaMalloc(&out, planes * rows * n * sizeof(float));
+    cudaMalloc(&x, planes * rows * n * sizeof(float));
+    scale<<<dim3(rows, planes), 64>>>(out, x, n);
+}
+"""
+
+
+def test_roles_alone_are_seen_at_sizes_that_end_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "planes.cu"
+    path.write_text(PLANES)
+    complete = draft_for(State(tmp_path), path.name, "scale")
+    assert isinstance(complete, Draft), complete.reason
+    unread = tuple(replace(a, kind="inout") if a.name in ("out", "x") else a for a in complete.arguments)
+    blocks: list[int] = []
+
+    def counted(program: Any, workload: Any, shapes: Any, **named: Any) -> Any:
+        blocks.append(max(sizes["planes"] * sizes["rows"] for sizes in shapes))
+        return footprints(program, workload, shapes, **named)
+
+    monkeypatch.setattr(measured, "footprints", counted)
+    asked = replace(complete, arguments=unread, unread_roles=frozenset({"out", "x"}))
+    draft = measured.with_measured_shapes(asked, kernel_of(path, "scale"), path, tmp_path)
+    assert {a.name: a.kind for a in draft.arguments if a.is_buffer} == {"out": "output", "x": "input"}
+    assert max(blocks) < 48 * 48  # what its main has, and a run doubles each size
+
+
+GATHER = """
+__global__ void gather(float* out, const float* x, const int* rows, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[rows[i] + (1 << 28)];
+}
+int main() {
+    int n = 256;
+    float *out, *x;
+    int *rows;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&rows, n * sizeof(int));
+    gather<<<(n + 63) / 64, 64>>>(out, x, rows, n);
+}
+"""
+
+
+def test_a_range_that_no_run_shows_is_what_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "gather.cu").write_text(GATHER)
+    draft = draft_for(State(tmp_path), "gather.cu", "gather")
+    assert isinstance(draft, NoDraft)
+    assert draft.reason.startswith("the range of the values of rows (the kernel cannot be run to see it: ")

@@ -165,3 +165,10 @@ def test_the_draft_of_a_state_is_proved_with_the_states_own_headers(root: Path) 
     )
     assert proof is not None
     assert [t.fate for t in proof.tried] == ["killed"], proof.baseline
+
+
+def test_a_template_that_is_made_for_a_type_is_not_called(tmp_path: Path) -> None:
+    (tmp_path / "own.cu").write_text("template <class T> void scale(T* x) {}\n")
+    (tmp_path / "made.cu").write_text("template void scale<float>(float* x);\n")
+    (tmp_path / "called.cu").write_text("template <class T> void run(T* x) { scale<T>(x); }\n")
+    assert State(tmp_path).files_calling({"scale"}, tmp_path / "own.cu") == [tmp_path / "called.cu"]

@@ -24,6 +24,7 @@ from kernel_gate.emulated.types import (
 )
 
 _NAN_F16 = np.uint16(0x7FFF).view(np.float16)
+_NAN_F32 = np.uint32(0x7FFFFFFF).view(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,20 @@ def _to_f16(values: Array) -> Array:
     return np.where(np.isnan(narrow), _NAN_F16, narrow) if np.isnan(narrow).any() else narrow
 
 
+def to_f32(values: Array) -> Array:
+    """Rounded to nearest even; NaN becomes the canonical 0x7FFFFFFF, as on the hardware.
+
+    Threads that compute one value in different orders, and write it to one place, would seem to race otherwise.
+    """
+    single = np.asarray(values).astype(np.float32, copy=False)
+    # NaN where an element is one: quicker than to ask each.
+    total = single.dot(single) if single.ndim == 1 else np.vdot(single, single)
+    return single if total == total else np.where(np.isnan(single), _NAN_F32, single)
+
+
 FORMATS: dict[str, Format] = {
     "f64": Format(TYPES["f64"], 1, _same, _same, _same),
-    "f32": Format(TYPES["f32"], 1, _same, _same, _narrow(np.float32)),
+    "f32": Format(TYPES["f32"], 1, _same, to_f32, to_f32),
     "f16": Format(TYPES["f16"], 1, _narrow(np.float32), _to_f16, _to_f16),
     "bf16": Format(TYPES["bf16"], 1, bf16_to_f32, f32_to_bf16, f64_to_bf16),
 }
@@ -118,8 +130,10 @@ def elementwise(kind: PtxType, compute: Callable[..., Array], flush: bool = Fals
         result = compute(*values)
         return form.close(flush_subnormals(result, smallest) if flush else result)
 
+    if form.lanes == 1 and form.open is _same and not flush:
+        return compute if form.close is _same else lambda *operands: form.close(compute(*operands))
     if form.lanes == 1:
-        return compute if form.open is _same and not flush else on_element
+        return on_element
 
     def on_pair(*operands: Array) -> Array:
         halves = [unpack(o) for o in operands]

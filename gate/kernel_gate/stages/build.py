@@ -14,6 +14,7 @@ from kernel_gate.building import build_program
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
 from kernel_gate.devices.image import Image
+from kernel_gate.launching import units_for
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -43,10 +44,14 @@ def build(
     kept: KeptImages | None = None,
     cases: Sequence[Case] = (),
 ) -> BuildResult:
-    """Compile both for these shapes and cases, side by side; `kept` holds images of earlier builds."""
-    wanted = list(shapes)
+    """Compile both for these shapes and cases, side by side; `kept` holds images of earlier builds.
 
-    def one(program: Program) -> Built:
+    A program that does not compile for a hidden case is built without them: where both run, its case tells.
+    """
+    wanted = list(shapes)
+    named = [case for case in cases if case.required]
+
+    def built_for(program: Program, cases: Sequence[Case]) -> Built:
         return build_program(
             program,
             workload,
@@ -57,6 +62,17 @@ def build(
             kept=kept,
             cases=cases,
         )
+
+    def one(program: Program) -> Built:
+        try:
+            return built_for(program, cases)
+        except BuildError as error:
+            units = units_for(workload, program, wanted, cases)
+            if error.code is not Reason.CANDIDATE_DOES_NOT_COMPILE or set(units) == set(
+                units_for(workload, program, wanted, named)
+            ):
+                raise
+            return built_for(program, named)
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(one, baseline), pool.submit(one, candidate)

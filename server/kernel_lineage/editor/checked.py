@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
 from kernel_lineage.learning.check_document import CheckedDocument, CountedDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.workloads.index_ranges import RACING
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 _OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
@@ -72,15 +74,18 @@ def _counted(result: SavedVerdict | None) -> dict[str, Any]:
 
 
 def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
-    """What a drafted buffer's extents lack, where the kernel leaves the buffer; "" where that is the kernel's fault."""
+    """What a draft lacks, where that may be why a kernel is wrong beside itself; "" where it is the kernel's fault."""
     check = result.verdict.stage("check") if result.verdict is not None else None
-    if spot is None or spot.path is not None or check is None or not result.is_wrong_beside_itself:
+    if spot is None or spot.path is not None or check is None or check.status is StageStatus.SKIPPED:
         return ""
-    if check.details.get("fault") not in _OF_EXTENTS:
+    if result.reference is not Reference.ITSELF:
         return ""
-    buffer = str(check.details.get("buffer") or "")
-    loose = loose_dims(spot.workload, buffer)
-    return f"nothing tells how {' and '.join(loose)} of {buffer} follow from the launch" if loose else ""
+    if check.details.get("fault") in _OF_EXTENTS:
+        buffer = str(check.details.get("buffer") or "")
+        loose = loose_dims(spot.workload, buffer) if result.is_wrong_beside_itself else []
+        return f"nothing tells how {' and '.join(loose)} of {buffer} follow from the launch" if loose else ""
+    racing = [note.partition(" ")[0] for note in spot.assumed if note.endswith(RACING)]
+    return f"nothing tells what {' and '.join(racing)} may hold{RACING}" if racing else ""
 
 
 def loose_dims(workload: Workload, buffer: str) -> list[str]:

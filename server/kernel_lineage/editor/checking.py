@@ -63,7 +63,7 @@ def checked_text(
         lambda request: ask(JUDGE, request),
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
         GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
-        mended=lambda reason: kept.mended(path, text, kernel, reason),
+        mended=lambda verdict: kept.mended(path, text, kernel, verdict.reason),
         verdicts=_verdicts,
     )
     while len(_verdicts) > _VERDICTS:

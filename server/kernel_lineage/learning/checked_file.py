@@ -12,6 +12,7 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.learning.saved_kernels import Reference, Saved, SavedVerdict, check_saved
 from kernel_lineage.learning.steps import Judge
+from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER, FoundWorkload, folder_of
@@ -48,12 +49,13 @@ def checked_kernel(
     judge: Judge,
     options: GateOptions,
     *,
-    mended: Callable[[str], SpotWorkload | None] = lambda _reason: None,
+    mended: Callable[[Verdict], SpotWorkload | None] = lambda _verdict: None,
     verdicts: MutableMapping[str, Verdict] | None = None,
 ) -> CheckedKernel:
     """The kernel on the emulated device; `judge` bounds the time. Raises nothing that is about the kernel.
 
-    `mended` takes why a kernel failed beside itself, and gives the workload to try in place of the last one.
+    `mended` takes the verdict on a kernel that is wrong beside itself, and gives the workload to try in place of the
+    last one.
     """
     try:
         spot: SpotWorkload | None = workload_of()
@@ -65,7 +67,7 @@ def checked_kernel(
             checked = CheckedKernel(asked, spot, result, result.why_not)
             if spot.path is not None or result.verdict is None or result.reference is not Reference.ITSELF:
                 break
-            spot = mended(result.verdict.reason)
+            spot = mended(result.verdict) if result.state is VersionState.WRONG else None
     except (WorkloadError, ProgramError, DeviceError) as error:
         return CheckedKernel(asked, None, None, str(error))
     return checked

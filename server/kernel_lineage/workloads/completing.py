@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import Launcher, Target
 from kernel_lineage.workloads.model import Draft, DraftArgument
@@ -18,7 +18,74 @@ from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.sizes_that_run import with_sizes_that_run
 from kernel_lineage.workloads.state import State
 
+_TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
+"""How a launch is refused that an autotuner leaves out: it takes another configuration."""
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
+
+
+@dataclass(slots=True)
+class InTurn:
+    """The drafts of a kernel or a launcher to be tried in turn, until the kernel does not fail beside itself.
+
+    `answers` are a person's, by the name of a dim or an argument. With a `recorder`, host code is run where what it
+    says leaves something open, or gives a workload that the kernel does not pass.
+    """
+
+    kernel: Target
+    path: Path
+    state: State
+    answers: Mapping[str, str] = field(default_factory=dict)
+    recorder: Recorder | None = None
+    _tried: list[Draft] = field(default_factory=list)
+    _configuration: int = 0
+    _resized: bool = False
+    _others: Iterator[Draft] | None = None
+
+    def first(self) -> Draft:
+        """What is tried first; something may be missing in it."""
+        return self._read()
+
+    def after(self, draft: Draft, reason: str, *, built: bool = True) -> Draft | None:
+        """What to try after a draft with which the kernel fails beside itself, for this reason; None for nothing more.
+
+        An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
+        """
+        self._tried.append(draft)
+        left = left_alone(reason)
+        if any(a.name == left and a.kind == "output" for a in draft.arguments):
+            return as_inout(draft, left)
+        if isinstance(self.kernel, Launcher):
+            return None
+        if self.kernel.language is Language.TRITON and _TOO_MUCH_SHARED.search(reason):
+            self._configuration += 1
+            return self._unless_tried(self._read(self._configuration))
+        if built and not self._resized and self.kernel.language is Language.TRITON:
+            self._resized = True
+            larger = with_sizes_that_run(draft, self.kernel, self.path, self.state.root)
+            if larger is not None:
+                return larger
+        if self._others is None:
+            # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
+            self._others = self._recorded(self.kernel)
+        return next((other for other in self._others if other not in self._tried), None)
+
+    def _read(self, configuration: int = 0) -> Draft:
+        return draft_of(
+            self.kernel,
+            self.path,
+            self.state,
+            answers=self.answers,
+            recorder=self.recorder,
+            configuration=configuration,
+        )
+
+    def _unless_tried(self, draft: Draft) -> Draft | None:
+        return None if draft.missing or draft in self._tried else draft
+
+    def _recorded(self, kernel: Kernel) -> Iterator[Draft]:
+        if self.recorder is not None:
+            drafts, _ = recorded_drafts(kernel, self.path, self.state, self.recorder, answers=self.answers)
+            yield from (draft for draft in drafts if not draft.missing)
 
 
 def tried_draft(
@@ -39,51 +106,36 @@ def tried_draft(
     """The draft of a kernel or a launcher and what it sees; no proof for a draft in which something is missing.
 
     `draft` is one that was made before. `root` is the folder below which headers and modules are read, by default the
-    repository around `path`. `answers` are a person's, by the name of a dim or an argument. With a `recorder`, host
-    code is run where what it says leaves something open, or gives a workload that the kernel does not pass. An output
-    of which the kernel leaves elements alone is an inout: what is there before is kept and compared. Raises as
-    `prove` does.
+    repository around `path`. For `answers` and `recorder` see `InTurn`. Raises as `prove` does.
     """
     state = State(root) if root is not None else State(folder_of(path))
+    turn = InTurn(kernel, path, state, answers, recorder)
 
-    def proved(draft: Draft) -> tuple[Draft, Proof]:
-        proof = Proof("")
-        for _ in draft.arguments:
-            proof = prove(
-                kernel,
-                path,
-                draft.workload(),
-                root=root,
-                device=device,
-                per_kind=per_kind,
-                kinds=kinds,
-                seconds=seconds,
-                jobs=jobs,
-                on_progress=on_progress,
-            )
-            left = left_alone(proof.baseline)
-            if not left:
-                break
-            draft = as_inout(draft, left)
-        return draft, proof
+    def proved(draft: Draft) -> Proof:
+        return prove(
+            kernel,
+            path,
+            draft.workload(),
+            root=root,
+            device=device,
+            per_kind=per_kind,
+            kinds=kinds,
+            seconds=seconds,
+            jobs=jobs,
+            on_progress=on_progress,
+        )
 
-    if draft is None:
-        draft = draft_of(kernel, path, state, answers=answers, recorder=recorder)
+    draft = draft or turn.first()
     if draft.missing:
         return draft, None
-    tried = proved(draft)
-    fails = tried[1].built and tried[1].baseline
-    if fails and not isinstance(kernel, Launcher) and kernel.language is Language.TRITON:
-        larger = with_sizes_that_run(tried[0], kernel, path, state.root)
-        tried = proved(larger) if larger is not None else tried
-    if not tried[1].baseline or tried[1].cut or recorder is None or isinstance(kernel, Launcher):
-        return tried
-    # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
-    for other in recorded_drafts(kernel, path, state, recorder, answers=answers)[0]:
-        if not other.missing and other != draft:
-            again = proved(other)
-            if not again[1].baseline:
-                return again
+    tried = last = draft, proved(draft)
+    while last[1].baseline and not last[1].cut:
+        other = turn.after(last[0], last[1].baseline, built=last[1].built)
+        if other is None:
+            break
+        last = other, proved(other)
+        if not last[1].baseline or not other.recorded:
+            tried = last
     return tried
 
 

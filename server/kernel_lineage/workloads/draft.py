@@ -49,12 +49,14 @@ def draft_of(
     measure: bool = True,
     answers: Mapping[str, str] = MappingProxyType({}),
     recorder: Recorder | None = None,
+    configuration: int = 0,
 ) -> Draft:
     """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
 
     `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
     and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds. With a
-    `recorder`, host code answers what reading leaves open: it is built and run, contained.
+    `recorder`, host code answers what reading leaves open: it is built and run, contained. `configuration` says which
+    of a Triton autotuner's is taken.
     """
     state = state or State(folder_of(path))
     if not isinstance(target, Launcher) and (what := unsupported(target)):
@@ -62,7 +64,7 @@ def draft_of(
     drafts: list[Draft] = []
     why = f"{target.name} is not launched in {path.name}: grid, block and sizes"
     try:
-        for draft in _drafts(target, path, state):
+        for draft in _drafts(target, path, state, configuration):
             drafts.append(draft)
             if not draft.missing and not draft.chosen and not _unusable(draft):
                 break
@@ -174,12 +176,12 @@ def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
     return draft
 
 
-def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
+def _drafts(kernel: Target, path: Path, state: State, configuration: int) -> Iterator[Draft]:
     if isinstance(kernel, Launcher):
         yield draft_of_launcher(kernel, _unit(with_headers(path, state.root, data_of(kernel))), path.name)
         return
     if kernel.language is Language.TRITON:
-        yield from triton_drafts(kernel, path, state.modules)
+        yield from triton_drafts(kernel, path, state.modules, configuration)
         return
     sites = [] if kernel.launches else list(islice(state.files_launching(kernel.name), MOST_LAUNCHES))
     rooted = with_what_it_calls(kernel, path, (), state.root)

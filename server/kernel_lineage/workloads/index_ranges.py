@@ -19,6 +19,9 @@ from kernel_lineage.workloads.model import UNRANGED, Draft
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import fitted_sizes
 
+RACING = "; threads race with all values that were tried"
+"""What is said beside a range with which the kernel stays in its buffers all the same."""
+
 
 def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
     """The draft whose indices have values with which the kernel stays in its buffers.
@@ -36,10 +39,13 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
         extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
         dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
         for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, dims)]):
-            tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, largest)
-            if stays_in_bounds(tried, sizes, kernel, path, root, kept, races=races):
+            small = replace(draft, dims=sizes, checked=sizes)
+            if all(
+                stays_in_bounds(_ranged(small, name, held), sizes, kernel, path, root, kept, races=races)
+                for held in dict.fromkeys((largest, values))
+            ):
                 missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
-                note = f"{name} is taken to hold {why}"
+                note = f"{name} is taken to hold {why}{'' if races else RACING}"
                 draft = replace(draft, assumed=(*draft.assumed, note), missing=missing)
                 draft = _ranged(draft, name, values)
                 break

@@ -18,8 +18,8 @@ from kernel_lineage.workloads.completing import as_inout, left_alone
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import source_of, target_in
 from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, question
-from kernel_lineage.workloads.saved import folder_of, workloads_in
+from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, question, saved_workload
+from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 
 _DRAFTS = 128
@@ -41,12 +41,9 @@ class KeptDrafts:
 
         Raises `NoWorkloadError` where neither can be had, and `ProgramError` where there is no such kernel.
         """
-        workloads = workloads_in(folder_of(path))
-        saved = workloads.of(kernel, str(path))
+        saved = saved_workload(path, kernel)
         if saved is not None:
-            return SpotWorkload(saved.workload, saved.path)
-        if problems := workloads.about(kernel):
-            raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
+            return saved
         draft = self._draft_of(path, source_of(path, data), kernel)
         if draft.missing:
             raise NoWorkloadError(question(draft, path))

@@ -14,10 +14,11 @@ from itertools import chain
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
-from kernel_gate.deadline import seconds_left
+from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
@@ -33,6 +34,8 @@ _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
 _OTHERS = ((17, Variation.DECLARED), (5, Variation.LOWEST), (2, Variation.NEGATIVE), (3, Variation.HIGHEST))
 """Other values for a run in which a buffer is not touched: they may lead to it."""
 _NEARLY = 0.9
+_ROLES_SHARE = 0.25
+"""The part of the time that is left for seeing which buffers are read and which are written, and nothing else."""
 _LATE = "the time for a draft is up; --seconds gives more"
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
@@ -48,6 +51,15 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     unranged = any(m.startswith(UNRANGED) for m in draft.missing)
     if not unknown and not draft.chosen and not unranged and not draft.unread_roles:
         return draft
+    # A kernel can be checked without its roles, where buffers count as read and written.
+    share = 1.0 if unknown or draft.chosen or draft.missing else _ROLES_SHARE
+    with ends_within(share * seconds_left()):
+        return _measured(draft, unknown, kernel, path, root)
+
+
+def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft with what running its kernel tells, as above; `unknown` are the buffers without a shape."""
+    unranged = any(m.startswith(UNRANGED) for m in draft.missing)
     if unranged and not unknown:
         draft = with_ranges_in_bounds(draft, kernel, path, root)
     ranged, free = _with_ranges(draft), _without_ranges(draft)
@@ -57,6 +69,11 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
         return replace(draft, dims=dims, checked=checked)
+    if not unknown and not draft.chosen and not draft.missing:
+        # Roles show at the sizes that are checked: at larger ones a kernel may not end in time.
+        often = with_checked_sizes(ranged).checked
+        small = {n: min(size, often[n]) for n, size in first.tried.items()}
+        trials.insert(0, _promised(replace(first, tried=small), ranged.promises))
     why: list[str] = []
     kept = KeptImages()
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
@@ -99,10 +116,11 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         return draft
     shown = "; ".join(dict.fromkeys(why)) if seconds_left() else _LATE
     reason = f"the kernel cannot be run to see it: {shown}"
-    missing = [f"{m} ({reason})" for m in ranged.missing] or [
-        f"sizes for {', '.join(draft.chosen)}: {reason}"
-    ]
-    return replace(ranged, dims=first.timed, checked=first.tried, missing=tuple(missing))
+    # Where only ranges were asked for, they stay open.
+    asked = ranged if ranged.missing or draft.chosen else draft
+    missing = [f"{m} ({reason})" for m in asked.missing] or [f"sizes for {', '.join(draft.chosen)}: {reason}"]
+    best = _of(asked, first)
+    return replace(asked, dims=best.timed, checked=best.tried, missing=tuple(missing))
 
 
 def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | None:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from kernel_gate.deadline import ends_within
 from kernel_gate.reasons import Reason
-from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.answers import LAUNCH
-from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.completing import InTurn, tried_draft
 from kernel_lineage.workloads.files import Target, target_of
 from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft
 from kernel_lineage.workloads.proof import TELLING, Device, Proof
 from kernel_lineage.workloads.recording.recorder import Recorder, recorder_for
 from kernel_lineage.workloads.saved import folder_of, workloads_in
+from kernel_lineage.workloads.state import State
 
 _SHOWN = 3
 """Assumptions in a line."""
@@ -58,12 +59,9 @@ def workload_on_the_spot(
     when the repository's file for the kernel cannot be read: a draft does not take the place of what a person wrote.
     Raises as `prove` does, too.
     """
-    workloads = workloads_in(folder_of(path))
-    saved = workloads.of(kernel, str(path))
+    saved = saved_workload(path, kernel)
     if saved is not None:
-        return SpotWorkload(saved.workload, saved.path)
-    if problems := workloads.about(kernel):
-        raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
+        return saved
     try:
         recorder = recorder_for(path) if record else None
         with ends_within(seconds):
@@ -74,6 +72,62 @@ def workload_on_the_spot(
         raise NoWorkloadError(
             f"no workload is given, none in {folder_of(path)} names {kernel}, and {error}"
         ) from error
+
+
+def saved_workload(path: Path, kernel: str) -> SpotWorkload | None:
+    """The workload that the repository has for a kernel. Raises `NoWorkloadError` where its file cannot be read."""
+    workloads = workloads_in(folder_of(path))
+    saved = workloads.of(kernel, str(path))
+    if saved is not None:
+        return SpotWorkload(saved.workload, saved.path)
+    if problems := workloads.about(kernel):
+        raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
+    return None
+
+
+@dataclass(slots=True)
+class Spots:
+    """The workloads with which a kernel is checked in turn: the repository's own, else drafts, without any mutants.
+
+    `state` is the repository around `path`; with a `recorder`, host code is run where reading it leaves something open.
+    """
+
+    path: Path
+    kernel: str
+    state: State
+    recorder: Recorder | None = None
+    _turn: InTurn | None = None
+    _draft: Draft | None = None
+
+    def first(self, seconds: float) -> SpotWorkload:
+        """The first one; a draft may take so many seconds. Raises as `workload_on_the_spot` does."""
+        saved = saved_workload(self.path, self.kernel)
+        if saved is not None:
+            return saved
+        target = target_of(self.path, self.kernel)
+        self._turn = InTurn(target, self.path, self.state, recorder=self.recorder)
+        with ends_within(seconds):
+            draft = self._turn.first()
+        if draft.missing:
+            raise NoWorkloadError(
+                f"no workload is given, none in {folder_of(self.path)} names {self.kernel}, and "
+                f"{question(draft, self.path)}"
+            )
+        return self._spot(draft)
+
+    def after(self, verdict: Verdict, seconds: float) -> SpotWorkload | None:
+        """What to try after the kernel failed beside itself with the last draft; None for nothing."""
+        if self._turn is None or self._draft is None:
+            return None
+        build = verdict.stage("build")
+        built = build is not None and build.status is StageStatus.PASS
+        with ends_within(seconds):
+            draft = self._turn.after(self._draft, verdict.reason, built=built)
+        return self._spot(draft) if draft is not None else None
+
+    def _spot(self, draft: Draft) -> SpotWorkload:
+        self._draft = draft
+        return SpotWorkload(draft.workload(), None, draft.assumed)
 
 
 def drafted_workload(

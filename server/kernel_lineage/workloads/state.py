@@ -18,7 +18,8 @@ from kernel_lineage.workloads.triton.modules import Modules
 
 _MOST_FILES = 5000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NO_CALL = re.compile(rb"//[^\n]*|/\*.*?\*/|(?<![.>:])\btemplate\b(?!\s*<)[^;{}]*;", re.DOTALL)
+"""Where a name of a function before `(` is none of its calls: comments, and templates that are made for some types."""
 _MAIN = re.compile(rb"\bmain\s*\(")
 _SOURCES = (".cu", ".cc", ".cpp")
 _CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
@@ -79,7 +80,7 @@ class State:
         called = re.compile(rb"\b(?:%s)\s*(?:<[^;(){}]*>\s*)?\(" % b"|".join(map(re.escape, names)))
         files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
         texts = ((path, data) for path in files if any(name in (data := self._cpp()[path]) for name in names))
-        paths = [path for path, data in texts if called.search(_COMMENT.sub(b" ", data))]
+        paths = [path for path, data in texts if called.search(_NO_CALL.sub(b" ", data))]
         return sorted(paths, key=partial(_apart, near.resolve()))
 
     def files_including(self, header: Path) -> list[Path]:

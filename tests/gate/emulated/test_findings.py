@@ -390,6 +390,21 @@ __global__ void kernel(float* out, const float* x) {
     assert done.arrays["out"][0] == 1
 
 
+def test_two_ways_to_no_number_write_the_same_value():
+    source = """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float both;
+    float nan = threadIdx.x ? x[0] - x[0] : 0 * x[0] + x[1];
+    both = nan;
+    __syncthreads();
+    out[threadIdx.x] = both;
+}
+"""
+    x = np.array([np.inf, np.nan], np.float32)
+    done = launch(source, {"out": zeros(64), "x": x}, 1, 64)
+    assert done.faults == () and np.isnan(done.arrays["out"]).all()
+
+
 def test_an_infinite_loop_ends_with_its_line():
     source = """
 __global__ void kernel(volatile int* flag) {

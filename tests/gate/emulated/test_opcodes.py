@@ -377,3 +377,29 @@ def test_two_floats_are_packed_with_the_first_on_top():
         words = run("cvt.rn.f16x2.f32 d, a, b", "f16x2", {"f32:0": a, "f32:1": b})
         np.testing.assert_array_equal((words >> 16).astype(np.uint16).view(F16), a.astype(F16))
         np.testing.assert_array_equal((words & 0xFFFF).astype(np.uint16).view(F16), b.astype(F16))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "add.f32 d, a, b",
+        "add.ftz.f32 d, a, b",
+        "sub.f32 d, a, b",
+        "mul.f32 d, a, b",
+        "fma.rn.f32 d, a, b, b",
+        "add.rz.f32 d, a, b",
+        "max.NaN.f32 d, a, b",
+        "min.f32 d, a, b",
+    ],
+)
+def test_whatever_a_nan_of_f32_comes_from_it_is_the_hardwares_own(text):
+    bits = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF], np.uint32).repeat(8)
+    a = bits.view(F32)
+    result = run(text, "f32", {"f32": a, "f32:1": a[::-1].copy()})
+    assert set(result.view(np.uint32)) == {0x7FFFFFFF}
+
+
+def test_what_is_no_number_for_the_host_is_the_hardwares_nan():
+    infinite = np.array([np.inf, -np.inf] * 4, F32)
+    result = run("sub.f32 d, a, b", "f32", {"f32": infinite, "f32:1": infinite.copy()})
+    assert set(result.view(np.uint32)) == {0x7FFFFFFF}

@@ -49,10 +49,24 @@ def test_a_kernel_that_is_only_declared_or_tells_what_it_is_given_is_plain() -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["cudaLaunchKernelEx(&c, k, x);", "__managed__ int x;", "#include <thrust/sort.h>"]
+    "text",
+    [
+        "cudaLaunchKernelEx(&c, k, x);",
+        "__managed__ int x;",
+        "#include <thrust/sort.h>",
+        "#include <cub/device/device_scan.cuh>",
+        "cub::DeviceRadixSort::SortKeys(d_temp, bytes, d_in, d_out, n);",
+    ],
 )
 def test_another_way_to_a_launch_is_left_to_nvcc(text: str) -> None:
-    assert may_be_plain("k<<<1, 2>>>(x);") and not may_be_plain(text)
+    assert not may_be_plain(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["k<<<1, 2>>>(x);", "#include <cub/block/block_scan.cuh>", "DeviceType::CUDA;"]
+)
+def test_what_launches_so_needs_no_nvcc(text: str) -> None:
+    assert may_be_plain(text)
 
 
 def test_a_header_of_the_repository_may_launch_in_another_way_and_a_library_may_not_matter() -> None:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.deadline import ends_within
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
 from kernel_lineage.workloads.recording import build as builds
+from kernel_lineage.workloads.recording import calls
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import RecordingError, library_of, refusal
 from kernel_lineage.workloads.recording.includes import without_kernels
@@ -104,7 +106,7 @@ def test_what_is_kept_is_of_the_numbers_that_python_gives(tmp_path, monkeypatch)
     def run(*_):
         raise RecordingError("not run here")
 
-    monkeypatch.setattr(recorders, "recorded_calls", run)
+    monkeypatch.setattr(recorders, "search_of", run)
     monkeypatch.setattr(recorders, "kept", keys.append)
     for number in ("1e-5", "1e-5", "1e-6"):
         (tmp_path / "use.py").write_text(f"add(x, bias, eps={number})")
@@ -659,3 +661,92 @@ def test_device_code_whose_result_the_compiler_knows_stays():
 )
 def test_template_arguments_of_a_demangled_name(kernel, arguments):
     assert template_arguments(kernel) == arguments
+
+
+TWO = EXTENSION.replace(
+    "PYBIND11_MODULE",
+    """
+__global__ void negate(float* out, const float* x, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) out[i] = -x[i];
+}
+at::Tensor negative(const at::Tensor& signal) {
+  auto out = torch::empty_like(signal);
+  negate<<<(signal.numel() + 63) / 64, 64>>>(out.data_ptr<float>(), signal.data_ptr<float>(), signal.numel());
+  return out;
+}
+PYBIND11_MODULE""",
+).replace('"rows");', '"rows"); m.def("negative", &negative, "");')
+
+
+@needs_compilers
+@pytest.mark.long
+def test_under_a_deadline_functions_are_called_until_the_kernel_is_launched(tmp_path, monkeypatch):
+    called, kept = [], {}
+
+    class Search(recorders.Search):
+        def _call(self, entry, end):
+            called.append(entry.name)
+            super()._call(entry, end)
+
+    monkeypatch.setattr(calls, "Search", Search)
+    monkeypatch.setattr(recorders, "kept", kept.get)
+    monkeypatch.setattr(recorders, "keep", kept.__setitem__)
+    path = tmp_path / "code.cu"
+    path.write_text(TWO)
+    state, recorder = State(tmp_path), Recorder(tmp_path)
+    with ends_within(300):
+        for kernel, functions in (("negate", 1), ("negate", 1), ("add_rows", 2)):
+            (draft, *_), why = recorded_drafts(kernel_of(path, kernel), path, state, recorder, measure=False)
+            assert why == "" and draft.recorded
+            assert len(called) == functions
+    assert called == ["negative", "add"]
+    (program,) = kept.values()
+    assert program.is_finished and program.launches("negate") and program.launches("add_rows")
+
+
+@needs_compilers
+@pytest.mark.long
+def test_what_is_kept_of_some_kernels_is_added_to(tmp_path, monkeypatch):
+    path = tmp_path / "code.cu"
+    path.write_text(TWO)
+    state = State(tmp_path)
+    for kernel in ("negate", "add_rows"):
+        with ends_within(300):
+            recorded_drafts(kernel_of(path, kernel), path, state, Recorder(tmp_path), measure=False)
+    monkeypatch.setattr(recorders, "search_of", None)
+    for kernel in ("negate", "add_rows"):
+        (draft, *_), why = recorded_drafts(
+            kernel_of(path, kernel), path, state, Recorder(tmp_path), measure=False
+        )
+        assert why == "" and draft.recorded
+
+
+@needs_compilers
+@pytest.mark.long
+def test_a_header_that_is_missing_is_seen_without_nvcc(tmp_path, monkeypatch):
+    compilers = []
+    run = builds.run_contained
+
+    def contained(command, *positional, **named):
+        compilers.append(Path(command[0]).name)
+        return run(command, *positional, **named)
+
+    monkeypatch.setattr(builds, "run_contained", contained)
+    lost = "#include <none/such.h>\n#include <none/other.h>\n"
+    (draft,), why = recorded(tmp_path, lost + PROGRAM, "brighten")
+    assert why == "" and draft.recorded
+    assert compilers.count("nvcc") == 1
+
+
+@needs_compilers
+@pytest.mark.long
+def test_what_includes_blocks_of_cub_is_built_without_nvcc(tmp_path, monkeypatch):
+    def contained(command, *positional, **named):
+        assert Path(command[0]).name != "nvcc"
+        return run(command, *positional, **named)
+
+    run = builds.run_contained
+    monkeypatch.setattr(builds, "run_contained", contained)
+    (draft,), why = recorded(tmp_path, "#include <cub/block/block_scan.cuh>\n" + PROGRAM, "brighten")
+    assert why == "" and draft.recorded

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.workload import Workload, WorkloadError
-from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.completing import InTurn, tried_draft
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.state import State
 
 HEAD = """\
 import torch
@@ -356,6 +357,18 @@ def test_tuned_values_are_those_of_the_first_configuration(tuner: str, tmp_path:
     index = workload.argument("index_ptr")
     assert index is not None
     assert (index.dtype, index.values) == ("int64", "integers(0, d50)")
+
+
+def test_a_configuration_that_no_device_holds_gives_way_to_the_next(tmp_path: Path) -> None:
+    drafted(tmp_path, TUNED, TUNED_TEST, "gather")
+    path = tmp_path / "rows.py"
+    turn = InTurn(kernel_of(path, "gather"), path, State(tmp_path))
+    refused = "the baseline does not pass: invalid launch: 294912 bytes of shared memory per block; sm_90 has 232448"
+    draft, taken = turn.first(), []
+    while draft is not None:
+        taken.append((draft.constexpr["BLOCK"], draft.num_warps))
+        draft = turn.after(draft, refused)
+    assert taken == [("128", 2), ("128", 4), ("256", 2), ("256", 4)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.emulated import rounding
-from kernel_gate.emulated.formats import FORMATS, elementwise, pack, unpack
+from kernel_gate.emulated.formats import FORMATS, elementwise, pack, to_f32, unpack
 from kernel_gate.emulated.instructions.integer import binary, unary
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.rounding import Exact, directed, round_f32, rounded_sum
@@ -65,7 +65,7 @@ def one_direction(site: Site, exact: Callable[..., Exact]) -> Callable[..., Arra
     def rounded(*operands: Array) -> Array:
         values = [flush_subnormals(np.asarray(o)) if flush else o for o in operands]
         value, error = exact(*(np.asarray(v, np.float64) for v in values))
-        result = round_f32(value, direction, error) if single else directed(value, error, direction)
+        result = to_f32(round_f32(value, direction, error)) if single else directed(value, error, direction)
         if direction == "rm":
             result = _negative_zero(site, result, error, values)
         return flush_subnormals(result) if flush else result
@@ -143,7 +143,7 @@ def _fused_f64(x: Array, y: Array, z: Array) -> Array:
 
 def _fused_f32(x: Array, y: Array, z: Array) -> Array:
     product, addend = np.asarray(x, np.float64) * y, np.asarray(z, np.float64)
-    return rounded_sum(product, addend, 23, _TINY_F32, lambda values: np.asarray(values).astype(np.float32))
+    return rounded_sum(product, addend, 23, _TINY_F32, to_f32)
 
 
 def _flushing(compute: Callable[..., Array]) -> Callable[..., Array]:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.record_option import record_option
 
-if TYPE_CHECKING:
-    from kernel_gate.request import GateRequest
-    from kernel_gate.verdict import Verdict
-
-_DRAFT = 0.5
+_DRAFT = 0.75
 """The share of the time that a draft may take."""
 
 
@@ -46,7 +41,10 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
     from kernel_lineage.learning.checked_file import Asked, CheckedKernel, checked_kernel
     from kernel_lineage.skills.target import TargetError, read_target
-    from kernel_lineage.workloads.on_the_spot import workload_on_the_spot
+    from kernel_lineage.workloads.on_the_spot import Spots
+    from kernel_lineage.workloads.recording.recorder import recorder_for
+    from kernel_lineage.workloads.saved import folder_of
+    from kernel_lineage.workloads.state import State
 
     try:
         meant = read_target(target)
@@ -56,26 +54,23 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     path = str(meant.path)
     report = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
     deadline = time.monotonic() + seconds
+    state = State(folder_of(meant.path))
+    recorder = recorder_for(meant.path) if record else None  # one for all kernels: host code is built once
 
-    def drafting(done: int, total: int) -> None:
-        report("workload", f"mutant {done} of {total}", done / total)
+    def left() -> float:
+        return max(1.0, deadline - time.monotonic())
 
     def checked(asked: Asked, worker: Worker) -> CheckedKernel:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        if time.monotonic() > deadline:
             return CheckedKernel(asked, None, None, f"the {seconds:g} seconds were spent on others before")
+        spots = Spots(asked.path, asked.name, state, recorder)
         return checked_kernel(
             asked,
-            lambda: workload_on_the_spot(
-                asked.path, asked.name, "emulated", drafting, record=record, seconds=_DRAFT * left
-            ),
-            lambda request: judged(request, worker),
+            lambda: spots.first(_DRAFT * left()),
+            lambda request: worker.judge(request.within(left()), timeout=left(), on_progress=report),
             GateOptions(),
+            mended=lambda verdict: spots.after(verdict, _DRAFT * left()),
         )
-
-    def judged(request: GateRequest, worker: Worker) -> Verdict:
-        left = max(1.0, deadline - time.monotonic())
-        return worker.judge(request.within(left), timeout=left, on_progress=report)
 
     kernels = []
     with Worker() as worker:

@@ -196,13 +196,19 @@ def _compiled(
     readable = [*readable_below(root, path), shims, RUNTIME, *toolkit()]
     left, why = with_parts(without_kernels(text)), list[str]()
     named = [*_DEFINED, *(f"-I{place}" for place in places)]
-    for attempt in range(_TRIES):
+    may_need_no_nvcc = cuda and may_be_plain(left)
+    for _ in range(_TRIES):
         unit.write_text(
             f'#include "program.h"\n{front}#line 1 "{path.name}"\n{left}', "utf-8", errors="replace"
         )
-        is_plain = cuda and not attempt and may_be_plain(left)
-        if is_plain and _is_built_plain(command[-1], named, computes, inner, readable):
-            return f"{inner.name}/unit.o", ()
+        if may_need_no_nvcc:
+            done = _preprocessed(command[-1], named, inner, readable)
+            if (header := _NO_HEADER.search(done.output)) is not None and _put_empty(shims, header):
+                why.append(_why(done, path))  # nvcc would say the same, later
+                continue
+            may_need_no_nvcc = False
+            if not why and done.status == 0 and _is_built_plain(command[-1], computes, inner, readable):
+                return f"{inner.name}/unit.o", ()
         options = [*named, "-o", "unit.o", unit.name]
         done = _contained([*command, *zeroed, *options], inner, readable)
         if done.status == 0:
@@ -213,7 +219,7 @@ def _compiled(
         why.append(_why(done, path))
         if (header := _NO_HEADER.search(done.output)) is not None:
             # What needs a header that nobody has is lost then, and nothing else.
-            if not put(shims, header[1] or header[2], "#pragma once\n"):
+            if not _put_empty(shims, header):
                 break
         elif (rest := _salvaged(left, path, shims, done.output)) is not None and not LOST_MAIN.search(rest):
             left = rest
@@ -222,14 +228,22 @@ def _compiled(
     raise HostBuildError(why[0] if why else f"g++ does not take {_ZEROED}")
 
 
-def _is_built_plain(
-    standard: str, named: Sequence[str], computes: bool, folder: Path, readable: Sequence[Path]
-) -> bool:
-    """Whether g++ alone builds a source of CUDA C++, as C++ whose kernels tell what they are given."""
+def _put_empty(shims: Path, missing: re.Match[str]) -> bool:
+    """Whether there is an empty header now for one that is missing: it is written, or was for another source."""
+    name = missing[1] or missing[2]
+    return put(shims, name, "#pragma once\n") or (shims / name).is_file()
+
+
+def _preprocessed(standard: str, named: Sequence[str], folder: Path, readable: Sequence[Path]) -> Ran:
+    """What g++ says of a source of CUDA C++ whose text it writes with all headers in it, as nvcc lets it do."""
     headers = [f"-isystem{place}" for place in toolkit()]
-    front = ["g++", standard, *_AS_NVCC, *named, *headers, "-o", "unit.ii", "unit.cu"]
-    if _contained(front, folder, readable).status != 0:
-        return False
+    return _contained(
+        ["g++", standard, *_AS_NVCC, *named, *headers, "-o", "unit.ii", "unit.cu"], folder, readable
+    )
+
+
+def _is_built_plain(standard: str, computes: bool, folder: Path, readable: Sequence[Path]) -> bool:
+    """Whether g++ alone builds what it preprocessed, as C++ whose kernels tell what they are given."""
     try:
         data = read_file(folder / "unit.ii", within=folder, most=_MOST_PREPROCESSED)
         text = as_plain(data.decode("utf-8", "replace"), [*toolkit(), RUNTIME, Path("/usr")])

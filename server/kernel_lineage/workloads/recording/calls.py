@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernel_gate.deadline import seconds_left
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call
@@ -96,7 +98,7 @@ class _Answer:
         return " ".join(w for w in words if w)[:160]
 
 
-def recorded_calls(
+def search_of(
     text: str,
     place: Path,
     unit: Unit,
@@ -104,10 +106,10 @@ def recorded_calls(
     folder: Path,
     more: Sequence[Path],
     numbers: Mapping[str, float],
-) -> Program:
-    """The launches of what a text, and `more` sources that call it, offer to Python. Raises `RecordingError`.
+) -> Search:
+    """A search for launches in what a text, and `more` sources that call it, offer to Python; it is built in `folder`.
 
-    `numbers` are those that Python gives to parameters, by their names.
+    `numbers` are those that Python gives to parameters, by their names. Raises `RecordingError`.
     """
     ending = "\n#undef exit\n#undef abort\nint main() { return klineage::listen(); }\n"
     front = '#include "pytorch/all.h"\n#line 1\n'
@@ -124,11 +126,13 @@ def recorded_calls(
         program = built(f"{front}{text}\n{ending}", place, root, second, more, computes=False)
     where = folder / "runs"
     where.mkdir()
-    return _Search(program, where, root, place.resolve().parent, unit, numbers).everything()
+    return Search(program, where, root, place.resolve().parent, unit, numbers)
 
 
-@dataclass(slots=True)
-class _Search:
+@dataclass(slots=True, weakref_slot=True)
+class Search:
+    """A built extension, whose functions are called until they launch."""
+
     program: Built
     folder: Path
     root: Path
@@ -140,45 +144,64 @@ class _Search:
     """Tensor → its extents where the code of some function tells its shape: others mean the same by its name."""
     was_cut: bool = False
     """Whether a run was ended by something else than itself."""
+    _entries: list[Entry] | None = None
+    """The functions that were not called; None before they are listed."""
+    _by_kernel: dict[tuple[str, bool], Series] = field(default_factory=dict)
+    _accepted_before: list[Call] = field(default_factory=list)
+    _why: list[str] = field(default_factory=list)
 
-    def everything(self) -> Program:
-        """The series of all functions that come to a launch."""
-        (listing,) = run(self.program, [Run({}, seconds=_SECONDS)], self.folder, self.root, self.cwd)
-        entries = entries_of(listing.output, self.unit)
-        taken = {p.name for e in entries for p in e.parameters if p.kind in ("i", "f", "oi", "of")}
-        self.numbers = {name: number for name, number in self.numbers.items() if name in taken}
-        begun = time.monotonic()
-        end = begun + _ALL_SECONDS
-        by_kernel: dict[tuple[str, bool], Series] = {}
-        launched: set[str] = set()
-        accepted: list[Call] = []
-        why: list[str] = [] if entries else ["no function that takes tensors is bound or stands there"]
-        leading = sum(bool(e.kernels) for e in entries) or len(entries)
-        for place, entry in enumerate(entries):
-            if time.monotonic() > begun + _MOST_SECONDS:
-                why.append(f"{len(entries) - place} functions were not called: the time was up")
+    def until(self, kernel: str) -> Program:
+        """The series of all functions that come to a launch.
+
+        Under a deadline those that lead to this kernel are called first; once one has launched it, the others are left
+        for the next time.
+        """
+        if self._entries is None:
+            self._entries = self._listed()
+        begun, is_waited_for = time.monotonic(), seconds_left() < math.inf
+        first = _before_others(self._entries, kernel) if is_waited_for else []
+        waiting = [*first, *(e for e in self._entries if e not in first)]
+        leading = len(first) or sum(bool(e.kernels) for e in waiting) or len(waiting)
+        for place, entry in enumerate(waiting):
+            launched = {s.first.name.rsplit("::", 1)[-1] for s in self._by_kernel.values()}
+            if is_waited_for and (kernel in launched or not seconds_left()):
                 break
+            if time.monotonic() > begun + _MOST_SECONDS:
+                self._why.append(f"{len(waiting) - place} functions were not called: the time was up")
+                self._entries = []
+                break
+            self._entries.remove(entry)
             # One whose code is read and leads to no kernel, or to those that were seen, brings nothing new.
             is_read = bool(entry.kernels) or entry.function is not None
             if launched and (entry.kernels if is_read else self.unit.kernels) <= launched:
                 continue
-            left = (end - time.monotonic()) / max(1, leading - place)
-            calls, message = self._accepted(entry, accepted, time.monotonic() + max(left, 2.0))
-            accepted += (call for call, _, _ in calls)
-            for is_large, (call, kernels, asked) in (
-                (is_large, c) for is_large in (False, True) for c in calls
-            ):
-                if all((kernel, is_large) in by_kernel for kernel in kernels):
-                    self._remember(call, shaped(call, asked))
-                    continue
-                for series in self._varied(entry, call, is_large):
-                    by_kernel.setdefault((series.first.kernel, is_large), series)
-                    launched.add(series.first.name.rsplit("::", 1)[-1])
-            if message:
-                why.append(f"{entry.name}: {message}")
-        return Program(
-            tuple(by_kernel.values()), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut
-        )
+            left = (begun + _ALL_SECONDS - time.monotonic()) / max(1, leading - place)
+            self._call(entry, time.monotonic() + max(left, 2.0))
+        why = "; ".join((*self.program.without, *self._why))[:_MOST_SAID]
+        return Program(tuple(self._by_kernel.values()), why, not self.was_cut, is_finished=not self._entries)
+
+    def _listed(self) -> list[Entry]:
+        """The functions that can be called."""
+        (listing,) = run(self.program, [Run({}, seconds=_SECONDS)], self.folder, self.root, self.cwd)
+        entries = entries_of(listing.output, self.unit)
+        taken = {p.name for e in entries for p in e.parameters if p.kind in ("i", "f", "oi", "of")}
+        self.numbers = {name: number for name, number in self.numbers.items() if name in taken}
+        if not entries:
+            self._why.append("no function that takes tensors is bound or stands there")
+        return entries
+
+    def _call(self, entry: Entry, end: float) -> None:
+        """Call a function until the end, and keep the series of what it launches."""
+        calls, message = self._accepted(entry, self._accepted_before, end)
+        self._accepted_before += (call for call, _, _ in calls)
+        for is_large, (call, kernels, asked) in ((is_large, c) for is_large in (False, True) for c in calls):
+            if all((kernel, is_large) in self._by_kernel for kernel in kernels):
+                self._remember(call, shaped(call, asked))
+                continue
+            for series in self._varied(entry, call, is_large):
+                self._by_kernel.setdefault((series.first.kernel, is_large), series)
+        if message:
+            self._why.append(f"{entry.name}: {message}")
 
     def _accepted(
         self, entry: Entry, before: Sequence[Call], end: float
@@ -313,6 +336,22 @@ class _Search:
                 )
             )
         return variants
+
+
+def _before_others(entries: Sequence[Entry], kernel: str) -> list[Entry]:
+    """The functions that lead to a kernel, after the one before them whose tensors have most of their names.
+
+    How that one is called says how a function without checks is, such as a backward one.
+    """
+    leading = [e for e in entries if kernel in e.kernels]
+    names = _tensors(leading[0]) if leading else set[str]()
+    before = entries[: entries.index(leading[0])] if leading else []
+    alike = max(before, key=lambda e: len(names & _tensors(e)), default=None)
+    return [alike, *leading] if alike and 2 * len(names & _tensors(alike)) > len(names) else leading
+
+
+def _tensors(entry: Entry) -> set[str]:
+    return {p.name for p in entry.parameters if p.is_tensor}
 
 
 def _lines(entry: Entry, calls: Sequence[tuple[Call, Mapping[str, int]]]) -> Iterator[str]:

@@ -35,13 +35,15 @@ def kept(key: str) -> Program | None:
     """The recording of that name; None where nothing is kept or it cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         row = json.loads(read_file(_place(key), most=_MOST_BYTES))
-        return Program(tuple(_series(one) for one in row["series"]), str(row["why"]))
+        series = tuple(_series(one) for one in row["series"])
+        return Program(series, str(row["why"]), is_finished=bool(row["is_finished"]))
     return None
 
 
 def keep(key: str, program: Program) -> None:
     """Keep a recording. Where there is no room, it is made again."""
-    row = {"series": [_row(one) for one in program.series], "why": program.why}
+    series = [_row(one) for one in program.series]
+    row = {"series": series, "why": program.why, "is_finished": program.is_finished}
     with suppress(OSError):
         make_private(_place(key).parent)
         write_atomically(_place(key), json.dumps(row).encode())

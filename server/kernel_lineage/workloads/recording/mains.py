@@ -41,6 +41,17 @@ class Program:
     """How its run ended where that may be why kernels are not there; "" for a plain end."""
     whole: bool = True
     """Whether no run was ended before it came to what another came to: next time there may be more."""
+    is_finished: bool = True
+    """Whether all functions were called; others would launch more kernels."""
+
+    def launches(self, kernel: str) -> bool:
+        """Whether a kernel of this name was launched."""
+        return any(s.first.name.rsplit("::", 1)[-1] == kernel for s in self.series)
+
+    def beside(self, before: Program) -> Program:
+        """The same with the launches of an earlier run of kernels that were not launched now."""
+        own = {s.first.kernel for s in self.series}
+        return replace(self, series=(*(s for s in before.series if s.first.kernel not in own), *self.series))
 
 
 def has_main(text: str) -> bool:

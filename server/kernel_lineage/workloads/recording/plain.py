@@ -14,12 +14,20 @@ KERNEL = "KLINEAGE_KERNEL"
 TELLS = "klineage::launched("
 _LAUNCH = re.compile(r"<<<")
 _GLOBAL = re.compile(r"__attribute__\(\((?:__)?global(?:__)?\)\)")
+_SIDES = re.compile(r"__attribute__\(\((?:__)?(?:host|device)(?:__)?\)\)")
 _WORD = r"(?<!\w)(?!(?:else|return|do)\b)[A-Za-z_]\w*"
 _NAME = re.compile(rf"(?:::\s*)?(?:template\s+)?{_WORD}(?:\s*::\s*(?:template\s+)?{_WORD})*\s*$")
 _LONGEST_NAME, _LONGEST_HEAD, _HEAD = 400, 20_000, 100
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'')
-_OTHER_WAYS = re.compile(r"\b(?:cudaLaunch\w+|cudaGetSymbol\w+|__managed__)\b")
-_OTHER_HEADERS = re.compile(r"#\s*include\s*[<\"](?:thrust|cub)/")
+_OF_A_DEVICE = (
+    "AdjacentDifference|Copy|For|Histogram|Memcpy|Merge|MergeSort|Partition|RadixSort|Reduce|RunLengthEncode|Scan|"
+    r"Segmented\w+|Select|Spmv|TopK|Transform"
+)
+"""What CUB does with a whole device: it launches kernels of its own."""
+_OTHER_WAYS = re.compile(
+    rf"\b(?:cudaLaunch\w+|cudaGetSymbol\w+|__managed__)\b|\bDevice(?:{_OF_A_DEVICE})\s*::"
+)
+_OTHER_HEADERS = re.compile(r"#\s*include\s*[<\"](?:thrust|cub/device)/")
 _PLACE = re.compile(r'^# \d+ "([^"\n]*)"[^\n]*$', re.MULTILINE)
 
 
@@ -63,7 +71,7 @@ def as_plain(text: str, libraries: Sequence[Path] = ()) -> str:
             f"(klineage::configure({shape}), {text[start : launch.start()]}({arguments}))",
         ]
         at = close + 1
-    return "".join((*parts, text[at:]))
+    return _SIDES.sub("", "".join((*parts, text[at:])))  # g++ takes none before a deduction guide
 
 
 def _after_head(text: str, at: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.recording.build import RecordingError
-from kernel_lineage.workloads.recording.calls import recorded_calls
+from kernel_lineage.workloads.recording.calls import Search, search_of
 from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.entries import parameter_names, takes_tensors
 from kernel_lineage.workloads.recording.includes import included
@@ -41,6 +42,7 @@ class Recorder:
 
     root: Path
     _programs: dict[Path, Program | str] = field(default_factory=dict)
+    _searches: dict[str, Search] = field(default_factory=dict)
 
     def places(self, kernel: Kernel, path: Path, state: State) -> list[Path]:
         """The files by which a kernel may be launched: those with a launch that include its own, and its own."""
@@ -61,7 +63,7 @@ class Recorder:
         Raises `RecordingError`, which says why there is none and what to do.
         """
         data = kernel.source.data if kernel.source is not None and place == path else None
-        program = self._program(place, data, state)
+        program = self._program(place, data, state, kernel.name)
         matches = [
             s
             for s in program.series
@@ -77,31 +79,32 @@ class Recorder:
         for series in matches:
             yield recorded_draft(kernel, rooted, path.name, unit, series)
 
-    def _program(self, place: Path, data: bytes | None, state: State) -> Program:
-        if place not in self._programs:
+    def _program(self, place: Path, data: bytes | None, state: State, kernel: str) -> Program:
+        program = self._programs.get(place)
+        if program is None or (isinstance(program, Program) and _may_have_more(program, kernel)):
             try:
-                self._programs[place] = self._recorded(place, data, state)
+                program = self._recorded(place, data, state, kernel)
             except RecordingError as error:
-                self._programs[place] = str(error)
+                program = str(error)
             except OSError as error:
-                self._programs[place] = f"recording needs a place to build in: {error}"
-        program = self._programs[place]
+                program = f"recording needs a place to build in: {error}"
+            self._programs[place] = program
         if isinstance(program, str):
             raise RecordingError(program)
         return program
 
-    def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
+    def _recorded(self, place: Path, data: bytes | None, state: State, kernel: str) -> Program:
         text = _text(place, self.root) if data is None else cuda_in_python(data).decode("utf-8", "replace")
         kernels = [k.name for k in read(text.encode(), Language.CUDA).kernels]
         options = options_of(with_headers(place, self.root, data), kernels)
         text = _with_options(text, options)
         # One source for the usual type mostly suffices, and each costs a compilation.
-        program = self._of(_source(place, text, data, state, options, 1))
+        program = self._of(_source(place, text, data, state, options, 1), kernel)
         if not program.series and place.suffix not in _SOURCES:
-            program = self._of(_source(place, text, data, state, options, _INCLUDING))
+            program = self._of(_source(place, text, data, state, options, _INCLUDING), kernel)
         return program
 
-    def _of(self, source: _Source) -> Program:
+    def _of(self, source: _Source, kernel: str) -> Program:
         """What was recorded of a source, or is now."""
         headers = Headers(self.root.resolve())
         texts = [source.text, *(_text(p, self.root) for p in source.more)]
@@ -116,14 +119,33 @@ class Recorder:
                 repr(sorted(numbers.items())),
             )
         )
-        program = kept(key)
-        if program is None:
-            with TemporaryFolder("recording") as name:
-                program = source.recorded(self.root, Path(name), numbers)
+        before = program = kept(key)
+        if program is None or _may_have_more(program, kernel):
+            program = self._now(source, key, numbers, kernel)
+            program = program if before is None else program.beside(before)
             # What did not come to a launch may do so where a header is installed, or the machine is less busy.
             if program.series and program.whole:
                 keep(key, program)
         return program
+
+    def _now(self, source: _Source, key: str, numbers: Mapping[str, float], kernel: str) -> Program:
+        """What is recorded of a source; an extension stays built, for the kernels that are asked for after this one."""
+        if source.unit is None:
+            with TemporaryFolder("recording") as name:
+                return recorded_program(source.text, source.place, self.root, Path(name), source.more)
+        if key not in self._searches:
+            folder = TemporaryFolder("recording")
+            search = search_of(
+                source.text, source.place, source.unit, self.root, Path(folder.name), source.more, numbers
+            )
+            weakref.finalize(search, folder.cleanup)
+            self._searches[key] = search
+        return self._searches[key].until(kernel)
+
+
+def _may_have_more(program: Program, kernel: str) -> bool:
+    """Whether functions that were not called may launch a kernel that none has launched."""
+    return not program.is_finished and not program.launches(kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +161,6 @@ class _Source:
     def numbers(self, root: Path) -> dict[str, float]:
         """The numbers that Python gives to parameters of its functions; none for a program."""
         return {} if self.unit is None else told_numbers(parameter_names(self.unit), root.resolve())
-
-    def recorded(self, root: Path, folder: Path, numbers: Mapping[str, float]) -> Program:
-        """Build it, and run it. Raises `RecordingError`."""
-        if self.unit is None:
-            return recorded_program(self.text, self.place, root, folder, self.more)
-        return recorded_calls(self.text, self.place, self.unit, root, folder, self.more, numbers)
 
 
 def _with_options(text: str, options: Mapping[str, str]) -> str:

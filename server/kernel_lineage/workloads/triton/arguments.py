@@ -26,6 +26,7 @@ from kernel_lineage.workloads.triton.values import (
 from kernel_lineage.workloads.triton.ways import Reading
 
 _DEFAULT_DTYPE = "float32"
+_INDEX_DTYPE = "int64"
 _NUMBER = re.compile(r"\b\d+\b")
 _CONSTANTS = re.compile(r"integers\(\d+, \d+\)")
 _LONGEST = 480
@@ -86,8 +87,10 @@ def buffer(
     """A pointer; `indices` says that the kernel computes addresses with its elements."""
     name = parameter.name
     dtype = tensor.dtype if tensor is not None else None
+    if tensor is not None and indices and dtype == _DEFAULT_DTYPE:
+        dtype = _of_index(tensor.name, reading)
     if dtype is None:
-        dtype = "int64" if indices else _DEFAULT_DTYPE
+        dtype = _INDEX_DTYPE if indices else _DEFAULT_DTYPE
         reading.said.append(f"{UNTYPED}{name}; {dtype} is assumed")
     if tensor is None:
         reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
@@ -113,6 +116,14 @@ def buffer(
         values = "integers(0, 1)"
         reading.said.append(f"{name} is taken to be zero before")
     return DraftArgument(name, role, dtype, _extents(tensor), values)
+
+
+def _of_index(tensor: str, reading: Reading) -> str:
+    """The dtype of a tensor whose elements make addresses: where that of floats was a guess, it is one of indices."""
+    guess, better = (f"{UNTYPED}{tensor}; {dtype} is assumed" for dtype in (_DEFAULT_DTYPE, _INDEX_DTYPE))
+    if guess in reading.said:
+        reading.said[reading.said.index(guess)] = better
+    return _INDEX_DTYPE if better in reading.said else _DEFAULT_DTYPE
 
 
 def _listed(values: str, reading: Reading) -> str:

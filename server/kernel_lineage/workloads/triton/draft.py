@@ -32,8 +32,11 @@ from kernel_lineage.workloads.triton.windows import shapes_by_windows
 _MOST_READINGS = 60
 
 
-def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draft]:
-    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
+def triton_drafts(kernel: Kernel, path: Path, modules: Modules, configuration: int = 0) -> Iterator[Draft]:
+    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's.
+
+    `configuration` says which of an autotuner's configurations is taken.
+    """
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
     own = modules.known.get(path.resolve())
@@ -49,6 +52,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
             reading.chosen = None
+        reading.configuration = configuration
         yield _draft(kernel, path, own, reading, touches, defaults)
         unshaped |= reading.unshaped
     # What may be left out is left out where nothing tells its shape.
@@ -58,6 +62,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
         ways = Ways(kernel.function, modules, absent=names)
         for reading in ways.from_functions(sites) if names else ():
             reading.chosen = None if tested else reading.chosen
+            reading.configuration = configuration
             yield _draft(kernel, path, own, reading, touches, {})
 
 

@@ -61,7 +61,7 @@ def _decided(
     except Stopped:
         return {}
     if tuned:
-        return _first_configuration(value, reading)
+        return _configuration(value, reading)
     choices: dict[str, object] = {}
     for name, rule in value.items() if isinstance(value, dict) else ():
         if isinstance(rule, Function):
@@ -72,12 +72,14 @@ def _decided(
     return choices
 
 
-def _first_configuration(value: object, reading: Reading) -> dict[str, object]:
-    items = reading.reader.items_of(value)
-    if not items or not isinstance(items[0], Instance):
+def _configuration(value: object, reading: Reading) -> dict[str, object]:
+    items = [item for item in reading.reader.items_of(value) or () if isinstance(item, Instance)]
+    if not items:
         return {}
-    reading.said.append("the first of the autotuner's configurations is taken")
-    held = items[0].attributes
+    number = min(reading.configuration, len(items) - 1)
+    which = "the first" if not number else f"number {number + 1}"
+    reading.said.append(f"{which} of the autotuner's configurations is taken")
+    held = items[number].attributes
     kwargs = held.get("kwargs")
     constants = {k: v for k, v in kwargs.items() if isinstance(k, str)} if isinstance(kwargs, dict) else {}
     return {**constants, **{k: held[k] for k in _OPTIONS if k in held}}

@@ -53,6 +53,8 @@ class Reading:
     """What chooses for the parameters of which no caller is known; None where a test leads there."""
     unshaped: set[str] = field(default_factory=set)
     """Names that the host code has for tensors whose shapes nothing tells."""
+    configuration: int = 0
+    """Which of an autotuner's configurations is taken, or the last one."""
 
     @property
     def reader(self) -> Reader:

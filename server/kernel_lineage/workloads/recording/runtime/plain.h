@@ -10,6 +10,10 @@ template <class A, class B> constexpr std::common_type_t<A, B> max(A a, B b) { r
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 #include <cuda_runtime.h>
+// What nvcc's own front end says of a type: no lambda is a device's where g++ reads it.
+#define __nv_is_extended_device_lambda_closure_type(...) false
+#define __nv_is_extended_host_device_lambda_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...) false
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #undef __cluster_dims__

@@ -1,0 +1,57 @@
+"""`klineage check`: a kernel is run for its verdict alone, and once more where its draft has to be mended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_gate.worker import Worker
+from kernel_lineage.cli.main import main
+
+PROGRAM = """\
+__global__ void scale(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (%s) out[i] = 2.0f * x[i];
+}
+
+int main() {
+    int n = 300;
+    float *x, *out;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    scale<<<(n + 63) / 64, 64>>>(out, x, n);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "requests", "state"),
+    [("i < n", 1, "right"), ("i < n && i % 2 == 0", 2, "right"), ("i <= n", 1, "wrong")],
+)
+def test_a_drafted_kernel_is_run_for_its_verdict_alone(
+    guard: str, requests: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scale.cu").write_text(PROGRAM % guard)
+    judged: list[GateRequest] = []
+    whole = Worker.judge
+
+    def judge(self: Worker, request: GateRequest, **how: Any) -> Verdict:
+        judged.append(request)
+        return whole(self, request, **how)
+
+    monkeypatch.setattr(Worker, "judge", judge)
+    command = ["check", f"{tmp_path / 'scale.cu'}:scale", "--no-record", "--json"]
+    kernel = json.loads(CliRunner().invoke(main, command).output)["kernels"][0]
+    assert kernel["state"] == state, kernel
+    assert len(judged) == requests
+    assert kernel["workload"] == "drafted"
+    kept = "out is not written everywhere by the kernel, so what it leaves alone is compared too"
+    assert (kept in kernel["assumed"]) is (requests == 2)
