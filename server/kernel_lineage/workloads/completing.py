@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import Launcher, Target
-from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.proof import Device, Proof, prove
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
@@ -20,6 +20,7 @@ from kernel_lineage.workloads.state import State
 
 _TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
 """How a launch is refused that an autotuner leaves out: it takes another configuration."""
+_HALF = "float16"
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
 
@@ -37,7 +38,7 @@ class InTurn:
     answers: Mapping[str, str] = field(default_factory=dict)
     recorder: Recorder | None = None
     _tried: list[Draft] = field(default_factory=list)
-    _configuration: int = 0
+    _taken: Taken = USUALLY_TAKEN
     _resized: bool = False
     _others: Iterator[Draft] | None = None
 
@@ -57,8 +58,7 @@ class InTurn:
         if isinstance(self.kernel, Launcher):
             return None
         if self.kernel.language is Language.TRITON and _TOO_MUCH_SHARED.search(reason):
-            self._configuration += 1
-            return self._unless_tried(self._read(self._configuration))
+            return self._with_less_shared(draft)
         if built and not self._resized and self.kernel.language is Language.TRITON:
             self._resized = True
             larger = with_sizes_that_run(draft, self.kernel, self.path, self.state.root)
@@ -69,18 +69,25 @@ class InTurn:
             self._others = self._recorded(self.kernel)
         return next((other for other in self._others if other not in self._tried), None)
 
-    def _read(self, configuration: int = 0) -> Draft:
+    def _with_less_shared(self, draft: Draft) -> Draft | None:
+        """What the autotuner would take next, then data of half the size where nothing tells its dtype."""
+        taken = self._taken
+        self._taken = replace(taken, configuration=taken.configuration + 1)
+        other = self._read()
+        if other in self._tried and draft.guesses_types and taken.floats != _HALF:
+            self._taken = Taken(floats=_HALF)
+            other = self._read()
+        return None if other.missing or other in self._tried else other
+
+    def _read(self) -> Draft:
         return draft_of(
             self.kernel,
             self.path,
             self.state,
             answers=self.answers,
             recorder=self.recorder,
-            configuration=configuration,
+            taken=self._taken,
         )
-
-    def _unless_tried(self, draft: Draft) -> Draft | None:
-        return None if draft.missing or draft in self._tried else draft
 
     def _recorded(self, kernel: Kernel) -> Iterator[Draft]:
         if self.recorder is not None:

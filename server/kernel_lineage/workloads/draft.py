@@ -21,7 +21,15 @@ from kernel_lineage.workloads.following.launcher import draft_of_launcher
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.measured import with_measured_shapes
-from kernel_lineage.workloads.model import UNRANGED, UNRECORDED, UNSHAPED, Draft, DraftArgument
+from kernel_lineage.workloads.model import (
+    UNRANGED,
+    UNRECORDED,
+    UNSHAPED,
+    USUALLY_TAKEN,
+    Draft,
+    DraftArgument,
+    Taken,
+)
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, device_text, program_from_file
 from kernel_lineage.workloads.recording.build import RecordingError
@@ -49,14 +57,14 @@ def draft_of(
     measure: bool = True,
     answers: Mapping[str, str] = MappingProxyType({}),
     recorder: Recorder | None = None,
-    configuration: int = 0,
+    taken: Taken = USUALLY_TAKEN,
 ) -> Draft:
     """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
 
     `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
     and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds. With a
-    `recorder`, host code answers what reading leaves open: it is built and run, contained. `configuration` says which
-    of a Triton autotuner's is taken.
+    `recorder`, host code answers what reading leaves open: it is built and run, contained. `taken` says what is
+    taken where the code of a Triton launch leaves a choice.
     """
     state = state or State(folder_of(path))
     if not isinstance(target, Launcher) and (what := unsupported(target)):
@@ -64,7 +72,7 @@ def draft_of(
     drafts: list[Draft] = []
     why = f"{target.name} is not launched in {path.name}: grid, block and sizes"
     try:
-        for draft in _drafts(target, path, state, configuration):
+        for draft in _drafts(target, path, state, taken):
             drafts.append(draft)
             if not draft.missing and not draft.chosen and not _unusable(draft):
                 break
@@ -176,12 +184,12 @@ def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
     return draft
 
 
-def _drafts(kernel: Target, path: Path, state: State, configuration: int) -> Iterator[Draft]:
+def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[Draft]:
     if isinstance(kernel, Launcher):
         yield draft_of_launcher(kernel, _unit(with_headers(path, state.root, data_of(kernel))), path.name)
         return
     if kernel.language is Language.TRITON:
-        yield from triton_drafts(kernel, path, state.modules, configuration)
+        yield from triton_drafts(kernel, path, state.modules, taken)
         return
     sites = [] if kernel.launches else list(islice(state.files_launching(kernel.name), MOST_LAUNCHES))
     rooted = with_what_it_calls(kernel, path, (), state.root)

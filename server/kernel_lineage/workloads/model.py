@@ -29,6 +29,19 @@ Role = Literal["input", "output", "inout"]
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """What is taken where the code of a Triton launch leaves a choice."""
+
+    configuration: int = 0
+    """Which of an autotuner's configurations, or the last one."""
+    floats: str = "float32"
+    """The dtype of data that nothing tells one of."""
+
+
+USUALLY_TAKEN = Taken()
+
+
+@dataclass(frozen=True, slots=True)
 class DraftArgument:
     """One argument as far as it is known; a missing part is None, with the reason among the draft's `missing`."""
 

@@ -411,3 +411,35 @@ def test_a_drafted_triton_workload_is_proved_by_mutants(tmp_path: Path) -> None:
         ("dropped_term", "killed"),
         ("zero_output", "killed"),
     ]
+
+
+UNTYPED = """
+@triton.jit
+def twice(out, x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def run(x):
+    out = torch.empty_like(x)
+    twice[(triton.cdiv(x.shape[0], 128),)](out, x, x.shape[0], BLOCK=128)
+    return out
+"""
+
+
+def test_data_of_which_nothing_tells_the_type_is_of_half_the_size_where_a_device_does_not_hold_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "twice.py"
+    path.write_text(HEAD + UNTYPED)
+    turn = InTurn(kernel_of(path, "twice"), path, State(tmp_path))
+    first = turn.first()
+    second = turn.after(first, "invalid launch: 393216 bytes of shared memory per block; sm_90 has 232448")
+    assert second is not None
+    assert [a.dtype for a in first.arguments if a.is_buffer] == ["float32", "float32"]
+    assert [a.dtype for a in second.arguments if a.is_buffer] == ["float16", "float16"]
+    assert any("nothing tells the dtype of x; float16 is assumed" in note for note in second.assumed)
+    assert (
+        turn.after(second, "invalid launch: 393216 bytes of shared memory per block; sm_90 has 232448")
+        is None
+    )

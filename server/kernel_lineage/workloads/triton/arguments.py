@@ -25,7 +25,6 @@ from kernel_lineage.workloads.triton.values import (
 )
 from kernel_lineage.workloads.triton.ways import Reading
 
-_DEFAULT_DTYPE = "float32"
 _INDEX_DTYPE = "int64"
 _NUMBER = re.compile(r"\b\d+\b")
 _CONSTANTS = re.compile(r"integers\(\d+, \d+\)")
@@ -87,10 +86,10 @@ def buffer(
     """A pointer; `indices` says that the kernel computes addresses with its elements."""
     name = parameter.name
     dtype = tensor.dtype if tensor is not None else None
-    if tensor is not None and indices and dtype == _DEFAULT_DTYPE:
+    if tensor is not None and indices and dtype == reading.taken.floats:
         dtype = _of_index(tensor.name, reading)
     if dtype is None:
-        dtype = _INDEX_DTYPE if indices else _DEFAULT_DTYPE
+        dtype = _INDEX_DTYPE if indices else reading.taken.floats
         reading.said.append(f"{UNTYPED}{name}; {dtype} is assumed")
     if tensor is None:
         reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
@@ -120,10 +119,12 @@ def buffer(
 
 def _of_index(tensor: str, reading: Reading) -> str:
     """The dtype of a tensor whose elements make addresses: where that of floats was a guess, it is one of indices."""
-    guess, better = (f"{UNTYPED}{tensor}; {dtype} is assumed" for dtype in (_DEFAULT_DTYPE, _INDEX_DTYPE))
+    guess, better = (
+        f"{UNTYPED}{tensor}; {dtype} is assumed" for dtype in (reading.taken.floats, _INDEX_DTYPE)
+    )
     if guess in reading.said:
         reading.said[reading.said.index(guess)] = better
-    return _INDEX_DTYPE if better in reading.said else _DEFAULT_DTYPE
+    return _INDEX_DTYPE if better in reading.said else reading.taken.floats
 
 
 def _listed(values: str, reading: Reading) -> str:

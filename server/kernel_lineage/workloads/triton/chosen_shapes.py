@@ -53,6 +53,8 @@ class Chosen:
     module: HostModule
     start: str
     launcher: str
+    floats: str
+    """The dtype of data."""
     sizes: dict[str, Number] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     flags: bool = False
@@ -71,7 +73,7 @@ class Chosen:
             shape, why = self._shape(name)
             self._shapes[name] = shape
             self.said.append(f"{name} is taken to have the shape ({', '.join(map(text_of, shape))}){why}")
-        dtype = "int64" if _INDEX.search(name) else "float32"
+        dtype = "int64" if _INDEX.search(name) else self.floats
         text = f"{UNTYPED}{name}; {dtype} is assumed"
         if text not in self.said:
             self.said.append(text)

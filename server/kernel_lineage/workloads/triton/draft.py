@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument
+from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
@@ -32,11 +32,8 @@ from kernel_lineage.workloads.triton.windows import shapes_by_windows
 _MOST_READINGS = 60
 
 
-def triton_drafts(kernel: Kernel, path: Path, modules: Modules, configuration: int = 0) -> Iterator[Draft]:
-    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's.
-
-    `configuration` says which of an autotuner's configurations is taken.
-    """
+def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) -> Iterator[Draft]:
+    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
     own = modules.known.get(path.resolve())
@@ -47,33 +44,31 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, configuration: i
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
     tested = False
-    for reading, defaults in islice(_readings(kernel, own, sites, modules), _MOST_READINGS):
+    for reading, defaults in islice(_readings(kernel, own, sites, modules, taken), _MOST_READINGS):
         tested = tested or reading.tested
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
             reading.chosen = None
-        reading.configuration = configuration
         yield _draft(kernel, path, own, reading, touches, defaults)
         unshaped |= reading.unshaped
     # What may be left out is left out where nothing tells its shape.
     absent = frozenset[str]().union(*(may_be_none(site.module, unshaped) for site in sites))
     optional = absent.union(*(left_out(site.module, site.launcher) for site in sites))
     for names in dict.fromkeys((absent, optional)):
-        ways = Ways(kernel.function, modules, absent=names)
+        ways = Ways(kernel.function, modules, taken, absent=names)
         for reading in ways.from_functions(sites) if names else ():
             reading.chosen = None if tested else reading.chosen
-            reading.configuration = configuration
             yield _draft(kernel, path, own, reading, touches, {})
 
 
 def _readings(
-    kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules
+    kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules, taken: Taken
 ) -> Iterator[tuple[Reading, Defaults]]:
     """The ways to the kernel's launches, those that tell most first."""
     if kernel.function is None:
         return
     usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
-    ways = Ways(kernel.function, seen)
+    ways = Ways(kernel.function, seen, taken)
     for reading in ways.from_tests(usages):
         reading.said[:0] = notes
         yield reading, defaults

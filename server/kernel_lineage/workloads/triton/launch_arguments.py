@@ -76,7 +76,7 @@ def _configuration(value: object, reading: Reading) -> dict[str, object]:
     items = [item for item in reading.reader.items_of(value) or () if isinstance(item, Instance)]
     if not items:
         return {}
-    number = min(reading.configuration, len(items) - 1)
+    number = min(reading.taken.configuration, len(items) - 1)
     which = "the first" if not number else f"number {number + 1}"
     reading.said.append(f"{which} of the autotuner's configurations is taken")
     held = items[number].attributes

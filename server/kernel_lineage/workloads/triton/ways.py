@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
+from kernel_lineage.workloads.model import USUALLY_TAKEN, Taken
 from kernel_lineage.workloads.triton.calls import backward, bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
@@ -41,6 +42,7 @@ class Reading:
     """Where the call stands."""
     way: str
     """The test or function that leads to the launch."""
+    taken: Taken = USUALLY_TAKEN
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     tested: bool = False
@@ -53,8 +55,6 @@ class Reading:
     """What chooses for the parameters of which no caller is known; None where a test leads there."""
     unshaped: set[str] = field(default_factory=set)
     """Names that the host code has for tensors whose shapes nothing tells."""
-    configuration: int = 0
-    """Which of an autotuner's configurations is taken, or the last one."""
 
     @property
     def reader(self) -> Reader:
@@ -68,6 +68,7 @@ class Ways:
 
     target: ast.FunctionDef
     modules: Modules
+    taken: Taken
     steps: int = _MOST_STEPS
     absent: frozenset[str] = frozenset()
     """Parameters of the module's own functions that are left out, as their callers may."""
@@ -112,7 +113,7 @@ class Ways:
             if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
                 return deeper
             notes = [f"sizes are those of {usage.name}"]
-            return Reading(reached.call, reached.frame, usage.name, notes, tested=True)
+            return Reading(reached.call, reached.frame, usage.name, self.taken, notes, tested=True)
         except Stopped:
             pass
         finally:
@@ -141,7 +142,7 @@ class Ways:
                     n for n in sorted(self.absent) if n in names_of(site.module.functions[start].args)
                 ]
                 notes = [f"{name} is taken to be None: nothing tells its shape" for name in left_out]
-                chosen = Chosen(site.module, start, site.launcher, said=notes)
+                chosen = Chosen(site.module, start, site.launcher, self.taken.floats, said=notes)
                 yield from self._from_start(site, start, chosen, start)
 
     def _from_start(self, site: Site, start: str, caller: Chosen | _Example, way: str) -> Iterator[Reading]:
@@ -155,7 +156,7 @@ class Ways:
                     break
             if reached is not None:
                 chosen = caller if isinstance(caller, Chosen) else None
-                yield Reading(reached.call, reached.frame, way, caller.said, chosen=chosen)
+                yield Reading(reached.call, reached.frame, way, self.taken, caller.said, chosen=chosen)
                 return
 
     def _read_from(
