@@ -27,7 +27,7 @@ from kernel_gate.limited_values import (
     with_zeros,
 )
 from kernel_gate.placed_integers import offsets, permutation
-from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, vary
+from kernel_gate.value_variations import SMALL, constant_rows, halves, masked, one_hot, powers_of_two, vary
 from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
@@ -106,6 +106,8 @@ def _variation_of(
         return Variation.NOT_A_NUMBER if argument.name == varied else Variation.ENDS
     if case.variation is Variation.SATURATED and argument.name != varied and argument.has_free_values:
         return Variation.LARGE
+    if case.variation is Variation.SMALL and varied is None and argument.values_spec[0] == "uniform":
+        return Variation.SMALL
     if argument.name == varied or case.variation in OF_INDICES | OF_ALL | WITHIN_LIMITS:
         return case.variation
     return Variation.DECLARED
@@ -240,6 +242,8 @@ def _make(
         values = generator.uniform(*limits, shape)
         if variation is Variation.ENDS:
             values = some_of(values, special_floats(limits, dtype), generator)
+        if variation is Variation.SMALL and limits[0] <= 0.0 <= limits[1]:
+            values = values * SMALL
     elif kind == "positive":
         values = (np.abs(generator.standard_normal(shape)) + 0.1) * _scale(variation, dtype)
     elif kind == "boundary":

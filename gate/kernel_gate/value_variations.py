@@ -7,6 +7,8 @@ import numpy as np
 from kernel_gate.dtypes import Array
 from kernel_gate.variations import Variation
 
+SMALL = 1e-3
+"""A factor."""
 _SATURATED = (11.0, 17.0)
 """A half's exponential ends at 11, and 1 + e⁻ˣ is 1 in 32 bits from 17 on."""
 _BEYOND_EXP = 120.0
@@ -23,7 +25,7 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
     """Standard normal values, changed."""
     match variation:
         case Variation.SMALL:
-            return values * 1e-3
+            return values * SMALL
         case Variation.LARGE:
             return values * 1e3
         case Variation.HEAVY_TAILED:

@@ -105,6 +105,7 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
     limited = [a for a in inputs if a.has_limits]
     indices = any(a.values_spec[0] == "integers" for a in limited)
     times = {
+        Variation.SMALL: bool(free) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.MIXED: _MIXED * (free > 1),
         Variation.DYADIC: bool(scaled) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.ENDS: bool(limited),

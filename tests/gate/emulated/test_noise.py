@@ -26,7 +26,10 @@ def outputs(expression: str, x: np.ndarray, noise: int | None) -> np.ndarray:
         device.close()
 
 
-@pytest.mark.parametrize("expression", ["x[i]", "2.0f * x[i]", "x[i] + 1.0f", "fmaxf(x[i], 3.0f)"])
+@pytest.mark.parametrize(
+    "expression",
+    ["x[i]", "2.0f * x[i]", "x[i] + 1.0f", "fmaxf(x[i], 3.0f)", "exp2f(8.0f * x[i])", "__cosf(0.0f * x[i])"],
+)
 def test_exact_results_stay(expression):
     x = np.arange(70, dtype=np.float32) / 8
     np.testing.assert_array_equal(outputs(expression, x, 1), outputs(expression, x, None))
