@@ -27,7 +27,7 @@ from kernel_gate.limited_values import (
     with_zeros,
 )
 from kernel_gate.placed_integers import offsets, permutation
-from kernel_gate.value_variations import SMALL, constant_rows, halves, masked, one_hot, powers_of_two, vary
+from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, scaled, vary
 from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
@@ -243,9 +243,9 @@ def _make(
         if variation is Variation.ENDS:
             values = some_of(values, special_floats(limits, dtype), generator)
         if variation is Variation.SMALL and limits[0] <= 0.0 <= limits[1]:
-            values = values * SMALL
+            values = scaled(values, variation, dtype)
     elif kind == "positive":
-        values = (np.abs(generator.standard_normal(shape)) + 0.1) * _scale(variation, dtype)
+        values = scaled(np.abs(generator.standard_normal(shape)) + 0.1, variation, dtype)
     elif kind == "boundary":
         values = generator.choice(boundary_values(dtype), shape)
     elif kind == "one_hot":
@@ -256,22 +256,11 @@ def _make(
     elif kind == "masked":
         values = masked(generator.standard_normal(shape), generator)
     else:
-        values = generator.standard_normal(shape) * _scale(variation, dtype)
+        values = scaled(generator.standard_normal(shape), variation, dtype)
         values = vary(values, variation, generator, boundary_values(dtype))
     if variation is Variation.ZEROS_AMONG and kind in ("normal", "uniform"):
         values = with_zeros(values, limits, generator)
     return dtype.narrow(np.where(np.isfinite(values), np.clip(values, -dtype.largest, dtype.largest), values))
-
-
-_WIDE = 4
-"""Bytes of the types that still hold the square of a tiny number."""
-
-
-def _scale(variation: Variation, dtype: DType) -> float:
-    """What all inputs are multiplied by."""
-    if variation is Variation.ALL_TINY:
-        return 1e-10 if dtype.itemsize >= _WIDE else 1e-3
-    return 1e3 if variation is Variation.ALL_LARGE else 1.0
 
 
 def _integers(

@@ -2,7 +2,9 @@
 """Small differences of large terms, ranges of types, epsilons, and relations of extents."""
 
 from .fresh import AT, each, ground
-from .model import Ground
+from .kinds.blocks import ROWS, launched
+from .kinds.blocks import ground as program
+from .model import Ground, Pair
 
 
 def pointwise(name: str, expression: str, *inputs: str, values: str = "") -> Ground:
@@ -32,4 +34,69 @@ CANCELLED = (
     *each(HALF_ROOT, ("a root less one", "small differences", (("x[i] / (sqrtf(1.0f + x[i]) + 1.0f)", "sqrtf(1.0f + x[i]) - 1.0f"),), (("x[i] / (sqrtf(1.0f + x[i]) + 1.0f)", "(float)(x[i] / (sqrt(1.0 + x[i]) + 1.0))"),))),
     *each(PLAIN, ("one less than it was", "small differences", (("expf(x[i]) - 1.0f", "expf(x[i]) - 1.00001f"),), (("expf(x[i]) - 1.0f", "expm1f(x[i])"),))),
 )  # fmt: skip
-PAIRS = CANCELLED
+
+GEOMETRIC = pointwise("geometric", "sqrtf(fabsf(a[i])) * sqrtf(fabsf(b[i]))", "a", "b")
+TWICE_OVER = pointwise("twice_over", "a[i] / b[i] / b[i]", "a", "b", values="positive")
+ROOT_OF_SQUARES = pointwise("root_of_squares", "sqrtf(a[i] * a[i] + b[i] * b[i])", "a", "b")
+TRUNCATED = pointwise("cut", "truncf(x[i])", "x")
+FAR = Ground(
+    "far",
+    EXPM1.source.replace("less_one", "far")
+    .replace("float", "double")
+    .replace("expm1f(x[i])", "hypot(x[i], 3.0 * x[i])"),
+    EXPM1.workload_text.replace("less_one", "far").replace("float32", "float64"),
+)
+QUOTIENT = ground(
+    "quotient",
+    f"""__global__ void quotient(float *re, const float *a, const float *b, const float *c, const float *d, int n) {{
+    {AT}
+    if (i >= n) return;
+    if (fabsf(c[i]) >= fabsf(d[i])) {{
+        float r = d[i] / c[i];
+        re[i] = (a[i] + b[i] * r) / (c[i] + d[i] * r);
+    }} else {{
+        float r = c[i] / d[i];
+        re[i] = (a[i] * r + b[i]) / (c[i] * r + d[i]);
+    }}
+}}
+""",
+    {"n": [90, 500]}, [("re", "output", "float32", "n"), *((x, "input", "float32", "n") for x in "abcd"), ("n", "scalar", "int32", "n")],
+    "ceil_div(n, 128)", 128, {"n": 1 << 18},
+)  # fmt: skip
+_SMITH = QUOTIENT.source[QUOTIENT.source.index("    if (fabsf") : QUOTIENT.source.rindex("}")]
+ANGLE = ground(
+    "angle",
+    """__global__ void angle(float *y, const float *a, const float *b, int C) {
+    if (threadIdx.x) return;
+    const float *u = a + (size_t)blockIdx.x * C, *v = b + (size_t)blockIdx.x * C;
+    float uv = 0.0f, uu = 0.0f, vv = 0.0f;
+    for (int c = 0; c < C; c++) { uv += u[c] * v[c]; uu += u[c] * u[c]; vv += v[c] * v[c]; }
+    y[blockIdx.x] = uv / (sqrtf(uu) * sqrtf(vv));
+}
+""",
+    {"N": [2, 5], "C": [20, 70]}, [("y", "output", "float32", "N"), ("a", "input", "float32", "N,C"), ("b", "input", "float32", "N,C"), ("C", "scalar", "int32", "C")],
+    "N", 32, {"N": 64, "C": 1024},
+)  # fmt: skip
+LENGTHS = program(
+    "lengths",
+    """def lengths(y, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * C + i, mask=i < C, other=0.0)
+    most = tl.max(tl.abs(v), axis=0)
+    by = tl.where(most > 0.0, most, 1.0)
+    tl.store(y + row, by * tl.sqrt(tl.sum((v / by) * (v / by), axis=0)))
+""",
+    launched("lengths", {"N": [2, 5], "C": [40, 64]}, ROWS, "N", "64", {"N": 256, "C": 64}).replace("[dims]", 'promises = ["C <= 64"]\n[dims]', 1),
+)  # fmt: skip
+BEYOND = (
+    *each(GEOMETRIC, ("a product under one root", "range", (("sqrtf(fabsf(a[i])) * sqrtf(fabsf(b[i]))", "sqrtf(fabsf(a[i] * b[i]))"),), (("sqrtf(fabsf(a[i])) * sqrtf(fabsf(b[i]))", "(float)sqrt(fabs((double)a[i] * b[i]))"),))),
+    *each(TWICE_OVER, ("divided by a square", "range", (("a[i] / b[i] / b[i]", "a[i] / (b[i] * b[i])"),), (("a[i] / b[i] / b[i]", "(a[i] / b[i]) * (1.0f / b[i])"),))),
+    *each(ROOT_OF_SQUARES, ("a difference of squares", "range", (("b[i] * b[i]", "b[i] * b[i] * 0.9999f"),), (("sqrtf(a[i] * a[i] + b[i] * b[i])", "hypotf(a[i], b[i])"),))),
+    *each(TRUNCATED, ("cut off by an integer", "range", (("truncf(x[i])", "copysignf((float)(int)x[i], x[i])"),), (("truncf(x[i])", "x[i] < 0.0f ? ceilf(x[i]) : x[i] > 0.0f ? floorf(x[i]) : x[i]"),))),
+    *each(FAR, ("squares of doubles", "range", (("hypot(x[i], 3.0 * x[i])", "sqrt(x[i] * x[i] + 9.0 * x[i] * x[i])"),), (("hypot(x[i], 3.0 * x[i])", "hypot(3.0 * x[i], x[i])"),))),
+    *each(QUOTIENT, ("a quotient by the textbook", "range", ((_SMITH, "    re[i] = (a[i] * c[i] + b[i] * d[i]) / (c[i] * c[i] + d[i] * d[i]);\n"),), (("fabsf(c[i]) >= fabsf(d[i])", "!(fabsf(c[i]) < fabsf(d[i]))"),))),
+    *each(ANGLE, ("one root of both", "range", (("sqrtf(uu) * sqrtf(vv)", "sqrtf(uu * vv)"),), (("uv / (sqrtf(uu) * sqrtf(vv))", "uv / sqrtf(uu) / sqrtf(vv)"),))),
+    Pair("a length without its largest", "range", LENGTHS, (("tl.where(most > 0.0, most, 1.0)", "1.0"),), (("by * tl.sqrt(tl.sum((v / by) * (v / by), axis=0))", "tl.sqrt(tl.sum((v / by) * (v / by), axis=0)) * by"),)),
+)  # fmt: skip
+PAIRS = (*CANCELLED, *BEYOND)
