@@ -28,7 +28,7 @@ from kernel_gate.limited_values import (
 )
 from kernel_gate.placed_integers import offsets, permutation
 from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, scaled, vary
-from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation
+from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation, is_scaled
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -91,7 +91,9 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
             arrays[argument.name] = _dyadic(
                 argument, arrays[argument.name], argument.name == varied, values, generator
             )
-        if case.around and not argument.has_structure and arrays[argument.name].size:
+        if case.variation is Variation.SCALED:
+            arrays[argument.name] = _shrunk(argument, arrays[argument.name], case.around[0], values)
+        elif case.around and not argument.has_structure and arrays[argument.name].size:
             put_around(argument, arrays[argument.name], case, limits_of(argument, values), generator)
     return arrays
 
@@ -124,6 +126,14 @@ def limits_of(argument: Argument, numbers: Mapping[str, Number]) -> Limits | Non
 
 _POSITIVE = (0.125, 4.0)
 """Where few values of a positive input lie; others are not limited by it."""
+
+
+def _shrunk(argument: Argument, values: Array, scale: float, numbers: Mapping[str, Number]) -> Array:
+    """Float values scaled down, where nothing but their sign is promised, or zero is within their limits."""
+    dtype = DTYPES[argument.dtype]
+    ranged = argument.values_spec[0] == "uniform" and dtype.is_float
+    low, high = (ranged and limits_of(argument, numbers)) or (1.0, 1.0)
+    return dtype.narrow(dtype.wide(values) * scale) if is_scaled(argument) or low <= 0.0 <= high else values
 
 
 def _dyadic(

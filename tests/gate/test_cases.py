@@ -24,7 +24,7 @@ DIMS = {"N": 3, "C": 70}
 
 OTHERS = {
     *(Variation.LOWEST, Variation.HIGHEST, Variation.ENDS, Variation.FEW, Variation.NAN_AT_ENDS),
-    *(Variation.CRITICAL, *OF_CONSTANTS),
+    *(Variation.CRITICAL, Variation.SCALED, *OF_CONSTANTS),
 }
 """Variations of inputs with limits, of constants that a case names, and of values that it places."""
 

@@ -30,6 +30,8 @@ _READS_OTHERS = frozenset(
 _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
+_FEW_DIGITS = 3
+
 Sides = tuple[bool, bool]
 """Whether some thread's predicate holds, and whether some thread's does not."""
 
@@ -129,6 +131,12 @@ def constants(kernel: DecodedKernel) -> Constants:
             elif compares and isinstance(operand, Integer):
                 numbers.whole.add(operand.value)
     return numbers
+
+
+def is_round(number: float) -> bool:
+    """Whether a float of 32 bits is one of a few digits, or a power of two."""
+    digits = np.format_float_scientific(np.float32(number), unique=True, trim="-").partition("e")[0]
+    return len(digits.lstrip("-").replace(".", "")) <= _FEW_DIGITS or np.frexp(number)[0] == 1 / 2
 
 
 def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, Step]]:

@@ -19,11 +19,11 @@ from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, elements, float_scalars, is_valid, named_shapes, typical_shape
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
-from kernel_gate.emulated.guards import Constants, constants
+from kernel_gate.emulated.guards import Constants, constants, is_round
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.stages.critical import critical_cases
-from kernel_gate.variations import Variation
+from kernel_gate.variations import Variation, may_shrink
 from kernel_gate.workload import Workload
 
 Dims = Mapping[str, int]
@@ -33,6 +33,8 @@ _MOST_ASKED = 1000
 _MOST_SHAPES = 6
 _MOST_PATHS = 4
 _MOST_CONSTANTS = 6
+_MOST_SCALES = 4
+_SMALL = 1e-2
 _FEW = 40
 _LARGEST = 1 << 16
 _LEAST = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -111,6 +113,18 @@ class Paths:
         ordered = [sorted(some, key=abs, reverse=True) for some in (new, numbers - new)]
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
 
+    def small(self, scalars: Iterable[float]) -> list[float]:
+        """Small numbers that are added to data, or that bound it; after the first shape was asked.
+
+        Those that not both programs use, or not in the same way, come first. Of the many coefficients of elementary
+        functions most have all the digits of their type.
+        """
+        before, after = self._constants
+        different = before.compared ^ after.compared | before.others ^ after.others
+        both = before.compared | after.compared | {n for n in before.others | after.others if is_round(n)}
+        small = {n for n in (*both, *scalars) if 0.0 < n < _SMALL}
+        return sorted(small, key=lambda n: (n not in different, not is_round(n), -n))
+
 
 @dataclass(slots=True)
 class Grids:
@@ -172,6 +186,9 @@ def followed(
         shapes += _shapes(grids.of, paths, workload, [*asked, *shapes]) if grids.growing else []
         taken = _one_of_each(paths, workload, [*planned, *shapes])
         around = tuple(dict.fromkeys((*paths.constants(), *float_scalars(workload, named[0]))))
+        scales = list(
+            dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
+        )
     usual = typical_shape(named)
     plain = [c for c in cases if c.memory == ALLOCATED]
     extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
@@ -179,6 +196,11 @@ def followed(
         kinds = (Variation.AROUND, Variation.AROUND, Variation.ABOVE, Variation.BELOW)
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
+        ]
+    if any(a.kind in {"input", "inout"} and may_shrink(a) for a in workload.args):
+        extra += [
+            Case(usual, seed + 4600 + i, Variation.SCALED, origin="hidden", around=(scale,))
+            for i, scale in enumerate(scales[:_MOST_SCALES])
         ]
     extra += critical_cases(baseline, candidate, workload, usual, seed + 4700)
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]

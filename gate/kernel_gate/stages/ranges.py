@@ -39,10 +39,11 @@ def needed_of_range(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] 
     reference = run_baseline(run, case, inputs)
     if any(errors.worst > _NOISE for errors in condition_of(run, case, reference).values()):
         raise Dropped(Reason.WRONG_VALUE, "what the baseline computes there is noise of its inputs")
+    within = _within(run, case)
     after = births_in(run, run.candidate, case, inputs)
-    if not after:
+    if not after or not within:
         return None
-    return _within(run, case), f"{stop.reason}; {after[0]}; the baseline stays within its types' ranges"
+    return within, f"{stop.reason}; {after[0]}; the baseline stays within its types' ranges"
 
 
 def _within(run: CheckState, case: Case) -> str:

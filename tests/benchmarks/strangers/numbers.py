@@ -99,4 +99,57 @@ BEYOND = (
     *each(ANGLE, ("one root of both", "range", (("sqrtf(uu) * sqrtf(vv)", "sqrtf(uu * vv)"),), (("uv / (sqrtf(uu) * sqrtf(vv))", "uv / sqrtf(uu) / sqrtf(vv)"),))),
     Pair("a length without its largest", "range", LENGTHS, (("tl.where(most > 0.0, most, 1.0)", "1.0"),), (("by * tl.sqrt(tl.sum((v / by) * (v / by), axis=0))", "tl.sqrt(tl.sum((v / by) * (v / by), axis=0)) * by"),)),
 )  # fmt: skip
-PAIRS = (*CANCELLED, *BEYOND)
+
+
+OVERLAP = ground(
+    "overlap",
+    """__global__ void overlap(float *y, const float *a, const float *b, int C) {
+    if (threadIdx.x) return;
+    const float *u = a + (size_t)blockIdx.x * C, *v = b + (size_t)blockIdx.x * C;
+    float uv = 0.0f, uu = 0.0f, vv = 0.0f;
+    for (int c = 0; c < C; c++) { uv += u[c] * v[c]; uu += u[c] * u[c]; vv += v[c] * v[c]; }
+    y[blockIdx.x] = 2.0f * uv / fmaxf(uu + vv, 1e-7f);
+}
+""",
+    {"N": [2, 5], "C": [20, 70]}, [("y", "output", "float32", "N"), ("a", "input", "float32", "N,C"), ("b", "input", "float32", "N,C"), ("C", "scalar", "int32", "C")],
+    "N", 32, {"N": 64, "C": 1024},
+)  # fmt: skip
+SOLVED = pointwise(
+    "solved",
+    "fabsf(a[i] * d[i] - b[i] * c[i]) < 1e-8f ? 0.0f : d[i] / (a[i] * d[i] - b[i] * c[i])",
+    "a",
+    "b",
+    "c",
+    "d",
+)
+MEAN = pointwise("floored_mean", "sqrtf(a[i] * b[i] + 1e-9f)", "a", "b", values="positive")
+SCALED = ground(
+    "scaled_by_root",
+    f"""__global__ void scaled_by_root(float *y, const float *x, const float *v, float eps, int n) {{
+    {AT}
+    if (i < n) y[i] = x[i] / sqrtf(fmaxf(v[i] * v[i], eps));
+}}
+""",
+    {"n": [90, 500]}, [("y", "output", "float32", "n"), ("x", "input", "float32", "n"), ("v", "input", "float32", "n"), ("eps", "scalar", "float32", "1e-9"), ("n", "scalar", "int32", "n")],
+    "ceil_div(n, 128)", 128, {"n": 1 << 18},
+)  # fmt: skip
+LIKENESS = program(
+    "likeness",
+    """def likeness(y, x, w, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * C + i, mask=i < C, other=0.0)
+    u = tl.load(w + row * C + i, mask=i < C, other=0.0)
+    both = tl.sqrt(tl.sum(v * v, axis=0)) * tl.sqrt(tl.sum(u * u, axis=0))
+    tl.store(y + row, tl.sum(u * v, axis=0) / tl.maximum(both, 1e-8))
+""",
+    launched("likeness", {"N": [2, 5], "C": [40, 64]}, [*ROWS[:2], ("w", "input", "float32", "N,C"), ROWS[2]], "N", "64", {"N": 256, "C": 64}).replace("[dims]", 'promises = ["C <= 64"]\n[dims]', 1),
+)  # fmt: skip
+EPSILONS = (
+    *each(OVERLAP, ("added, not the larger one", "epsilon", (("fmaxf(uu + vv, 1e-7f)", "(uu + vv + 1e-7f)"),), (("2.0f * uv / fmaxf(uu + vv, 1e-7f)", "uv / (0.5f * fmaxf(uu + vv, 1e-7f))"),))),
+    *each(SOLVED, ("solved where it is singular", "epsilon", (("< 1e-8f", "< 5e-9f"),), (("fabsf(a[i] * d[i] - b[i] * c[i]) < 1e-8f ? 0.0f : d[i] / (a[i] * d[i] - b[i] * c[i])", "fabsf(a[i] * d[i] - b[i] * c[i]) < 1e-8f ? 0.0f : 1.0f / ((a[i] * d[i] - b[i] * c[i]) / d[i])"),))),
+    *each(MEAN, ("floored, not raised", "epsilon", (("a[i] * b[i] + 1e-9f", "fmaxf(a[i] * b[i], 1e-9f)"),), (("a[i] * b[i] + 1e-9f", "fmaf(a[i], b[i], 1e-9f)"),))),
+    *each(SCALED, ("raised, not floored", "epsilon", (("fmaxf(v[i] * v[i], eps)", "v[i] * v[i] + eps"),), (("x[i] / sqrtf(fmaxf(v[i] * v[i], eps))", "x[i] * rsqrtf(fmaxf(v[i] * v[i], eps))"),))),
+    Pair("raised by it", "epsilon", LIKENESS, (("tl.maximum(both, 1e-8)", "(both + 1e-8)"),), (("tl.sum(u * v, axis=0) / tl.maximum(both, 1e-8)", "tl.sum(v * u, axis=0) * (1.0 / tl.maximum(both, 1e-8))"),)),
+)  # fmt: skip
+PAIRS = (*CANCELLED, *BEYOND, *EPSILONS)
