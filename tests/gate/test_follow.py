@@ -2,11 +2,13 @@
 
 import pytest
 
+from benchmarks.strangers.numbers import SHED
 from gate.programs import AFFINE, affine, workload
 from kernel_gate.building import build_program
 from kernel_gate.cases import Case, plan, the_case
 from kernel_gate.gate import judge
 from kernel_gate.inputs import make_inputs
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.stages.follow import followed, one_of_each_path
 from kernel_gate.variations import Variation
@@ -42,6 +44,25 @@ def cases_for(candidate, w=workload()):  # noqa: B008
 def test_a_guard_over_arguments_gets_a_shape_that_it_holds_on(guard: str, holds):
     cases, _ = cases_for(affine("2.0f * x[i]", f"({guard} ? 3.0f : 2.0f) * x[i]"))
     assert any(holds(c.dims["N"] * c.dims["C"]) for c in cases)
+
+
+@pytest.mark.parametrize("width", ["ld - 1 > C ? ld : C", "min(ld - 1, C)"])
+def test_numbers_that_are_compared_get_shapes_on_which_they_are_equal(width: str):
+    text = SHED.source.replace("c < C", f"c < C + 0 * ({width})").replace("0 *", "ld / 4096 *")
+    w = SHED.workload
+    planned = plan(w, 7)
+    programs = SHED.program(), SHED.program(text)
+    cases = followed(
+        planned,
+        *(
+            build_program(p, w, [c.dims for c in planned], arch="sm_90", options=GateOptions())
+            for p in programs
+        ),
+        w,
+        7,
+    )
+    fresh = [c.dims for c in cases if c not in planned and c.dims["C"] == c.dims["S"] - 1]
+    assert any(min(dims.values()) > 1 for dims in fresh)
 
 
 @pytest.mark.parametrize("constant", ["3e4f", "0.123f", "-7.5f"])

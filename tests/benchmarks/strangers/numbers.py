@@ -1,5 +1,7 @@
 # ruff: noqa: E501
-"""Small differences of large terms, ranges of types, epsilons, and relations of extents."""
+"""Small differences of large terms, ranges of types, epsilons, relations of extents."""
+
+from dataclasses import replace
 
 from .fresh import AT, each, ground
 from .kinds.blocks import ROWS, launched
@@ -101,9 +103,9 @@ BEYOND = (
 )  # fmt: skip
 
 
-OVERLAP = ground(
-    "overlap",
-    """__global__ void overlap(float *y, const float *a, const float *b, int C) {
+DICE = ground(
+    "dice",
+    """__global__ void dice(float *y, const float *a, const float *b, int C) {
     if (threadIdx.x) return;
     const float *u = a + (size_t)blockIdx.x * C, *v = b + (size_t)blockIdx.x * C;
     float uv = 0.0f, uu = 0.0f, vv = 0.0f;
@@ -146,10 +148,51 @@ LIKENESS = program(
     launched("likeness", {"N": [2, 5], "C": [40, 64]}, [*ROWS[:2], ("w", "input", "float32", "N,C"), ROWS[2]], "N", "64", {"N": 256, "C": 64}).replace("[dims]", 'promises = ["C <= 64"]\n[dims]', 1),
 )  # fmt: skip
 EPSILONS = (
-    *each(OVERLAP, ("added, not the larger one", "epsilon", (("fmaxf(uu + vv, 1e-7f)", "(uu + vv + 1e-7f)"),), (("2.0f * uv / fmaxf(uu + vv, 1e-7f)", "uv / (0.5f * fmaxf(uu + vv, 1e-7f))"),))),
+    *each(DICE, ("added, not the larger one", "epsilon", (("fmaxf(uu + vv, 1e-7f)", "(uu + vv + 1e-7f)"),), (("2.0f * uv / fmaxf(uu + vv, 1e-7f)", "uv / (0.5f * fmaxf(uu + vv, 1e-7f))"),))),
     *each(SOLVED, ("solved where it is singular", "epsilon", (("< 1e-8f", "< 5e-9f"),), (("fabsf(a[i] * d[i] - b[i] * c[i]) < 1e-8f ? 0.0f : d[i] / (a[i] * d[i] - b[i] * c[i])", "fabsf(a[i] * d[i] - b[i] * c[i]) < 1e-8f ? 0.0f : 1.0f / ((a[i] * d[i] - b[i] * c[i]) / d[i])"),))),
     *each(MEAN, ("floored, not raised", "epsilon", (("a[i] * b[i] + 1e-9f", "fmaxf(a[i] * b[i], 1e-9f)"),), (("a[i] * b[i] + 1e-9f", "fmaf(a[i], b[i], 1e-9f)"),))),
     *each(SCALED, ("raised, not floored", "epsilon", (("fmaxf(v[i] * v[i], eps)", "v[i] * v[i] + eps"),), (("x[i] / sqrtf(fmaxf(v[i] * v[i], eps))", "x[i] * rsqrtf(fmaxf(v[i] * v[i], eps))"),))),
     Pair("raised by it", "epsilon", LIKENESS, (("tl.maximum(both, 1e-8)", "(both + 1e-8)"),), (("tl.sum(u * v, axis=0) / tl.maximum(both, 1e-8)", "tl.sum(v * u, axis=0) * (1.0 / tl.maximum(both, 1e-8))"),)),
 )  # fmt: skip
-PAIRS = (*CANCELLED, *BEYOND, *EPSILONS)
+
+
+SHED = ground(
+    "shed",
+    """__global__ void shed(float *y, const float *x, int C, int ld) {
+    for (int c = threadIdx.x; c < C; c += 64) y[(size_t)blockIdx.x * C + c] = x[(size_t)blockIdx.x * ld + c] - x[(size_t)blockIdx.x * ld];
+}
+""",
+    {"N": [2, 5], "C": [48, 80], "S": [80, 96]}, [("y", "output", "float32", "N,C"), ("x", "input", "float32", "N,S"), ("C", "scalar", "int32", "C"), ("ld", "scalar", "int32", "S")],
+    "N", 64, {"N": 64, "C": 1024, "S": 1056},
+)  # fmt: skip
+SHED = replace(SHED, workload_text=SHED.workload_text.replace("[dims]", 'promises = ["C <= S"]\n[dims]', 1))
+OUTER = ground(
+    "outer",
+    """__global__ void outer(float *y, const float *a, const float *b, int N, int C) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= C) return;
+    for (int r = 0; r < N; r++) y[(size_t)r * C + c] = a[r] * b[c];
+}
+""",
+    {"N": [6, 11], "C": [40, 70]}, [("y", "output", "float32", "N,C"), ("a", "input", "float32", "N"), ("b", "input", "float32", "C"), ("N", "scalar", "int32", "N"), ("C", "scalar", "int32", "C")],
+    "ceil_div(C, 64)", 64, {"N": 512, "C": 512},
+)  # fmt: skip
+CROPPED = program(
+    "cropped",
+    """def cropped(y, x, C, S, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    tl.store(y + row * C + i, tl.load(x + row * S + i, mask=i < C) * 0.5, mask=i < C)
+""",
+    launched("cropped", {"N": [2, 5], "C": [40, 64], "S": [70, 90]}, [(*ROWS[0][:3], "N,C"), ("x", "input", "float32", "N,S"), ROWS[2], ("S", "scalar", "int32", "S")], "N", "64", {"N": 256, "C": 64, "S": 90}).replace("[dims]", 'promises = ["C <= 64", "C <= S"]\n[dims]', 1),
+)  # fmt: skip
+_FIRST = "x[(size_t)blockIdx.x * ld + c] -"
+RELATIONS = (
+    *each(SHED,
+        ("nearly dense", "relation", ((_FIRST, "x[(size_t)blockIdx.x * (C + 1 >= ld ? C : ld) + c] -"),), ((_FIRST, "x[(size_t)blockIdx.x * (C >= ld ? C : ld) + c] -"),)),
+        ("three more", "relation", ((_FIRST, "x[(size_t)blockIdx.x * ld + (ld - C == 3 ? 0 : c)] -"),), ((_FIRST, "x[(size_t)blockIdx.x * ld + (ld - C == 3 ? c : c)] -"),)),
+    ),
+    *each(OUTER, ("one more row than columns", "relation", (("r < N", "r < (N > C ? 2 * C - N + 2 * (N - C) - (N == C + 1) : N)"),), (("r < N", "r < (N > C ? C + (N - C) : N)"),))),
+    Pair("rows that nearly touch", "relation", CROPPED, (("x + row * S + i", "x + row * tl.where(S <= C + 2, C, S) + i"),), (("x + row * S + i", "x + row * tl.where(S <= C, C, S) + i"),)),
+)  # fmt: skip
+PAIRS = (*CANCELLED, *BEYOND, *EPSILONS, *RELATIONS)
