@@ -17,6 +17,7 @@ from kernel_gate.emulated.formats import FORMATS, opened, pack
 from kernel_gate.emulated.operands import names
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.registry import Step
+from kernel_gate.emulated.rounding import fused, two_sum
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType
 from kernel_gate.emulated.watching import Wrap
@@ -52,7 +53,7 @@ class Noise:
         if kinds is None:
             return None
         result, operands = kinds
-        exactly = EXACTLY[site.parts[0]]
+        name = site.parts[0]
         out, put = site.read(0, result), site.write(0, result)
         reads = [site.read(position, kind) for position, kind in enumerate(operands, 1)]
 
@@ -63,8 +64,9 @@ class Noise:
                 halves = opened(out(wave), result)
                 moved = []
                 for lane, value in enumerate(halves):
-                    wide = (np.asarray(g[lane % len(g)], np.float64) for g in operand_lanes)
-                    moved.append(self._moved(wave.spread(value), np.asarray(exactly(*wide)), result))
+                    wide = [np.asarray(g[lane % len(g)], np.float64) for g in operand_lanes]
+                    exact = _is_exact(name, np.asarray(value, np.float64), wide)
+                    moved.append(self._moved(wave.spread(value), wave.spread(exact), result))
                 put(wave, _close(moved, result))
 
             return watched
@@ -91,8 +93,24 @@ class Noise:
     def _moved(self, values: Array, exact: Array, kind: PtxType) -> Array:
         wide = np.asarray(values, np.float64)
         signs = self._generator.integers(0, 2, wide.shape) * 2.0 - 1.0
-        rounded = np.isfinite(wide) & (wide != 0) & (wide != exact)
+        rounded = np.isfinite(wide) & (wide != 0) & ~exact
         return np.where(rounded, wide * (1.0 + signs * _UNITS[FORMATS[kind.name].kind.name]), wide)
+
+
+def _is_exact(name: str, result: Array, operands: list[Array]) -> Array:
+    """Which results are not rounded. In float64 as well the sum of a large number and a tiny one is the large one."""
+    if name in ("add", "sub"):
+        value, error = two_sum(operands[0], -operands[1] if name == "sub" else operands[1])
+    elif name in ("fma", "mad"):
+        value, error = fused(*operands)
+    else:
+        value, error = EXACTLY[name](*operands), np.zeros(())
+    exact = (value == result) & (error == 0)
+    if name == "ex2":
+        exact &= operands[0] == np.rint(operands[0])
+    elif name in ("sin", "cos", "tanh"):
+        exact &= operands[0] == 0
+    return np.asarray(exact)
 
 
 def _close(values: list[Array], kind: PtxType) -> Array:

@@ -1,6 +1,6 @@
 """Inputs so large or so small that squares and products of them leave their type's range: whose doing it is.
 
-Where the baseline itself overflows or underflows in between, or what it computes is noise of its inputs, the case says
+Where the baseline itself overflows or underflows in between, or what it computes is noise, the case says
 nothing. Where the candidate alone does, its inputs have to lie further inside: a condition.
 """
 
@@ -12,13 +12,16 @@ from kernel_gate.inputs import make_inputs
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.births import births_in
 from kernel_gate.stages.check_state import CheckState, Dropped, Stop
+from kernel_gate.stages.own_noise import noise_of
 from kernel_gate.stages.reference import condition_of, run_baseline
 from kernel_gate.value_variations import scale_of
 from kernel_gate.variations import OF_RANGE, TO_LARGEST, TO_SMALLEST, Variation, is_scaled
 from kernel_gate.workload import Argument
 
 _NOISE = 2.0**-6
-"""Relative error of the baseline's output, for inputs that differ in their last bit, from which it says nothing."""
+"""Relative error of the baseline's output, for inputs or results in between that differ in their last bit, from which
+it says nothing.
+"""
 _UP = (Variation.LARGE, Variation.ALL_LARGE, *TO_LARGEST)
 _DOWN = (Variation.SMALL, Variation.ALL_TINY, *TO_SMALLEST)
 
@@ -37,8 +40,12 @@ def needed_of_range(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] 
     if before:
         raise Dropped(stop.code, f"the baseline leaves its types' ranges as well: {before[0]}")
     reference = run_baseline(run, case, inputs)
-    if any(errors.worst > _NOISE for errors in condition_of(run, case, reference).values()):
-        raise Dropped(Reason.WRONG_VALUE, "what the baseline computes there is noise of its inputs")
+    errors = [
+        *condition_of(run, case, reference).values(),
+        *(n.errors for n in noise_of(run, case, reference).values()),
+    ]
+    if any(one.worst > _NOISE for one in errors):
+        raise Dropped(Reason.WRONG_VALUE, "what the baseline computes there is noise")
     within = _within(run, case)
     after = births_in(run, run.candidate, case, inputs)
     if not after or not within:

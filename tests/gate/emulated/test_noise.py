@@ -52,6 +52,13 @@ def test_rounded_results_move_by_about_a_unit(expression, least, most):
     assert (noisy != again).any()
 
 
+@pytest.mark.parametrize(
+    "expression", ["(1.0f + x[i]) - 1.0f", "fmaf(x[i], x[i], 1.0f) - 1.0f", "__expf(x[i]) - 1.0f"]
+)
+def test_what_is_lost_beside_a_larger_number_is_rounded(expression):
+    assert outputs(expression, np.full(70, 1e-25, np.float32), 1).any()
+
+
 def test_noise_shows_what_cancels():
     x = np.full(70, 1e-4, np.float32)
     plain, noisy = (outputs("(1.0f + x[i]) - 1.0f", x, noise) for noise in (None, 1))
