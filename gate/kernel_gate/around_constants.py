@@ -51,7 +51,9 @@ def put_around(
 
 def _neighbours(constant: float, dtype: DType) -> tuple[float, ...]:
     """A constant and what is next to it in 32 bits and in the type."""
-    single, step = np.float32(constant), float(last_place(dtype, constant))
+    step = float(last_place(dtype, constant))
+    with np.errstate(over="ignore"):  # a constant of 64 bits
+        single = np.float32(constant)
     next_ones = [float(np.nextafter(single, np.float32(end))) for end in (np.inf, -np.inf)]
     return constant, *next_ones, constant + step, constant - step
 

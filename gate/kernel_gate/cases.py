@@ -159,7 +159,7 @@ def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:
         constants = tuple(float(number) for number in numbers)
     except ValueError:  # the words of another variation
         return inputs, ()
-    return (word, constants) if word in OF_CONSTANTS and constants else (inputs, ())
+    return (word, constants) if word in {*OF_CONSTANTS, Variation.SCALED} and constants else (inputs, ())
 
 
 def _is_promised(workload: Workload, memory: Memory) -> bool:

@@ -27,8 +27,8 @@ from kernel_gate.limited_values import (
     with_zeros,
 )
 from kernel_gate.placed_integers import offsets, permutation
-from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, vary
-from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation
+from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, scaled, vary
+from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation, is_scaled
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -91,7 +91,9 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
             arrays[argument.name] = _dyadic(
                 argument, arrays[argument.name], argument.name == varied, values, generator
             )
-        if case.around and not argument.has_structure and arrays[argument.name].size:
+        if case.variation is Variation.SCALED:
+            arrays[argument.name] = _shrunk(argument, arrays[argument.name], case.around[0], values)
+        elif case.around and not argument.has_structure and arrays[argument.name].size:
             put_around(argument, arrays[argument.name], case, limits_of(argument, values), generator)
     return arrays
 
@@ -106,6 +108,8 @@ def _variation_of(
         return Variation.NOT_A_NUMBER if argument.name == varied else Variation.ENDS
     if case.variation is Variation.SATURATED and argument.name != varied and argument.has_free_values:
         return Variation.LARGE
+    if case.variation is Variation.SMALL and varied is None and argument.values_spec[0] == "uniform":
+        return Variation.SMALL
     if argument.name == varied or case.variation in OF_INDICES | OF_ALL | WITHIN_LIMITS:
         return case.variation
     return Variation.DECLARED
@@ -122,6 +126,14 @@ def limits_of(argument: Argument, numbers: Mapping[str, Number]) -> Limits | Non
 
 _POSITIVE = (0.125, 4.0)
 """Where few values of a positive input lie; others are not limited by it."""
+
+
+def _shrunk(argument: Argument, values: Array, scale: float, numbers: Mapping[str, Number]) -> Array:
+    """Float values scaled down, where nothing but their sign is promised, or zero is within their limits."""
+    dtype = DTYPES[argument.dtype]
+    ranged = argument.values_spec[0] == "uniform" and dtype.is_float
+    low, high = (ranged and limits_of(argument, numbers)) or (1.0, 1.0)
+    return dtype.narrow(dtype.wide(values) * scale) if is_scaled(argument) or low <= 0.0 <= high else values
 
 
 def _dyadic(
@@ -240,8 +252,10 @@ def _make(
         values = generator.uniform(*limits, shape)
         if variation is Variation.ENDS:
             values = some_of(values, special_floats(limits, dtype), generator)
+        if variation is Variation.SMALL and limits[0] <= 0.0 <= limits[1]:
+            values = scaled(values, variation, dtype)
     elif kind == "positive":
-        values = (np.abs(generator.standard_normal(shape)) + 0.1) * _scale(variation, dtype)
+        values = scaled(np.abs(generator.standard_normal(shape)) + 0.1, variation, dtype)
     elif kind == "boundary":
         values = generator.choice(boundary_values(dtype), shape)
     elif kind == "one_hot":
@@ -252,22 +266,11 @@ def _make(
     elif kind == "masked":
         values = masked(generator.standard_normal(shape), generator)
     else:
-        values = generator.standard_normal(shape) * _scale(variation, dtype)
+        values = scaled(generator.standard_normal(shape), variation, dtype)
         values = vary(values, variation, generator, boundary_values(dtype))
     if variation is Variation.ZEROS_AMONG and kind in ("normal", "uniform"):
         values = with_zeros(values, limits, generator)
     return dtype.narrow(np.where(np.isfinite(values), np.clip(values, -dtype.largest, dtype.largest), values))
-
-
-_WIDE = 4
-"""Bytes of the types that still hold the square of a tiny number."""
-
-
-def _scale(variation: Variation, dtype: DType) -> float:
-    """What all inputs are multiplied by."""
-    if variation is Variation.ALL_TINY:
-        return 1e-10 if dtype.itemsize >= _WIDE else 1e-3
-    return 1e3 if variation is Variation.ALL_LARGE else 1.0
 
 
 def _integers(

@@ -4,13 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernel_gate.dtypes import Array
+from kernel_gate.dtypes import Array, DType
 from kernel_gate.variations import Variation
 
 _SATURATED = (11.0, 17.0)
 """A half's exponential ends at 11, and 1 + e⁻ˣ is 1 in 32 bits from 17 on."""
 _BEYOND_EXP = 120.0
 """Further than the exponential of a 32-bit float reaches."""
+
+_SMALL = 1e-3
+_WIDE = 4
+"""Bytes of the types that still hold the square of a tiny number."""
+
+
+def scale_of(variation: Variation, dtype: DType) -> float:
+    """What values are multiplied by; of some variations all inputs, of some one."""
+    match variation:
+        case Variation.SMALL:
+            return _SMALL
+        case Variation.ALL_TINY:
+            return 1e-10 if dtype.itemsize >= _WIDE else _SMALL
+        case Variation.LARGE | Variation.ALL_LARGE:
+            return 1e3
+        case Variation.TOWARDS_LARGEST:
+            return float(dtype.largest ** (1 / 3))
+        case Variation.NEARER_LARGEST:
+            return float(dtype.largest ** (2 / 3))
+        case Variation.TOWARDS_SMALLEST:
+            return float(dtype.smallest_normal ** (1 / 3))
+        case Variation.NEARER_SMALLEST:
+            return float(dtype.smallest_normal ** (2 / 3))
+    return 1.0
+
+
+def scaled(values: Array, variation: Variation, dtype: DType) -> Array:
+    """Values of about one, scaled."""
+    scale = scale_of(variation, dtype)
+    return values if scale == 1.0 else values * scale
 
 
 def constant_rows(values: Array) -> Array:
@@ -22,10 +52,6 @@ def constant_rows(values: Array) -> Array:
 def vary(values: Array, variation: Variation, generator: np.random.Generator, boundary: Array) -> Array:
     """Standard normal values, changed."""
     match variation:
-        case Variation.SMALL:
-            return values * 1e-3
-        case Variation.LARGE:
-            return values * 1e3
         case Variation.HEAVY_TAILED:
             return values * np.exp(2.0 * np.abs(generator.standard_normal(values.shape)))
         case Variation.ONE_HOT:

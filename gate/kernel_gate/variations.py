@@ -42,6 +42,13 @@ class Variation(StrEnum):
     ALL_TINY = "all scaled by 1e-10"
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"
+    TOWARDS_LARGEST = "all scaled by the largest to the power 1/3"
+    """The largest value of each input's own type."""
+    NEARER_LARGEST = "all scaled by the largest to the power 2/3"
+    TOWARDS_SMALLEST = "all scaled by the smallest normal to the power 1/3"
+    NEARER_SMALLEST = "all scaled by the smallest normal to the power 2/3"
+    SCALED = "scaled"
+    """By the number that the case names: every input that may be so small."""
     MIXED = "each input by a variation of its own"
     """The variations are drawn from `ONE_INPUT`."""
     LOWEST = "indices at their lowest"
@@ -72,7 +79,13 @@ OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
 """Variations of inputs with declared limits; the others are of values that nothing is promised of."""
 OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
 """Variations around constants of the code."""
-OF_ALL = frozenset({Variation.ALL_TINY, Variation.ALL_LARGE})
+TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST)
+TO_SMALLEST = (Variation.TOWARDS_SMALLEST, Variation.NEARER_SMALLEST)
+OF_RANGE = frozenset({*TO_LARGEST, *TO_SMALLEST, Variation.SCALED})
+"""Variations at which a square or a product may leave its type's range. Where it does so in the baseline too they say
+nothing; where it does so in the candidate alone that is a condition.
+"""
+OF_ALL = frozenset({Variation.ALL_TINY, Variation.ALL_LARGE, *TO_LARGEST, *TO_SMALLEST})
 """Variations that keep the sign, and so are of positive inputs as well; of all inputs at once."""
 
 ONE_INPUT = (
@@ -105,19 +118,32 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
     limited = [a for a in inputs if a.has_limits]
     indices = any(a.values_spec[0] == "integers" for a in limited)
     times = {
+        Variation.SMALL: bool(free) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.MIXED: _MIXED * (free > 1),
         Variation.DYADIC: bool(scaled) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.ENDS: bool(limited),
         Variation.FEW: bool(limited) or free > 1,
         Variation.ZEROS_AMONG: any(_may_be_zero(a) for a in inputs),
         Variation.NAN_AT_ENDS: min(free, MOST_IN_TURN) * bool(limited),
-        **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED, Variation.CRITICAL}, 0),
         **dict.fromkeys(OF_INDICES, indices),
-        **dict.fromkeys(OF_ALL, scaled > bool(free)),
+        **dict.fromkeys(OF_ALL - OF_RANGE, scaled > bool(free)),
+        **dict.fromkeys(OF_RANGE, any(is_scaled(a) for a in inputs)),
+        **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED, Variation.CRITICAL, Variation.SCALED}, 0),
     }
     for variation in Variation:
         usual = min(free, MOST_IN_TURN if variation in IN_TURN else 1)
         yield from (variation,) * times.get(variation, usual)
+
+
+def is_scaled(argument: Argument) -> bool:
+    """Whether a float input takes part in the variations of all inputs at once: nothing is promised but its sign."""
+    declared = argument.has_free_values or argument.values_spec[0] == "positive"
+    return argument.dtype in FLOAT_NAMES and declared
+
+
+def may_shrink(argument: Argument) -> bool:
+    """Whether values of a float input can be scaled down within what is declared, as far as that is known here."""
+    return is_scaled(argument) or _may_be_zero(argument)
 
 
 def _may_be_zero(argument: Argument) -> bool:

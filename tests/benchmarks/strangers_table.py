@@ -13,6 +13,7 @@ from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import Outcome, Verdict
 
+from .strangers import numbers
 from .strangers.classes import kept_apart as classes_apart
 from .strangers.classes import looked_at as classes
 from .strangers.fresh import apart_too, kept_apart, limited, mixed, programs
@@ -25,7 +26,13 @@ SUMMARY = "wrong candidates and honest twins as strangers write them, by lane: d
 KINDS = (*sequences.PAIRS, *rows.PAIRS, *pointwise.PAIRS, *scatter.PAIRS, *blocks.PAIRS)
 FRESH = (*limited.PAIRS, *mixed.PAIRS, *programs.PAIRS, *kept_apart.PAIRS, *apart_too.PAIRS)
 CLASSES = (*classes.PAIRS, *classes_apart.PAIRS)
-SETS = {"first": (*LOOKED_AT, *UNTUNED), "kinds": KINDS, "fresh": FRESH, "classes": CLASSES}
+SETS = {
+    "first": (*LOOKED_AT, *UNTUNED),
+    "kinds": KINDS,
+    "fresh": FRESH,
+    "classes": CLASSES,
+    "numbers": numbers.PAIRS,
+}
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""
 

@@ -17,14 +17,14 @@ from kernel_gate.cases import (
     the_case,
 )
 from kernel_gate.inputs import make_inputs, perturbed
-from kernel_gate.variations import OF_ALL, OF_CONSTANTS, Variation
+from kernel_gate.variations import OF_ALL, OF_CONSTANTS, OF_RANGE, Variation
 from kernel_gate.workload import WorkloadError
 
 DIMS = {"N": 3, "C": 70}
 
 OTHERS = {
     *(Variation.LOWEST, Variation.HIGHEST, Variation.ENDS, Variation.FEW, Variation.NAN_AT_ENDS),
-    *(Variation.CRITICAL, *OF_CONSTANTS),
+    *(Variation.CRITICAL, Variation.SCALED, *OF_CONSTANTS),
 }
 """Variations of inputs with limits, of constants that a case names, and of values that it places."""
 
@@ -68,7 +68,7 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert [dict(c.dims) for c in cases[:4]] == [
         {"N": n, "C": c} for n, c in ((1, 32), (1, 70), (3, 32), (3, 70))
     ]
-    assert {c.variation for c in cases} == set(Variation) - OTHERS - OF_ALL - {Variation.MIXED}
+    assert {c.variation for c in cases} == set(Variation) - OTHERS - (OF_ALL - OF_RANGE) - {Variation.MIXED}
     assert len({(str(c.dims), c.seed) for c in cases}) == len(cases)
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
@@ -76,7 +76,7 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
 def test_values_that_promise_a_range_are_varied_within_it():
     ranged = with_values("uniform(0, 1)")
     cases = plan(ranged, 91)
-    within = {Variation.DYADIC, Variation.ENDS, Variation.FEW, Variation.ZEROS_AMONG}
+    within = {Variation.SMALL, Variation.DYADIC, Variation.ENDS, Variation.FEW, Variation.ZEROS_AMONG}
     assert {c.variation for c in cases} == {Variation.DECLARED} | within
     drawn_values = {c.variation: make_inputs(ranged, c)["x"] for c in cases if c.dims != {"N": 1, "C": 32}}
     assert all(v.min() >= 0 and v.max() <= 1 for v in drawn_values.values())
@@ -308,6 +308,10 @@ def test_variations_change_what_they_say(variation):
         Variation.LAST_PEAK: lambda: (x[:, -1] > x[:, :-1].max() + 88).all() and (x[:, 0] < -88).all(),
         Variation.ALL_TINY: lambda: 0 < np.abs(x).max() < 1e-9,
         Variation.ALL_LARGE: lambda: x.std() > 500,
+        Variation.TOWARDS_LARGEST: lambda: 1e11 < x.std() < 1e14,
+        Variation.NEARER_LARGEST: lambda: 1e24 < x.std() < 1e27,
+        Variation.TOWARDS_SMALLEST: lambda: 1e-14 < x.std() < 1e-11,
+        Variation.NEARER_SMALLEST: lambda: 1e-27 < x.std() < 1e-24,
         Variation.ZEROS_AMONG: lambda: (x == 0).any() and np.signbit(x[x == 0]).any() and (x != 0).any(),
         Variation.SATURATED: lambda: np.abs(x).min() >= 11 and np.abs(x).max() <= 17,
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,

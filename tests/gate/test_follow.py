@@ -2,11 +2,13 @@
 
 import pytest
 
+from benchmarks.strangers.numbers import SHED
 from gate.programs import AFFINE, affine, workload
 from kernel_gate.building import build_program
-from kernel_gate.cases import Case, plan
+from kernel_gate.cases import Case, plan, the_case
 from kernel_gate.gate import judge
 from kernel_gate.inputs import make_inputs
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.stages.follow import followed, one_of_each_path
 from kernel_gate.variations import Variation
@@ -44,6 +46,25 @@ def test_a_guard_over_arguments_gets_a_shape_that_it_holds_on(guard: str, holds)
     assert any(holds(c.dims["N"] * c.dims["C"]) for c in cases)
 
 
+@pytest.mark.parametrize("width", ["ld - 1 > C ? ld : C", "min(ld - 1, C)"])
+def test_numbers_that_are_compared_get_shapes_on_which_they_are_equal(width: str):
+    text = SHED.source.replace("c < C", f"c < C + 0 * ({width})").replace("0 *", "ld / 4096 *")
+    w = SHED.workload
+    planned = plan(w, 7)
+    programs = SHED.program(), SHED.program(text)
+    cases = followed(
+        planned,
+        *(
+            build_program(p, w, [c.dims for c in planned], arch="sm_90", options=GateOptions())
+            for p in programs
+        ),
+        w,
+        7,
+    )
+    fresh = [c.dims for c in cases if c not in planned and c.dims["C"] == c.dims["S"] - 1]
+    assert any(min(dims.values()) > 1 for dims in fresh)
+
+
 @pytest.mark.parametrize("constant", ["3e4f", "0.123f", "-7.5f"])
 def test_data_are_drawn_on_both_sides_of_a_constant_of_the_code(constant: str):
     cases, _ = cases_for(affine("2.0f * x[i]", f"(x[i] > {constant} ? 3.0f : 2.0f) * x[i]"))
@@ -51,6 +72,19 @@ def test_data_are_drawn_on_both_sides_of_a_constant_of_the_code(constant: str):
     value = float(constant[:-1])
     x = [make_inputs(workload(), c)["x"] for c in around]
     assert any((v > value).all(axis=-1).any() for v in x) and any((v < value).all(axis=-1).any() for v in x)
+
+
+def test_inputs_are_scaled_by_small_constants_and_their_roots():
+    """First those that one program alone has; of elementary functions none that has many digits."""
+    candidate = affine("2.0f * x[i]", "2.0f * x[i] / (fabsf(expm1f(x[i])) + 1e-9f)")
+    cases, _ = cases_for(candidate)
+    scales = [c.around[0] for c in cases if c.variation is Variation.SCALED]
+    assert scales[:2] == pytest.approx([1e-9**0.5, 1e-9])
+    (case,) = [c for c in cases if c.variation is Variation.SCALED and c.around[0] == scales[1]]
+    assert 0 < abs(make_inputs(workload(), case)["x"]).max() < 1e-8
+    assert the_case(workload(), case.dims, case.seed, case.inputs, "").around == pytest.approx(case.around)
+    limited = workload(**{'name = "x"': 'name = "x"\nvalues = "uniform(0.5, 1)"'})
+    assert (make_inputs(limited, case)["x"] >= 0.5).all()
 
 
 def test_a_program_without_guards_gets_no_more_cases():

@@ -11,7 +11,6 @@ from kernel_gate.kept import Kept
 PAIRS = [pair for pairs in SETS.values() for pair in pairs]
 LET_THROUGH = {
     "a narrow index": "no shape of its workload makes an index that does not fit",
-    "squares that overflow": "no values are drawn that are finite and whose squares are not",
 }
 NOT_IN_PLACE = "online, starts at zero"
 """In place, its twin reads a row that another thread has written; the baseline does not."""

@@ -55,11 +55,15 @@ class Fault:
         return {**place, "related": [asdict(other) for other in self.related]}
 
 
+BirthKind = Literal["NaN", "infinity", "underflow", "saturation"]
+
+
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """The first NaN or infinity that an instruction made out of better operands."""
+    """The first value of a kind that an instruction made out of better operands."""
 
-    what: Literal["NaN", "infinity"]
+    what: BirthKind
+    """No number, one too large for its type, one too small, or an integer that stopped at its type's limit."""
     line: int | None
     """Line of the program's source."""
     block: tuple[int, int, int]
@@ -70,7 +74,8 @@ class Birth:
 
     def __str__(self) -> str:
         at = "" if self.line is None else f" at line {self.line}"
-        return f"{self.what} was born{at}: {self.expression} by thread {self.thread} of block {self.block}"
+        came = "was born" if self.what in ("NaN", "infinity") else "came about"
+        return f"{self.what} {came}{at}: {self.expression} by thread {self.thread} of block {self.block}"
 
 
 @dataclass(frozen=True, slots=True)

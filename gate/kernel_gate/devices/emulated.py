@@ -15,7 +15,7 @@ from kernel_gate.devices.image import Image
 from kernel_gate.devices.signature import misfit, with_structures
 from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
 from kernel_gate.emulated.executed import Executed
-from kernel_gate.emulated.guards import Guards, Sides
+from kernel_gate.emulated.guards import Decided, Guards
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
@@ -212,21 +212,21 @@ class EmulatedKernel:
             if scratch is not None:
                 self._space.free(scratch)
 
-    def sides(
+    def decided(
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         shared_bytes: int,
         arguments: Sequence[Buffer | np.generic],
-    ) -> list[Sides]:
-        """Which sides of the branches that depend on arguments alone a launch would take. Raises `DeviceError`."""
+    ) -> Decided:
+        """What a launch would decide by arguments alone. Raises `DeviceError`."""
         if self._guards is None:
             self._guards = Guards(self.kernel)
         parameters = _marshal(self.kernel.layout, arguments, self._image.extra_pointers)
         quiet = Checks(races=False, uninitialised=False, overflow=False)
         shared = shared_bytes + self._image.shared_bytes
         launch = Launch(self.kernel, self._space, grid, block, shared, parameters, quiet)
-        return self._guards.sides(launch)
+        return self._guards.decided(launch)
 
     def lines(self) -> set[int]:
         """Lines of the source that have instructions."""

@@ -2,14 +2,16 @@
 
 The instructions that compute such a predicate are run alone, for the first and the last blocks of a launch: so it is
 known which side of `C % 4 == 0` or `n > 30000` a shape takes without running the kernel on it. Predicates that depend
-on loaded data, or on a register with more than one definition (a loop), are not looked at.
+on loaded data, or on a register with more than one definition (a loop), are not looked at. Of two whole numbers of
+arguments that are compared, or of which the lesser or the greater is taken, it is also asked how they relate: what
+`C >= S - 1` decides may be right for one and wrong for the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,8 +32,19 @@ _READS_OTHERS = frozenset(
 _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
-Sides = tuple[bool, bool]
-"""Whether some thread's predicate holds, and whether some thread's does not."""
+_FEW_DIGITS = 3
+
+Sides = tuple[bool, ...]
+"""Whether some thread's predicate holds, and whether some thread's does not; of two numbers whether the first is less,
+equal, greater.
+"""
+
+
+class Decided(NamedTuple):
+    """What a launch decides before it reads any data."""
+
+    guards: list[Sides]
+    relations: list[Sides]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,16 @@ class Guards:
         needed: set[int] = set()
         seen: set[str] = set()
         self.guards: list[Guard] = []
+        self.relations: list[tuple[Read, Read]] = []
+        """Numbers that are the same for all threads."""
         for number, instruction in enumerate(body):
+            if (compared := _compared(instruction)) is not None:
+                both: dict[int, bool] = {}
+                if all(_slice(operand.name, body, definitions, both) for operand in compared):
+                    site = Site.of(instruction, number, kernel.layout, frozenset())
+                    one, other = (site.reader(operand, site.types[-1]) for operand in compared)
+                    self.relations.append((one, other))
+                    needed |= both.keys()
             decides = _decides(instruction)
             if decides is None or decides.name in seen:
                 continue
@@ -78,22 +100,27 @@ class Guards:
         steps = dict(_steps(kernel))
         self._steps = [steps[n] for n in sorted(needed) if n in steps]
 
-    def sides(self, launch: Launch) -> list[Sides]:
-        """The sides of each guard that threads of the first and last blocks of a launch take."""
+    def decided(self, launch: Launch) -> Decided:
+        """The sides of each guard that threads of the first and last blocks of a launch take, and each relation."""
         last = launch.blocks
         blocks = np.unique(np.array([*range(min(_ENDS, last)), *range(max(0, last - _ENDS), last)]))
         wave = launch.wave_of(blocks.astype(np.int64))
-        sides: list[Sides] = []
+        decided = Decided([], [])
         with np.errstate(all="ignore"):
             try:
                 for step in self._steps:
                     step(wave)
             except LaunchFault:
-                return [(False, False)] * len(self.guards)
+                return Decided([(False,) * 2] * len(self.guards), [(False,) * 3] * len(self.relations))
             for guard in self.guards:
                 holds = guard.read(wave)
-                sides.append((bool(holds.any()), not holds.all()))
-        return sides
+                decided.guards.append((bool(holds.any()), not holds.all()))
+            for first, second in self.relations:
+                one, other = first(wave), second(wave)
+                decided.relations.append(
+                    tuple(bool(np.any(r)) for r in (one < other, one == other, one > other))
+                )
+        return decided
 
 
 @dataclass(slots=True)
@@ -131,6 +158,12 @@ def constants(kernel: DecodedKernel) -> Constants:
     return numbers
 
 
+def has_few_digits(number: float) -> bool:
+    """Whether a number is written with few digits, as a float of 32 bits."""
+    digits = np.format_float_scientific(np.float32(number), unique=True, trim="-").partition("e")[0]
+    return len(digits.lstrip("-").replace(".", "")) <= _FEW_DIGITS
+
+
 def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, Step]]:
     start = 0
     for block in kernel.blocks:
@@ -150,6 +183,16 @@ def _decides(instruction: Instruction) -> Register | None:
     if instruction.parts[0] == "setp" and isinstance(instruction.operands[0], Register):
         return replace(instruction.operands[0], negated=False)
     return None
+
+
+def _compared(instruction: Instruction) -> tuple[Register, Register] | None:
+    """Two whole numbers that an instruction compares, or takes the lesser or greater of; neither a literal."""
+    operands = instruction.operands
+    if instruction.parts[0] not in ("setp", "min", "max") or len(operands) != 3:
+        return None
+    one, other = operands[1:]
+    whole = TYPES[instruction.parts[-1]].kind in ("int", "uint") if instruction.parts[-1] in TYPES else False
+    return (one, other) if whole and isinstance(one, Register) and isinstance(other, Register) else None
 
 
 def _slice(

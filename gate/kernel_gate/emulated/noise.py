@@ -7,33 +7,22 @@ floats apart. A conversion to half precision is moved where arithmetic goes on w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated.exactly import EXACTLY
 from kernel_gate.emulated.formats import FORMATS, opened, pack
 from kernel_gate.emulated.operands import names
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.registry import Step
+from kernel_gate.emulated.rounding import fused, two_sum
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
-_EXACTLY: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "fma": lambda x, y, z: x * y + z,
-    "mad": lambda x, y, z: x * y + z,
-    "div": np.divide,
-    "sqrt": np.sqrt,
-    "rcp": lambda x: 1.0 / x,
-}
-"""In float64, which tells whether the result was rounded."""
-_FUNCTIONS = ("rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
 _UNITS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 _DIRECTED = ("rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")
 _ONLY_MOVES = ("st", "mov", "prmt", "selp", "red", "atom")
@@ -64,7 +53,7 @@ class Noise:
         if kinds is None:
             return None
         result, operands = kinds
-        exactly = _EXACTLY.get(site.parts[0]) or (np.positive if site.parts[0] == "cvt" else None)
+        name = site.parts[0]
         out, put = site.read(0, result), site.write(0, result)
         reads = [site.read(position, kind) for position, kind in enumerate(operands, 1)]
 
@@ -75,9 +64,9 @@ class Noise:
                 halves = opened(out(wave), result)
                 moved = []
                 for lane, value in enumerate(halves):
-                    wide = (np.asarray(g[lane % len(g)], np.float64) for g in operand_lanes)
-                    exact = None if exactly is None else np.asarray(exactly(*wide))
-                    moved.append(self._moved(wave.spread(value), exact, result))
+                    wide = [np.asarray(g[lane % len(g)], np.float64) for g in operand_lanes]
+                    exact = _is_exact(name, np.asarray(value, np.float64), wide)
+                    moved.append(self._moved(wave.spread(value), wave.spread(exact), result))
                 put(wave, _close(moved, result))
 
             return watched
@@ -89,7 +78,7 @@ class Noise:
         name = site.parts[0]
         if set(_DIRECTED) & set(site.parts) or not site.types:
             return None
-        if name in _EXACTLY or name in _FUNCTIONS:
+        if name in EXACTLY and name != "cvt":
             kind = site.type
             small = kind.name in FORMATS and FORMATS[kind.name].kind.name in _UNITS
             mixed = site.types[0] is not kind
@@ -101,13 +90,27 @@ class Noise:
         goes_on = bool(self._computed_with & set(names(site.instruction.operands[:1])))
         return (target, [source]) if narrows and goes_on else None
 
-    def _moved(self, values: Array, exact: Array | None, kind: PtxType) -> Array:
+    def _moved(self, values: Array, exact: Array, kind: PtxType) -> Array:
         wide = np.asarray(values, np.float64)
         signs = self._generator.integers(0, 2, wide.shape) * 2.0 - 1.0
-        rounded = np.isfinite(wide) & (wide != 0)
-        if exact is not None:
-            rounded &= wide != exact
+        rounded = np.isfinite(wide) & (wide != 0) & ~exact
         return np.where(rounded, wide * (1.0 + signs * _UNITS[FORMATS[kind.name].kind.name]), wide)
+
+
+def _is_exact(name: str, result: Array, operands: list[Array]) -> Array:
+    """Which results are not rounded. In float64 as well the sum of a large number and a tiny one is the large one."""
+    if name in ("add", "sub"):
+        value, error = two_sum(operands[0], -operands[1] if name == "sub" else operands[1])
+    elif name in ("fma", "mad"):
+        value, error = fused(*operands)
+    else:
+        value, error = EXACTLY[name](*operands), np.zeros(())
+    exact = (value == result) & (error == 0)
+    if name == "ex2":
+        exact &= operands[0] == np.rint(operands[0])
+    elif name in ("sin", "cos", "tanh"):
+        exact &= operands[0] == 0
+    return np.asarray(exact)
 
 
 def _close(values: list[Array], kind: PtxType) -> Array:

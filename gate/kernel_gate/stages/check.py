@@ -22,6 +22,7 @@ from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
 from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
+from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
@@ -115,12 +116,28 @@ def _run_cases(
             if case.origin == "hidden" and run.baseline.program.language == "triton":
                 waiting.extend(each_alone(case))
         except Stop as stop:
-            needed = needed_of_scalars(run.workload, case)
-            if needed is None or stop.at_fault != "candidate":
+            if not _is_condition(run, stop, case):
                 return _stopped(run, stop, case)
-            _keep_condition(run.conditions, needed, f"{stop.reason}; the baseline takes other values")
         last = (time.monotonic() - before, max(1, size))
     return unreached
+
+
+def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
+    """Whether what is wrong is the candidate's only under a condition, or says nothing; it is kept then."""
+    if stop.at_fault != "candidate":
+        return False
+    if (needed := needed_of_scalars(run.workload, case)) is not None:
+        _keep_condition(run.conditions, needed, f"{stop.reason}; the baseline takes other values")
+        return True
+    try:
+        of_range = needed_of_range(run, case, stop)
+    except Dropped as dropped:
+        run.dropped.append(f"{case}: {dropped.code}: {dropped}")
+        return True
+    if of_range is None:
+        return False
+    run.conditions.setdefault(*of_range)
+    return True
 
 
 def _keep_condition(conditions: dict[str, str], needed: str, why: str) -> None:

@@ -19,20 +19,22 @@ from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, elements, float_scalars, is_valid, named_shapes, typical_shape
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
-from kernel_gate.emulated.guards import Constants, constants
+from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.stages.critical import critical_cases
-from kernel_gate.variations import Variation
+from kernel_gate.variations import Variation, may_shrink
 from kernel_gate.workload import Workload
 
 Dims = Mapping[str, int]
-Signature = tuple[tuple[bool, bool], ...]
+Signature = tuple[Sides, ...]
 _MOST_ELEMENTS = 1 << 19
 _MOST_ASKED = 1000
 _MOST_SHAPES = 6
 _MOST_PATHS = 4
 _MOST_CONSTANTS = 6
+_MOST_SCALES = 4
+_SMALL = 1e-2
 _FEW = 40
 _LARGEST = 1 << 16
 _LEAST = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -51,7 +53,8 @@ class Paths:
     workload: Workload
     _device: EmulatedDevice = field(init=False)
     _loaded: list[LoadedProgram] = field(init=False)
-    _signatures: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
+    _decided: dict[tuple[int, ...], tuple[Signature, Signature] | None] = field(default_factory=dict)
+    """Sides of guards, and relations."""
     _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
     """The baseline's and the candidate's."""
     _read: set[int] = field(default_factory=set)
@@ -75,17 +78,28 @@ class Paths:
 
     def of(self, dims: Dims) -> Signature | None:
         """The sides that both programs take on a shape; None for one that they cannot be asked on."""
+        decided = self._decided_on(dims)
+        return None if decided is None else decided[0]
+
+    def relations(self, dims: Dims) -> Signature | None:
+        """How the numbers relate that both programs compare on a shape."""
+        decided = self._decided_on(dims)
+        return None if decided is None else decided[1]
+
+    def _decided_on(self, dims: Dims) -> tuple[Signature, Signature] | None:
         key = tuple(dims.values())
-        if key not in self._signatures:
+        if key not in self._decided:
             try:
-                self._signatures[key] = tuple(
-                    side for program in range(len(self._loaded)) for side in self._sides(program, dims)
+                launches = [d for program in range(len(self._loaded)) for d in self._launches(program, dims)]
+                self._decided[key] = (
+                    tuple(sides for decided in launches for sides in decided.guards),
+                    tuple(sides for decided in launches for sides in decided.relations),
                 )
             except (LaunchError, DeviceError, MemoryError):
-                self._signatures[key] = None
-        return self._signatures[key]
+                self._decided[key] = None
+        return self._decided[key]
 
-    def _sides(self, program: int, dims: Dims) -> Iterator[tuple[bool, bool]]:
+    def _launches(self, program: int, dims: Dims) -> Iterator[Decided]:
         loaded, into = self._loaded[program], self._constants[program]
         if self._buffers[program] is None:
             self._buffers[program] = self._owners.enter_context(loaded.execution(dims)).buffers
@@ -93,7 +107,7 @@ class Paths:
         with loaded.execution(dims, self._buffers[program]) as execution:
             for kernel, call in execution.calls():
                 assert isinstance(kernel, EmulatedKernel)
-                yield from kernel.sides(*call)
+                yield kernel.decided(*call)
                 if id(kernel) not in self._read:
                     self._read.add(id(kernel))
                     into.include(constants(kernel.kernel))
@@ -110,6 +124,19 @@ class Paths:
         numbers = before.compared | {float(n) for n in self.numbers()}
         ordered = [sorted(some, key=abs, reverse=True) for some in (new, numbers - new)]
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
+
+    def small(self, scalars: Iterable[float]) -> list[float]:
+        """Small numbers that are added to data, or that bound it; after the first shape was asked.
+
+        Those that not both programs use, or not in the same way, come first. Of the many coefficients of elementary
+        functions most have all the digits of their type, or are powers of two and in both programs.
+        """
+        before, after = self._constants
+        different = before.compared ^ after.compared | before.others ^ after.others
+        added = {n for n in before.others | after.others if 0.0 < n < _SMALL}
+        added = {n for n in added if has_few_digits(n) or (n in different and math.frexp(n)[0] == 1 / 2)}
+        small = {n for n in (*before.compared, *after.compared, *added, *scalars) if 0.0 < n < _SMALL}
+        return sorted(small, key=lambda n: (n not in different, not has_few_digits(n), -n))
 
 
 @dataclass(slots=True)
@@ -168,10 +195,14 @@ def followed(
         planned = [c.dims for c in cases if c.memory == ALLOCATED]
         asked = [*named, *planned]
         shapes = _shapes(paths.of, paths, workload, asked)
+        shapes += _shapes(paths.relations, paths, workload, [*asked, *shapes])
         grids = Grids(baseline, candidate, workload)
         shapes += _shapes(grids.of, paths, workload, [*asked, *shapes]) if grids.growing else []
         taken = _one_of_each(paths, workload, [*planned, *shapes])
         around = tuple(dict.fromkeys((*paths.constants(), *float_scalars(workload, named[0]))))
+        scales = list(
+            dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
+        )
     usual = typical_shape(named)
     plain = [c for c in cases if c.memory == ALLOCATED]
     extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
@@ -179,6 +210,11 @@ def followed(
         kinds = (Variation.AROUND, Variation.AROUND, Variation.ABOVE, Variation.BELOW)
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
+        ]
+    if any(a.kind in {"input", "inout"} and may_shrink(a) for a in workload.args):
+        extra += [
+            Case(usual, seed + 4600 + i, Variation.SCALED, origin="hidden", around=(scale,))
+            for i, scale in enumerate(scales[:_MOST_SCALES])
         ]
     extra += critical_cases(baseline, candidate, workload, usual, seed + 4700)
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
@@ -211,16 +247,18 @@ def _shapes(
     seen: set[tuple[int, int]] = set()
     for dims in planned:
         seen |= _taken(sides_of(dims))
-    guards = len(next((s for s in map(sides_of, planned) if s is not None), ()))
+    sides = sum(len(s) for s in next((s for s in map(sides_of, planned) if s is not None), ()))
     by_side: dict[tuple[int, int], dict[str, int]] = {}
-    if len(seen) == 2 * guards:
+    if len(seen) == sides:
         return []
-    for dims in itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED):
+    proposals = itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED)
+    # A wrong stride is not seen in a single row.
+    for dims in sorted(proposals, key=lambda d: min(d.values(), default=1) == 1):
         for side in _taken(sides_of(dims)) - seen:
             best = by_side.get(side)
             if best is None or elements(workload, dims) < elements(workload, best):
                 by_side[side] = dims
-        if len(seen) + len(by_side) == 2 * guards:
+        if len(seen) + len(by_side) == sides:
             break
     chosen: list[dict[str, int]] = []
     for _, dims in sorted(by_side.items(), key=lambda item: -elements(workload, item[1])):

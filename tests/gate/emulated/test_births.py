@@ -1,4 +1,6 @@
-"""Births: the first instruction that made a NaN or an infinity is named with its line, thread and operands."""
+"""Births: the first instruction that made a NaN, an infinity or another lost value is named with its line, thread and
+operands.
+"""
 
 import numpy as np
 import pytest
@@ -38,6 +40,10 @@ def values(*numbers: float, dtype: type = np.float32) -> np.ndarray:
         ("v = fmaf(v, v, -v);", values(1, 2e19), "infinity", 1, "2e+19 * 2e+19 + -2e+19"),
         ("v = __int_as_float(0x7f800000) - v * __int_as_float(0x7f800000);", values(1), "NaN", 0, None),
         ("if (i > 1) v = rsqrtf(v - 3.0f);", values(0, 1, 3), "infinity", 2, "rsqrt(0)"),
+        ("v = v * v;", values(0, 1, 1e-25), "underflow", 2, "1e-25 * 1e-25"),
+        ("v = fmaf(v, v, x[0]);", values(0, 1e-20), "underflow", 1, "1e-20 * 1e-20 + 0"),
+        ("v = (float)(int)v;", values(-7, 3e9), "saturation", 1, "s32(3e+09)"),
+        ("v = (float)(unsigned)v;", values(7.5, -7), "saturation", 1, "u32(-7)"),
     ],
 )
 def test_a_birth_is_named_with_its_line_thread_and_operands(statement, x, what, thread, expression):
@@ -73,6 +79,19 @@ def test_doubles_and_halves_are_looked_at():
 def test_nothing_is_born_of_what_stays_finite_or_came_from_memory(statement):
     assert births(statement, values(1, 2, 3))[0] == ()
     assert births("v = v * 1.0f;", values(np.nan, np.inf))[0] == ()
+
+
+@pytest.mark.parametrize(
+    "statement", ["v = v - x[0];", "v = rintf(v) * 0.0f;", "v = v * v + 1.0f;", "v = (float)(int)v;"]
+)
+def test_what_is_exact_or_rounded_off_beside_something_larger_is_no_underflow(statement):
+    assert births(statement, values(1e-25, 0, 1e-25))[0] == ()
+
+
+def test_doubles_underflow_further_below():
+    x = values(1e-200, dtype=np.float64)
+    assert births("v = v * 1e-20;", x, "double")[0] == ()
+    assert [b.what for b in births("v = v * v;", x, "double")[0]] == ["underflow"]
 
 
 def test_who_does_not_ask_is_told_nothing():

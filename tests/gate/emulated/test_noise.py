@@ -26,7 +26,10 @@ def outputs(expression: str, x: np.ndarray, noise: int | None) -> np.ndarray:
         device.close()
 
 
-@pytest.mark.parametrize("expression", ["x[i]", "2.0f * x[i]", "x[i] + 1.0f", "fmaxf(x[i], 3.0f)"])
+@pytest.mark.parametrize(
+    "expression",
+    ["x[i]", "2.0f * x[i]", "x[i] + 1.0f", "fmaxf(x[i], 3.0f)", "exp2f(8.0f * x[i])", "__cosf(0.0f * x[i])"],
+)
 def test_exact_results_stay(expression):
     x = np.arange(70, dtype=np.float32) / 8
     np.testing.assert_array_equal(outputs(expression, x, 1), outputs(expression, x, None))
@@ -47,6 +50,13 @@ def test_rounded_results_move_by_about_a_unit(expression, least, most):
     moved = np.abs(noisy / plain - 1)
     assert least < moved.max() < most and (moved > 0).mean() > 0.5
     assert (noisy != again).any()
+
+
+@pytest.mark.parametrize(
+    "expression", ["(1.0f + x[i]) - 1.0f", "fmaf(x[i], x[i], 1.0f) - 1.0f", "__expf(x[i]) - 1.0f"]
+)
+def test_what_is_lost_beside_a_larger_number_is_rounded(expression):
+    assert outputs(expression, np.full(70, 1e-25, np.float32), 1).any()
 
 
 def test_noise_shows_what_cancels():

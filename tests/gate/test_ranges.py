@@ -1,0 +1,65 @@
+"""Inputs near the ends of their types' ranges: whose overflow or underflow it is decides."""
+
+import pytest
+
+from benchmarks.strangers.numbers import pointwise
+from kernel_gate.gate import judge
+from kernel_gate.kept import Kept
+from kernel_gate.options import GateOptions
+from kernel_gate.verdict import Stage, Verdict
+
+
+def checked(before: str, after: str, *, values: str = "") -> tuple[Verdict, Stage]:
+    ground = pointwise("kernel", before, "a", "b", values=values)
+    programs = ground.program(), ground.program(ground.source.replace(before, after))
+    with Kept() as kept:
+        verdict = judge(
+            *programs,
+            ground.workload,
+            device="emulated",
+            options=GateOptions(seed=7, callers_seconds=0),
+            kept=kept,
+        )
+    stage = verdict.stage("check")
+    assert stage is not None
+    return verdict, stage
+
+
+def conditions(stage: Stage) -> list[str]:
+    return [condition["expr"] for condition in stage.details["conditions"]]
+
+
+def test_a_square_that_leaves_the_range_needs_inputs_that_lie_inside():
+    _, stage = checked("hypotf(a[i], b[i])", "sqrtf(a[i] * a[i] + b[i] * b[i])")
+    assert conditions(stage) == [
+        "-6.98e+12 <= range(a) <= 6.98e+12 and -6.98e+12 <= range(b) <= 6.98e+12",
+        "(range(a) <= -2.27e-13 or range(a) >= 2.27e-13) and (range(b) <= -2.27e-13 or range(b) >= 2.27e-13)",
+    ]
+    assert "infinity was born at line 3" in stage.details["conditions"][0]["evidence"]
+    assert "underflow came about at line 3" in stage.details["conditions"][1]["evidence"]
+    assert conditions(checked("a[i] / b[i] / b[i]", "a[i] / (b[i] * b[i])", values="positive")[1]) == [
+        "range(a) <= 6.98e+12 and range(b) <= 6.98e+12",
+        "range(a) >= 2.27e-13 and range(b) >= 2.27e-13",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("sqrtf(a[i] * a[i] + b[i] * b[i])", "hypotf(a[i], b[i])"),
+        ("a[i] / (b[i] * b[i])", "a[i] / b[i] / b[i]"),
+        ("a[i] * a[i] * b[i]", "a[i] * (a[i] * b[i])"),
+        ("a[i] / b[i]", "a[i] * (1.0f / b[i])"),
+    ],
+)
+def test_where_the_baseline_leaves_the_range_or_both_stay_inside_nothing_is_needed(before, after):
+    _, stage = checked(before, after)
+    assert stage.status == "pass" and conditions(stage) == []
+
+
+def test_what_is_wrong_there_without_leaving_the_range_is_wrong():
+    verdict, stage = checked("a[i] + b[i]", "a[i] + (fabsf(a[i]) / 1e10f > 1e8f ? 0.0f : b[i])")
+    assert (verdict.outcome, stage.details["inputs"]) == (
+        "rejected",
+        "all scaled by the largest to the power 2/3",
+    )
