@@ -242,6 +242,10 @@ WORKLOADS = {
                  "a: input float32 [M, K]", "b: input float32 [N, K]", "bias: input float32 [N]",
                  "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
+    "row_peak": (
+        workload("row_peak", "R = [1, 9]\nC = [5, 200]", 'grid = ["R"]\nconstexpr = { BLOCK = 64 }',
+                 "x: input float16 [R, C]", "peak: output float32 [R]", "n: int32 = C", language="triton"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),
