@@ -246,6 +246,12 @@ WORKLOADS = {
         workload("row_peak", "R = [1, 9]\nC = [5, 200]", 'grid = ["R"]\nconstexpr = { BLOCK = 64 }',
                  "x: input float16 [R, C]", "peak: output float32 [R]", "n: int32 = C", language="triton"),
     ),
+    "smooth_volume": (
+        workload("smooth_volume", "X = [1, 37]\nY = [3, 40]\nZ = [2, 9]",
+                 'grid = ["ceil_div(X, 8)", "ceil_div(Y, 8)", "ceil_div(Z, 4)"]\nblock = [8, 8, 4]',
+                 "out: output float32 [Z, Y, X]", "in: input float32 [Z, Y, X]", "nx: int32 = X", "ny: int32 = Y",
+                 "nz: int32 = Z"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

@@ -25,6 +25,15 @@ class Blocks:
     """Dynamic shared memory; above 48 KiB, the host code asks for it."""
     resident: int = 0
     """How many of them a multiprocessor shall hold at once; 0: as many as it can."""
+    depth: int = 1
+    """Threads along z; above 1, a warp of them stands along x."""
+
+    @property
+    def extents(self) -> str:
+        """Their extents, as a launch writes them."""
+        if self.depth == 1:
+            return str(self.threads)
+        return f"dim3(32, {self.threads // 32 // self.depth}, {self.depth})"
 
 
 def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> list[Edit]:
@@ -41,7 +50,7 @@ def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> l
             )
             grid.append(f"({_outputs(count, size)} + {tile[axis] - 1}) / {tile[axis]}")
         grid += [_extent(launch, e) for e in launch.grid[2:]]
-        fields = {"grid": f"dim3({', '.join(grid)})", "block": str(blocks.threads)}
+        fields = {"grid": f"dim3({', '.join(grid)})", "block": blocks.extents}
         if blocks.shared_bytes:
             fields["shared_bytes"] = str(blocks.shared_bytes)
             edits.append(allowance_edit(kernel, launch, blocks.shared_bytes))

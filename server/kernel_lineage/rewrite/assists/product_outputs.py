@@ -27,9 +27,7 @@ from kernel_lineage.rewrite.candidate import Edit
 
 _THREAD = frozenset({"threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "blockDim.x", "blockDim.y"})
 _HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|warpSize|__sync|__shfl|\basm\b")
-_NEVER = re.compile(
-    r"gridDim|warpSize|__shared__|\bgoto\b|\basm\b|\bstatic\b|threadIdx\s*\.\s*z|blockDim\s*\.\s*z"
-)
+_NEVER = re.compile(r"gridDim|warpSize|__shared__|\bgoto\b|\basm\b|\bstatic\b")
 
 
 def outputs_of(

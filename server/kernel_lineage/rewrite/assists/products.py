@@ -179,12 +179,14 @@ def _loads(model: Model, round_: str) -> list[Access]:
     return list({a.at: a for a in inside}.values())
 
 
-def block_extents_of(kernel: Kernel) -> Mapping[str, Term]:
-    """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
+def block_extents_of(kernel: Kernel, depth: int = 1) -> Mapping[str, Term]:
+    """Threads of a block along x and y: numbers where all launches of the file agree on them, else names. Refused where
+    blocks have another depth than `depth`.
+    """
     blocks = []
     for launch in launches_of(kernel):
-        *block, depth = block_extents(kernel, launch)
-        if depth != 1:
+        *block, deep = block_extents(kernel, launch)
+        if deep != depth:
             raise Refusal(
                 f"blocks of the launch in line {launch.span.first_line} may be deep as well as wide"
             )
