@@ -252,6 +252,11 @@ WORKLOADS = {
                  "out: output float32 [Z, Y, X]", "in: input float32 [Z, Y, X]", "nx: int32 = X", "ny: int32 = Y",
                  "nz: int32 = Z"),
     ),
+    "box_sums": (
+        workload("box_sums", "H = [1, 9]\nW = [5, 70]", 'grid = ["H * W"]\nconstexpr = { K = 3 }',
+                 "x: input float32 [H + 2, W + 2]", "out: output float32 [H, W]", "height: int32 = H",
+                 "width: int32 = W", language="triton"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

@@ -41,6 +41,8 @@ _ELEMENTS = ((1024, 4), (512, 4), (2048, 8))
 """Programs of one element each, and warps."""
 _LOOPS = ((32, 1), (128, 4), (64, 1))
 """Programs that go round a loop, each with one value, and warps: few, for many programs are left that way."""
+_WINDOWS = ((512, 4), (128, 4), (1024, 4))
+"""The same where constants tell how often: windows of pooling and of convolutions, a few rounds each."""
 _SIDES = ((32, 4), (64, 8), (16, 2))
 """Programs along each of two axes, and warps."""
 _TILES = ((64, 4), (128, 8), (32, 4))
@@ -94,13 +96,21 @@ def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list
         return [
             _Choice({axis: span}, 8 if span * lanes > _BLOCK else 4) for span in spans for axis in axes[::-1]
         ]
-    loops = any(isinstance(n, ast.For) for n in ast.walk(function))
-    table = _LOOPS if loops else _ELEMENTS
+    loops = [n for n in ast.walk(function) if isinstance(n, ast.For)]
+    constants = {p.name for p in kernel.parameters if p.constexpr}
+    short = all(constants.issuperset(_bounds(loop)) for loop in loops)
+    table = _ELEMENTS if not loops else _WINDOWS if short else _LOOPS
     if len(axes) == 1:
         return [_Choice({axes[0]: span}, warps) for span, warps in table]
     sides = [_Choice(dict.fromkeys(axes[-2:], side), warps) for side, warps in _SIDES]
     alone = [_Choice({axis: table[0][0]}, table[0][1]) for axis in axes[::-1]]
     return [sides[0], *alone, *sides[1:]]
+
+
+def _bounds(loop: ast.For) -> set[str]:
+    """The names that tell how often a loop goes round."""
+    arguments = loop.iter.args if isinstance(loop.iter, ast.Call) else [loop.iter]
+    return {n.id for a in arguments for n in ast.walk(a) if isinstance(n, ast.Name)}
 
 
 def _lanes(kernel: Kernel, extent: str) -> int:

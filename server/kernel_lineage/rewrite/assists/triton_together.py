@@ -100,7 +100,7 @@ class _Walk(Expressions):
         self.begun = begun
         """Statement or loop → the axes that what it gives a value, or carries along, begins with."""
         self.assignments: dict[str, ast.stmt] = {}
-        """The statement of this block that gave a name its value."""
+        """The statement of this block, or of one around it, that gave a name its value."""
         self.uneven: dict[str, int] = {}
         """Names that are one for all programs on one way past a line, and not on the other."""
 
@@ -108,7 +108,7 @@ class _Walk(Expressions):
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
         """Statements that follow each other."""
-        outer, self.assignments = self.assignments, {}
+        outer, self.assignments = self.assignments, dict(self.assignments)
         for statement in statements:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
