@@ -257,6 +257,23 @@ WORKLOADS = {
                  "x: input float32 [H + 2, W + 2]", "out: output float32 [H, W]", "height: int32 = H",
                  "width: int32 = W", language="triton"),
     ),
+    "products": (
+        workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 40]\nK = [7, 70]",
+                 'grid = ["B * M * N"]\nconstexpr = { BK = 64 }', "a: input float16 [B, M, K]",
+                 "b: input float16 [B, K, N]", "c: output float32 [B, M, N]", "M: int32 = M", "N: int32 = N",
+                 "K: int32 = K", language="triton"),
+    ),
+    "dense_flat": (
+        workload("dense_flat", "M = [1, 37]\nN = [5, 70]\nK = [7, 70]",
+                 'grid = ["M * N"]\nconstexpr = { ROWS = 128 }', "x: input float32 [M, K]",
+                 "w: input float32 [N, K]", "bias: input float32 [N]", "y: output float32 [M, N]",
+                 "outputs: int32 = N", "inputs: int32 = K", language="triton"),
+    ),
+    "shown_by_total": (
+        workload("shown_by_total", "M = [1, 37]\nN = [5, 40]\nK = [7, 70]",
+                 'grid = ["M * N"]\nconstexpr = { BK = 32 }', "a: input float32 [M, K]", "b: input float32 [N, K]",
+                 "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),
