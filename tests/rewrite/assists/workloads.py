@@ -274,6 +274,15 @@ WORKLOADS = {
                  'grid = ["M * N"]\nconstexpr = { BK = 32 }', "a: input float32 [M, K]", "b: input float32 [N, K]",
                  "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
+    "above_rows": (
+        workload("above_rows", "N = [1, 130]\nC = [1, 45, 70]", 'grid = ["ceil_div(N, 4)"]\nblock = [128]',
+                 "counts: output int32 [N]", "losses: output float32 [N]", "x: input float32 [N, C]",
+                 "level: float32 = 0.5", "N: int32 = N", "C: int32 = C"),
+    ),
+    "typed_rows": (
+        workload("typed_rows", "N = [1, 130]\nC = [1, 45, 70]", 'grid = ["ceil_div(N, 2)"]\nblock = [64]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),
