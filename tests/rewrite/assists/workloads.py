@@ -283,6 +283,19 @@ WORKLOADS = {
         workload("typed_rows", "N = [1, 130]\nC = [1, 45, 70]", 'grid = ["ceil_div(N, 2)"]\nblock = [64]',
                  "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
+    "column_share": (
+        workload("column_share", "R = [1, 37, 300]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [256]',
+                 "mean: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "cols: int32 = C"),
+    ),
+    "norm_features": (
+        workload("norm_features", "N = [1, 37, 300]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [128]',
+                 "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
+                 "means: output float32 [C]", "N: int32 = N", "C: int32 = C", "eps: float32 = 0.001"),
+    ),
+    "peak_of_column": (
+        workload("peak_of_column", "R = [1, 37, 130]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [64]',
+                 "out: output float32 [C]", "x: input float16 [R, C]", "rows: int32 = R", "cols: int32 = C"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

@@ -19,4 +19,4 @@ def types_meant(kernel: Kernel, name: str) -> frozenset[str]:
         return frozenset({name})
     position = [p.name for p in kernel.template_parameters].index(name)
     arguments = [launch.template_arguments[position : position + 1] for launch in kernel.launches]
-    return frozenset(a for told in arguments for a in told) if all(arguments) else frozenset()
+    return frozenset(a for one in arguments for a in one) if all(arguments) else frozenset()
