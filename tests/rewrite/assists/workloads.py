@@ -296,6 +296,16 @@ WORKLOADS = {
         workload("peak_of_column", "R = [1, 37, 130]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [64]',
                  "out: output float32 [C]", "x: input float16 [R, C]", "rows: int32 = R", "cols: int32 = C"),
     ),
+    "rotate_in_block": (
+        workload("rotate_in_block", "T = [1, 7]\nH = [3]\nD = [6, 8, 64]", 'grid = ["T"]\nblock = [128]',
+                 "q: inout float16 [T, H, 2 * D]", "cosines: input float32 [T, D]", "sines: input float32 [T, D]",
+                 "heads: int32 = H", "dim: int32 = 2 * D"),
+    ),
+    "scale_channels": (
+        workload("scale_channels", "N = [1, 3]\nC = [2, 5]\nP = [6, 8, 100]", 'grid = ["N"]\nblock = [128]',
+                 "y: output float32 [N, C, P]", "x: input float32 [N, C, P]", "scale: input float32 [C]",
+                 "channels: int32 = C", "pixels: int32 = P"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),
