@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs
 from kernel_lineage.rewrite.assists.layout import insert_before
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
@@ -36,14 +37,20 @@ class Blocks:
         return f"dim3(32, {self.threads // 32 // self.depth}, {self.depth})"
 
 
-def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> list[Edit]:
+def tiled_launches(
+    kernel: Kernel, tile: Mapping[str, int], blocks: Blocks, flat: FlatOutputs | None = None
+) -> list[Edit]:
     """Edits that launch a block for each tile of `tile[axis]` outputs along each axis; the depth of the grid stays."""
     if "launch_bounds" in kernel.attributes:
         raise Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
     edits: list[Edit] = []
     for launch in kernel.launches:
         grid = []
+        counts = flat.counts(kernel, launch) if flat is not None else {}
         for position, axis in enumerate("xy"):
+            if axis in counts:
+                grid.append(f"({counts[axis]} + {tile[axis] - 1}) / {tile[axis]}")
+                continue
             count, size = (
                 _extent(launch, e[position] if position < len(e) else "1")
                 for e in (launch.grid, launch.block)
