@@ -25,7 +25,53 @@ _PLACE = """
 """
 _GUARDED = "\n    if (row >= M || col >= N) return;\n"
 
+_FLAT = "prod<<<(M * N + 255) / 256, 256>>>(A, B, C, M, N, K);"
+_LOOPED = """
+    for (int k = 0; k < K; ++k) acc += A[row * K + k] * B[k * N + col];
+"""
+
 SPELLINGS = {
+    "a flat index": spelled(
+        """
+    int idx = blockIdx.x * blockDim.x + threadIdx.x;
+    if (idx < M * N) {
+        int row = idx / N, col = idx % N;
+        float acc = 0.0f;"""
+        + _LOOPED
+        + """
+        C[idx] = acc;
+    }
+""",
+        launch=_FLAT,
+    ),
+    "a flat index by parts, its remainder by subtraction, both factors by rows": spelled(
+        """
+    const int tid = threadIdx.x;
+    const int total = M * N;
+    const int at = tid + blockIdx.x * blockDim.x;
+    if (at >= total) return;
+    const int row = at / N;
+    const int col = at - row * N;
+    const float* weights = B + col * K;
+    float acc = C[at];
+    for (int k = 0; k < K; k++) acc = fmaf(A[row * K + k], weights[k], acc);
+    C[row * N + col] = fmaxf(acc, 0.0f);
+""",
+        launch=_FLAT,
+    ),
+    "half, a flat index": spelled(
+        """
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (unsigned)(M * N)) return;
+    unsigned row = i / N, col = i % N;
+    float acc = 0.0f;
+    for (int k = 0; k < K; ++k) acc += __half2float(A[row * K + k]) * __half2float(B[k * N + col]);
+    C[i] = __float2half(acc);
+""",
+        element="half",
+        out="half",
+        launch=_FLAT,
+    ),
     "early return, fmaf, unsigned": spelled("""
     const unsigned int c = threadIdx.x + blockDim.x * blockIdx.x, r = threadIdx.y + blockDim.y * blockIdx.y;
     if (r >= (unsigned)M) return;
@@ -280,5 +326,17 @@ REFUSED = {
     ),
     "which block it is": (_changed("] = acc;", "] = acc + threadIdx.x;"), "tells more than the place"),
     "the lane of a warp": (_changed("] = acc;", "] = acc + gridDim.x;"), "several outputs"),
+    "a flat index with another end": (
+        SPELLINGS["a flat index"].replace("idx < M * N", "idx < M * K"),
+        "does not move with one axis",
+    ),
+    "a flat index taken apart twice": (
+        SPELLINGS["a flat index"].replace("idx % N", "idx % M"),
+        "does not move with one axis",
+    ),
+    "a flat index with rows of another length": (
+        SPELLINGS["a flat index"].replace("idx / N, col = idx % N", "idx / (N + 1), col = idx % (N + 1)"),
+        "does not move with one axis",
+    ),
 }
 """By what is wrong with it, with a part of the reason."""

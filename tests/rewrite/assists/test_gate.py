@@ -38,7 +38,8 @@ def program(language: Language, source: str, entry: str, launch: LaunchSpec | No
         for line in source.splitlines()
         if line.startswith(("#define", "#include <cuda_", "import"))
     )
-    return Program(language.value, head + kernel.text, entry, launch)
+    types = next((site.template_arguments for site in kernel.launches), ())
+    return Program(language.value, head + kernel.text, entry, launch, template_arguments=types)
 
 
 def own_launch(example: Application, workload: Workload) -> LaunchSpec | None:

@@ -78,7 +78,11 @@ def load_of(code: str, tile: tuple[int, int], threads: int, sizes: str) -> tuple
             "M: int32 = M", "N: int32 = N", "K: int32 = K",
         )  # fmt: skip
 
-    return launched(block, f"{block[0]}, {block[1]}"), launched(tile, str(threads))
+    before = launched(block, f"{block[0]}, {block[1]}")
+    if "<<<(M * N" in code:
+        flat = {"grid": ("ceil_div(M * N, 256)",), "block": ("256",)}
+        before = before.model_copy(update={"launch": before.launch.model_copy(update=flat)})
+    return before, launched(tile, str(threads))
 
 
 def between_one_and_minus_one(load: Workload) -> Workload:

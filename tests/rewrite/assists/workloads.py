@@ -242,6 +242,70 @@ WORKLOADS = {
                  "a: input float32 [M, K]", "b: input float32 [N, K]", "bias: input float32 [N]",
                  "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
+    "row_peak": (
+        workload("row_peak", "R = [1, 9]\nC = [5, 200]", 'grid = ["R"]\nconstexpr = { BLOCK = 64 }',
+                 "x: input float16 [R, C]", "peak: output float32 [R]", "n: int32 = C", language="triton"),
+    ),
+    "smooth_volume": (
+        workload("smooth_volume", "X = [1, 37]\nY = [3, 40]\nZ = [2, 9]",
+                 'grid = ["ceil_div(X, 8)", "ceil_div(Y, 8)", "ceil_div(Z, 4)"]\nblock = [8, 8, 4]',
+                 "out: output float32 [Z, Y, X]", "in: input float32 [Z, Y, X]", "nx: int32 = X", "ny: int32 = Y",
+                 "nz: int32 = Z"),
+    ),
+    "box_sums": (
+        workload("box_sums", "H = [1, 9]\nW = [5, 70]", 'grid = ["H * W"]\nconstexpr = { K = 3 }',
+                 "x: input float32 [H + 2, W + 2]", "out: output float32 [H, W]", "height: int32 = H",
+                 "width: int32 = W", language="triton"),
+    ),
+    "products": (
+        workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 40]\nK = [7, 70]",
+                 'grid = ["B * M * N"]\nconstexpr = { BK = 64 }', "a: input float16 [B, M, K]",
+                 "b: input float16 [B, K, N]", "c: output float32 [B, M, N]", "M: int32 = M", "N: int32 = N",
+                 "K: int32 = K", language="triton"),
+    ),
+    "dense_flat": (
+        workload("dense_flat", "M = [1, 37]\nN = [5, 70]\nK = [7, 70]",
+                 'grid = ["M * N"]\nconstexpr = { ROWS = 128 }', "x: input float32 [M, K]",
+                 "w: input float32 [N, K]", "bias: input float32 [N]", "y: output float32 [M, N]",
+                 "outputs: int32 = N", "inputs: int32 = K", language="triton"),
+    ),
+    "shown_by_total": (
+        workload("shown_by_total", "M = [1, 37]\nN = [5, 40]\nK = [7, 70]",
+                 'grid = ["M * N"]\nconstexpr = { BK = 32 }', "a: input float32 [M, K]", "b: input float32 [N, K]",
+                 "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
+    "above_rows": (
+        workload("above_rows", "N = [1, 130]\nC = [1, 45, 70]", 'grid = ["ceil_div(N, 4)"]\nblock = [128]',
+                 "counts: output int32 [N]", "losses: output float32 [N]", "x: input float32 [N, C]",
+                 "level: float32 = 0.5", "N: int32 = N", "C: int32 = C"),
+    ),
+    "typed_rows": (
+        workload("typed_rows", "N = [1, 130]\nC = [1, 45, 70]", 'grid = ["ceil_div(N, 2)"]\nblock = [64]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "column_share": (
+        workload("column_share", "R = [1, 37, 300]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [256]',
+                 "mean: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "cols: int32 = C"),
+    ),
+    "norm_features": (
+        workload("norm_features", "N = [1, 37, 300]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [128]',
+                 "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
+                 "means: output float32 [C]", "N: int32 = N", "C: int32 = C", "eps: float32 = 0.001"),
+    ),
+    "peak_of_column": (
+        workload("peak_of_column", "R = [1, 37, 130]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [64]',
+                 "out: output float32 [C]", "x: input float16 [R, C]", "rows: int32 = R", "cols: int32 = C"),
+    ),
+    "rotate_in_block": (
+        workload("rotate_in_block", "T = [1, 7]\nH = [3]\nD = [6, 8, 64]", 'grid = ["T"]\nblock = [128]',
+                 "q: inout float16 [T, H, 2 * D]", "cosines: input float32 [T, D]", "sines: input float32 [T, D]",
+                 "heads: int32 = H", "dim: int32 = 2 * D"),
+    ),
+    "scale_channels": (
+        workload("scale_channels", "N = [1, 3]\nC = [2, 5]\nP = [6, 8, 100]", 'grid = ["N"]\nblock = [128]',
+                 "y: output float32 [N, C, P]", "x: input float32 [N, C, P]", "scale: input float32 [C]",
+                 "channels: int32 = C", "pixels: int32 = P"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

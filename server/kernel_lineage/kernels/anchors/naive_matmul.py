@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_gate.expr.terms import Term, variables
+from kernel_gate.expr.terms import Op, Term, Var, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.matching import matched
@@ -66,8 +66,22 @@ def _length(loop: Loop) -> str:
 
 
 def _owners(offset: Term) -> set[str]:
-    """The axes of the grid that an address moves with."""
-    return {_AXES[name] for name in variables(offset) if name in _AXES}
+    """The axes of the grid that an address moves with; quotients and remainders of one flat index are two axes."""
+    owners = {_AXES[name] for name in variables(offset) if name in _AXES}
+    if owners == {"x"}:
+        owners = _digits(offset)
+        return {"x"} if "x" in owners else owners  # `i - i / n * n` is a remainder, too.
+    return owners
+
+
+def _digits(term: Term) -> set[str]:
+    """`x` where a term moves with a thread's number or a remainder of it, `y` where with a quotient."""
+    match term:
+        case Op("//" | "quot" | "%" | "rem" as name, (what, _)) if "threadIdx.x" in variables(what):
+            return {"y"} if name in ("//", "quot") else {"x"}
+        case Op(_, args):
+            return set().union(*map(_digits, args))
+    return {"x"} if term == Var("threadIdx.x") else set()
 
 
 def _moves(model: Model, offset: Term | None, round_: str) -> bool:

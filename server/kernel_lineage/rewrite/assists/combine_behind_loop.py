@@ -12,8 +12,8 @@ After:
     total += tl.sum(total_parts, axis=0)
 
 A sum over lanes goes through shared memory, and all warps of a program wait for each other, before in each round. For
-sums, and for maxima and minima that begin with an infinity; a sum is rounded in another order. Refused where the loop
-uses what it has combined so far, and where the shape of the tile is not seen.
+sums, and for maxima and minima of floats, whose tiles begin with an infinity; a sum is rounded in another order.
+Refused where the loop uses what it has combined so far, and where the shape of the tile is not seen.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _total(
     statement, how, taken = step
     if not isinstance(taken, ast.Call) or called(taken) != how or {k.arg for k in taken.keywords} - {"axis"}:
         return None
-    if how != "sum" and held.beyond != IDENTITY[how]:
-        return None
+    if how != "sum" and held.is_data and held.beyond != IDENTITY[how]:
+        return None  # its type may have no infinity
     dtype = f"{name}.dtype" if held.is_data else "tl.float32" if _is_float(statements, name) else ""
     extents = [axis.size or "1" for axis in walk.of(taken.args[0]).axes]
     if not dtype or not extents:

@@ -123,8 +123,8 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
         )
     if index.node not in statements or len(index.node.children_by_field_name("declarator")) != 1:
         raise Refusal(f"`{index.name}` is not declared in a statement of its own")
-    if not identifiers_in(index.value) - CASTS <= {"blockIdx", "blockDim", "threadIdx"}:
-        raise Refusal(f"`{text_of(index.value)}` goes through other variables; write blockIdx.x out")
+    if beside := _named_beside(syntax, index):
+        raise Refusal(f"`{beside}` is used beside `{index.name}`; it has another meaning then")
     places = [m.start() for m in _PLACE.finditer(text_of(syntax.entry.node))]
     if len(places) > 1:
         raise Refusal(
@@ -159,6 +159,20 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
             f"what line {line} does would be done once for each thread that is left, and there are fewer"
         )
     return ElementWork(index, kind, index.value, guard, bound, before, inner, leaves)
+
+
+def _named_beside(syntax: CudaSyntax, index: Variable) -> str:
+    """A name that an index is made of and that something else uses as well: `tid` of `bid * blockDim.x + tid`; "" where
+    there is none.
+    """
+    declared = {v.name: v for v in syntax.entry.variables}
+    parts = [index.node]
+    for part in parts:
+        made_of = sorted(identifiers_in(part) & declared.keys())
+        parts += [declared[name].node for name in made_of if declared[name].node not in parts]
+    names = [(n, text_of(n)) for n in descendants(syntax.entry.node) if n.type == "identifier"]
+    own = {name for name, v in declared.items() if v.node in parts} - {index.name}
+    return next((t for n, t in names if t in own and not any(contains(p, n) for p in parts)), "")
 
 
 def _bound_in(statement: Node, index: str) -> tuple[Node, bool] | None:

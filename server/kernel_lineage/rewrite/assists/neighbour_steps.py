@@ -98,6 +98,8 @@ class NeighbourSteps:
                 return 1
             case Var(name) if name in self.arguments or name in _OF_THE_THREAD:
                 return 0
+            case Var("blockIdx.x") if not any("blockIdx.x" in variables(f) for m in self.element for f in m):
+                return 0  # Elements are counted within a block.
             case Var(name):
                 follows = self.depends.get(name)
                 if follows is None or name in _OF_THE_ELEMENT:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs
 from kernel_lineage.rewrite.assists.layout import insert_before
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
@@ -25,23 +26,38 @@ class Blocks:
     """Dynamic shared memory; above 48 KiB, the host code asks for it."""
     resident: int = 0
     """How many of them a multiprocessor shall hold at once; 0: as many as it can."""
+    depth: int = 1
+    """Threads along z; above 1, a warp of them stands along x."""
+
+    @property
+    def extents(self) -> str:
+        """Their extents, as a launch writes them."""
+        if self.depth == 1:
+            return str(self.threads)
+        return f"dim3(32, {self.threads // 32 // self.depth}, {self.depth})"
 
 
-def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> list[Edit]:
+def tiled_launches(
+    kernel: Kernel, tile: Mapping[str, int], blocks: Blocks, flat: FlatOutputs | None = None
+) -> list[Edit]:
     """Edits that launch a block for each tile of `tile[axis]` outputs along each axis; the depth of the grid stays."""
     if "launch_bounds" in kernel.attributes:
         raise Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
     edits: list[Edit] = []
     for launch in kernel.launches:
         grid = []
+        counts = flat.counts(kernel, launch) if flat is not None else {}
         for position, axis in enumerate("xy"):
+            if axis in counts:
+                grid.append(f"({counts[axis]} + {tile[axis] - 1}) / {tile[axis]}")
+                continue
             count, size = (
                 _extent(launch, e[position] if position < len(e) else "1")
                 for e in (launch.grid, launch.block)
             )
             grid.append(f"({_outputs(count, size)} + {tile[axis] - 1}) / {tile[axis]}")
         grid += [_extent(launch, e) for e in launch.grid[2:]]
-        fields = {"grid": f"dim3({', '.join(grid)})", "block": str(blocks.threads)}
+        fields = {"grid": f"dim3({', '.join(grid)})", "block": blocks.extents}
         if blocks.shared_bytes:
             fields["shared_bytes"] = str(blocks.shared_bytes)
             edits.append(allowance_edit(kernel, launch, blocks.shared_bytes))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from kernel_gate.expr.terms import Term, variables
+from kernel_gate.expr.terms import TRUTHS, Op, Term, variables
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -27,9 +27,7 @@ from kernel_lineage.rewrite.candidate import Edit
 
 _THREAD = frozenset({"threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "blockDim.x", "blockDim.y"})
 _HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|warpSize|__sync|__shfl|\basm\b")
-_NEVER = re.compile(
-    r"gridDim|warpSize|__shared__|\bgoto\b|\basm\b|\bstatic\b|threadIdx\s*\.\s*z|blockDim\s*\.\s*z"
-)
+_NEVER = re.compile(r"gridDim|warpSize|__shared__|\bgoto\b|\basm\b|\bstatic\b")
 
 
 def outputs_of(
@@ -51,7 +49,7 @@ def outputs_of(
     left = {text_of(n) for n in behind} & ((set(product.loop.counters) | total.moved) - inside)
     if left:
         raise Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
-    places = _places(body, total.loop, product.model, product.placed, names)
+    places = _places(body, total.loop, product.model, product.placed, names, flat=product.flat is not None)
     return _lines(kernel, body, _summed(total, [*edits, *places], value))
 
 
@@ -134,9 +132,17 @@ def _declarations(node: Node) -> list[Node]:
 
 
 def _places(
-    body: Node, loop: Node | None, model: Model, placing: Placing, names: Mapping[str, str]
+    body: Node,
+    loop: Node | None,
+    model: Model,
+    placing: Placing,
+    names: Mapping[str, str],
+    *,
+    flat: bool = False,
 ) -> list[Edit]:
-    """Edits that write the output's place where the thread's place was told."""
+    """Edits that write the output's place where the thread's place was told. With `flat`, one index tells it, which is
+    written as such only where nothing takes it apart.
+    """
     spelling = {PLACES[axis].name: text for axis, text in names.items()}
     edits: dict[tuple[int, int], Edit] = {}
     dropped: set[str] = set()
@@ -146,7 +152,10 @@ def _places(
         within = loop is not None and contains(loop, node)
         if within or any(a <= node.start_byte and node.end_byte <= b for a, b in edits):
             continue
-        smallest = _smallest(node, body, model, placing)
+        smallest = _smallest(node, body, model, placing, apart=flat)
+        declared = _declared(node) if smallest is None else None
+        if smallest is None and declared is None and flat:
+            smallest = _smallest(node, body, model, placing)
         if smallest is not None:
             whole, term = smallest
             text = c_text(term, spelling)
@@ -154,7 +163,6 @@ def _places(
                 whole, text if text.isidentifier() else f"({text})"
             )
             continue
-        declared = _declared(node)
         if declared is None:
             raise Refusal(
                 f"`{text_of(node)}` in line {node.start_point.row + 1} tells more than the place of an output"
@@ -173,8 +181,13 @@ def _places(
     ]
 
 
-def _smallest(node: Node, body: Node, model: Model, placing: Placing) -> tuple[Node, Term] | None:
-    """The smallest expression around a node that is told by the place of an output alone."""
+def _smallest(
+    node: Node, body: Node, model: Model, placing: Placing, *, apart: bool = False
+) -> tuple[Node, Term] | None:
+    """The smallest expression around a node that is told by the place of an output alone; with `apart`, by its place
+    along one axis, or by bounds.
+    """
+    both = {place.name for place in PLACES.values()}
     above: Node | None = node
     while (
         above is not None
@@ -185,10 +198,15 @@ def _smallest(node: Node, body: Node, model: Model, placing: Placing) -> tuple[N
         if term is not None:
             place = placing(term)
             moving = {n for n in variables(place) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
-            if not moving - {"blockIdx.z"} and not set(variables(place)) & set(model.unknowns):
+            joined = apart and both <= set(variables(place)) and not _is_bound(place)
+            if not moving - {"blockIdx.z"} and not set(variables(place)) & set(model.unknowns) and not joined:
                 return above, place
         above = above.parent
     return None
+
+
+def _is_bound(term: Term) -> bool:
+    return isinstance(term, Op) and term.name in TRUTHS
 
 
 def _declared(node: Node) -> tuple[Node, set[str]] | None:

@@ -13,6 +13,7 @@ from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import outputs_of, with_body
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
 from kernel_lineage.rewrite.assists.products import Product, product_of
+from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.candidate import Edit
 
 
@@ -46,8 +47,12 @@ class ProductTask:
         axes = self.product.first.axis, self.product.second.axis
         written = dict(zip(axes, place, strict=True))
         outputs = outputs_of(self.kernel, self.syntax, self.product, self.total, written, value)
-        ends = [f"if ({written[axis]} >= {count}) continue;" for axis, count in self.product.counted.items()]
-        launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks)
+        flat = self.product.flat
+        ended = (
+            {"x": c_text(flat.columns), "y": c_text(flat.rows)} if flat is not None else self.product.counted
+        )
+        ends = [f"if ({written[axis]} >= {count}) continue;" for axis, count in ended.items()]
+        launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks, flat)
         return [*launches, with_body(self.kernel, self.syntax, code([*ends, *outputs]))]
 
 

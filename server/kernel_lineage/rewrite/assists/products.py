@@ -3,13 +3,15 @@ what moves with the other, each thread for its own place.
 
 Everything is read from the addresses (`code/`), so that it does not matter how they are written: indices, pointers
 that are moved on, macros, read-only loads. A block's extents are those of the launch. Where a block has one thread
-along an axis, its number is the place, and an argument that is the launch's grid as well ends the places.
+along an axis, its number is the place, and an argument that is the launch's grid as well ends the places. One flat
+index that is taken apart into rows and columns is two places (`flat_outputs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polynomial, term_of, times
 from kernel_gate.expr.terms import Num, Op, Term, Var, less, negation, rebuilt, substituted, variables
@@ -17,6 +19,7 @@ from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Loop, Model
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
+from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs, flat_outputs
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.launch_site import parameter_of_count
 
@@ -80,6 +83,8 @@ class Product:
     placed: Placing
     counted: Mapping[str, str]
     """Axis whose places nothing in the kernel ends → the argument that counts them, as each launch's grid does."""
+    flat: FlatOutputs | None = None
+    """How outputs are counted, where that is by one flat index."""
 
 
 def product_of(kernel: Kernel) -> Product:
@@ -99,12 +104,13 @@ def product_of(kernel: Kernel) -> Product:
     if loop.parents or any(loops[0] in other.parents for other in model.loops.values()):
         raise Refusal("the loop of the product stands within another loop, or holds one")
     extents = block_extents_of(kernel)
-    place = _placing(extents)
+    flat = _flat(kernel, model, extents)
+    place = _placing(extents) if flat is None else partial(_over_places, flat, extents)
     rounds = _rounds(loop, place)
     if rounds is None:
         raise Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
     loads = _loads(model, loop.round)
-    counted = _counted(kernel, loads, extents, place)
+    counted = _counted(kernel, loads, extents, place) if flat is None else {}
     operands = [_operand(kernel, model, access, loop, place, counted) for access in loads]
     if {o.axis for o in operands} != {"x", "y"}:
         raise Refusal("both factors move with the same axis of the grid: that is no matrix product")
@@ -118,7 +124,21 @@ def product_of(kernel: Kernel) -> Product:
         raise Refusal(
             f"the bound of the loop in line {loop.line} depends on {strange or 'the place of an output'}"
         )
-    return Product(model, loop, rounds, first, second, place, counted)
+    return Product(model, loop, rounds, first, second, place, counted, flat)
+
+
+def _flat(kernel: Kernel, model: Model, extents: Mapping[str, Term]) -> FlatOutputs | None:
+    """How outputs are counted by one flat index along x; None where a kernel has a place along y, too."""
+    offsets = [a.offset for a in model.accesses if a.offset is not None]
+    terms = [placed(t, extents) for t in (*offsets, *(c for a in model.accesses for c in a.path))]
+    along_y = {"threadIdx.y", "blockIdx.y", PLACES["y"].name}
+    if along_y & {n for t in terms for n in variables(t)}:
+        return None
+    return flat_outputs(kernel, model, terms, PLACES["x"], PLACES)
+
+
+def _over_places(flat: FlatOutputs, extents: Mapping[str, Term], term: Term) -> Term:
+    return flat.over_places(placed(term, extents), PLACES["x"])
 
 
 def _placing(extents: Mapping[str, Term]) -> Placing:
@@ -179,12 +199,14 @@ def _loads(model: Model, round_: str) -> list[Access]:
     return list({a.at: a for a in inside}.values())
 
 
-def block_extents_of(kernel: Kernel) -> Mapping[str, Term]:
-    """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
+def block_extents_of(kernel: Kernel, depth: int = 1) -> Mapping[str, Term]:
+    """Threads of a block along x and y: numbers where all launches of the file agree on them, else names. Refused where
+    blocks have another depth than `depth`.
+    """
     blocks = []
     for launch in launches_of(kernel):
-        *block, depth = block_extents(kernel, launch)
-        if depth != 1:
+        *block, deep = block_extents(kernel, launch)
+        if deep != depth:
             raise Refusal(
                 f"blocks of the launch in line {launch.span.first_line} may be deep as well as wide"
             )
@@ -259,16 +281,16 @@ def _bounds(
     for condition in (c for part in access.path for c in conjuncts(part)):
         if condition == loop.condition or set(variables(condition)) & model.ends:
             continue
-        term = substituted(placing(condition), {loop.round: DEPTH})
-        names = set(variables(term))
-        if strange := _strange(kernel, term):
-            raise Refusal(f"`{access.text}` is read under a condition on {strange}")
-        if {p.name for p in PLACES.values()} <= names:
-            raise Refusal(f"`{access.text}` is read under a condition on both places of an output")
-        for one, place in PLACES.items():
-            bounded[one] = bounded[one] or place.name in names
-        if PLACES[_OTHER[axis]].name not in names:
-            own.append(term)
+        for term in conjuncts(substituted(placing(condition), {loop.round: DEPTH})):
+            names = set(variables(term))
+            if strange := _strange(kernel, term):
+                raise Refusal(f"`{access.text}` is read under a condition on {strange}")
+            if {p.name for p in PLACES.values()} <= names:
+                raise Refusal(f"`{access.text}` is read under a condition on both places of an output")
+            for one, place in PLACES.items():
+                bounded[one] = bounded[one] or place.name in names
+            if PLACES[_OTHER[axis]].name not in names:
+                own.append(term)
     if not all(bounded.values()):
         raise Refusal(f"no check of its bounds tells where `{access.text}` ends")
     return tuple(own)

@@ -27,11 +27,13 @@ from kernel_lineage.kernels.cuda_forms import (
 )
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting, declares
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
-from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
+from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.running_sums import RunningSum, running_sum
+from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
 from kernel_lineage.rewrite.assists.written import dense, header_of
 
 _SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "long long"})
@@ -60,23 +62,22 @@ class RowLoop:
 def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     """A loop without loops in it as one that lanes may share out; else why not."""
     head = header_of(loop)
-    declared = loop.node.child_by_field_name("initializer")
+    loop = counting(syntax, loop)
     condition = bare(loop.condition)
     if (
         loop.body is None
         or loop.start is None
         or loop.bound is None
+        or loop.update is None
         or condition is None
-        or declared is None
-        or declared.type != "declaration"
-        or len(declared.children_by_field_name("declarator")) != 1
-        or text_of(declared.child_by_field_name("type")) not in _COUNTERS
+        or counter_type(syntax, loop) not in _COUNTERS
         or loop.step != "1"
         or operator_of(condition) not in ("<", "<=")
         or text_of(condition.child_by_field_name("left")) != loop.counter
     ):
         raise Refusal(f"`{head}` does not count upwards by one from a start to a bound")
-    changed = changed_in(syntax, loop.body)
+    end = loop.update.start_byte if contains(loop.body, loop.update) else loop.body.end_byte
+    changed = changed_between(syntax, loop.body.start_byte, end)
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
     atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
     writes = atomics or any(a.writes and a.space != "local" for a in accesses)
@@ -107,7 +108,8 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     carried = _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
     combined = sorted(changed - own - remembered)
-    running = running_sum(syntax, loop, combined[0], _SHUFFLED) if len(combined) == 1 else None
+    plain = declares(loop) and len(combined) == 1
+    running = running_sum(syntax, loop, combined[0], _SHUFFLED) if plain else None
     names = [] if running is not None else combined
     reductions = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed)
@@ -158,12 +160,8 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str, carried: tuple[tuple[s
         f"`{name}` is carried from round to round of `{header_of(loop)}`, and that is no sum, maximum or minimum"
     )
     variables = [v for v in syntax.entry.variables if v.name == name]
-    if (
-        len(variables) != 1
-        or variables[0].type not in _SHUFFLED
-        or variables[0].sizes
-        or variables[0].pointer
-    ):
+    kinds = types_meant(syntax.kernel, variables[0].type) if len(variables) == 1 else frozenset()
+    if not kinds or not kinds <= _SHUFFLED or variables[0].sizes or variables[0].pointer:
         raise recurrence
     used = [n for n in descendants(loop.node) if n.type == "identifier" and text_of(n) == name]
     operations: set[str] = set()
@@ -174,7 +172,7 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str, carried: tuple[tuple[s
             operations.add(step[0])
             seen += step[1]
     rounded = next((n for n in _added(loop.body, name) if not is_whole(syntax.entry, n)), None)
-    if variables[0].type not in _FLOATING and rounded is not None:
+    if not kinds <= _FLOATING and rounded is not None:
         raise Refusal(f"`{name}` is a whole number, and `{text_of(rounded)}` may be rounded in each round")
     if len(operations) != 1 or seen != len(used):
         raise recurrence
@@ -198,6 +196,8 @@ def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | No
         step = _compared(statement, name)
         return step if step is not None and _remembers(statement, name) == carried else None
     assignment = statement.named_children[0] if statement.named_children else None
+    if assignment is not None and assignment.type == "update_expression":
+        return ("+", 1) if text_of(assignment.child_by_field_name("argument")) == name else None
     if assignment is None or assignment.type != "assignment_expression":
         return None
     left, right = assignment.child_by_field_name("left"), field_of(assignment, "right")
@@ -258,7 +258,10 @@ def _from_zero(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
     variable = next(v for v in syntax.entry.variables if v.name == name)
     same = variable.node.parent == loop.node.parent and variable.node.start_byte < loop.node.start_byte
     kept = name not in changed_between(syntax, variable.node.end_byte, loop.node.start_byte)
-    return same and kept and _ZERO.fullmatch(text_of(variable.value)) is not None
+    value = bare(variable.value)
+    if value is not None and text_of(value.child_by_field_name("function")) in type_parameters(syntax.kernel):
+        value = next(iter(arguments_of(value)), None)
+    return same and kept and _ZERO.fullmatch(text_of(value)) is not None
 
 
 def _at_one_offset(syntax: CudaSyntax, one: Node, other: Node) -> bool:

@@ -15,6 +15,7 @@ from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, s
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_loops import RowLoop, row_loop
+from kernel_lineage.rewrite.assists.template_types import type_parameters
 
 _CASTS = {"reinterpret_cast", "static_cast"}
 
@@ -63,7 +64,7 @@ def _sorted(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
             pass
         case "compound_statement":
             _walk(syntax, statements_of(statement), work)
-        case "for_statement":
+        case "for_statement" | "while_statement":
             _loop(syntax, statement, work)
         case "if_statement":
             _branches(syntax, statement, work)
@@ -97,9 +98,8 @@ def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
     """Whether a statement does more than give a variable of the thread's own a value."""
     local = {v.name for v in syntax.entry.variables if v.sizes and not v.pointer}
     for node in descendants(statement):
-        if node.type == "call_expression" and not is_of_the_language(
-            text_of(node.child_by_field_name("function"))
-        ):
+        function = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
+        if function and function not in type_parameters(syntax.kernel) and not is_of_the_language(function):
             return True
         if node.type == "call_expression" and text_of(node).startswith(("atomic", "printf", "__st")):
             return True

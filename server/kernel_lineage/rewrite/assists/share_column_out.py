@@ -77,6 +77,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     loop = rows.loops[0] if len(rows.loops) == 1 else None
     if loop is None or loop.loop.node not in work.inner or loop.writes or not loop.reductions:
         raise Refusal(f"{kernel.name} does not go down its column in one loop that only combines values")
+    if loop.loop.start is None or not contains(loop.loop.node, loop.loop.start):
+        raise Refusal(f"`{loop.loop.counter}` begins outside of the head of its loop")
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.loop.node, a.node)]
     if not any(a.space == "global" and a.index.get("x") == 1 for a in accesses):
         raise Refusal("neighbouring threads do not read neighbouring columns")

@@ -4,10 +4,12 @@ Before: `i = tl.program_id(0)`, one element, column, row or output for each prog
 After: `program = tl.program_id(0) * SPAN + tl.arange(0, SPAN)`, all of their work at once, launched on
 `(triton.cdiv(n, SPAN),)`.
 
-The program's number becomes a block (`triton_together`). `SPAN` and, where no parameter says it already, `COUNT`, the
-number of programs there were, are parameters that every launch gives. The candidate's alternatives are other sizes and,
-in a grid of several axes, other axes. Refused where programs share out blocks that can be larger themselves
-(`triton_block_choices`), for then that is the shorter way.
+The program's number becomes a block (`triton_together`). Where it is taken apart (`n = pid % N`, `m = pid // N % M`)
+and products are summed that differ along two of its digits, tiles of these two are taken instead, and the sums become
+`tl.dot` (`triton_digits`); a launch must show that its programs are a multiple of so many. `SPAN` and, where no
+parameter says it already, `COUNT`, the number of programs there were, are parameters that every launch gives. The
+candidate's alternatives are other sizes and, in a grid of several axes, other axes. Refused where programs share out
+blocks that can be larger themselves (`triton_block_choices`), for then that is the shorter way.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.triton_counts import program_counts
+from kernel_lineage.rewrite.assists.triton_digits import COUNT, digits_of
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_many import axis_of
 from kernel_lineage.rewrite.assists.triton_places import (
@@ -31,9 +34,9 @@ from kernel_lineage.rewrite.assists.triton_places import (
     parameter_added,
     stored_names,
 )
-from kernel_lineage.rewrite.assists.triton_tiles import tiles_of
+from kernel_lineage.rewrite.assists.triton_tiles import Tiles, tiles_of
 from kernel_lineage.rewrite.assists.triton_together import names_of, taken_together
-from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits, parameter_of_count
 from kernel_lineage.skills.kernel_facts import constant
 
@@ -41,10 +44,14 @@ _ELEMENTS = ((1024, 4), (512, 4), (2048, 8))
 """Programs of one element each, and warps."""
 _LOOPS = ((32, 1), (128, 4), (64, 1))
 """Programs that go round a loop, each with one value, and warps: few, for many programs are left that way."""
+_WINDOWS = ((512, 4), (128, 4), (1024, 4))
+"""The same where constants tell how often: windows of pooling and of convolutions, a few rounds each."""
 _SIDES = ((32, 4), (64, 8), (16, 2))
 """Programs along each of two axes, and warps."""
 _TILES = ((64, 4), (128, 8), (32, 4))
 """The same where the sums of programs are products of matrices."""
+_DEPTH, _DEEPEST = 32, 64
+"""How many products of each output are added up at a time, and how many at most: both operands lie in shared memory."""
 _BLOCK = 4096
 """Elements of several programs' blocks together."""
 
@@ -54,6 +61,8 @@ class _Choice:
     spans: Mapping[int, int]
     """Axis of the grid → how many programs along it are taken together."""
     warps: int
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What else the launch says."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
@@ -68,11 +77,49 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
             f"a launch of {kernel.name} does not tell how many programs it starts for each axis asked for"
         )
     choices = _choices(kernel, function, axes)
+    products = attempt(lambda: _products(kernel, function, counts))
+    if not isinstance(products, Refusal):
+        others = attempt(lambda: _together(kernel, function, choices[0], counts))
+        return replace(
+            products,
+            alternatives=(*products.alternatives, *([others] if isinstance(others, Candidate) else [])),
+        )
     if len(axes) > 1:
-        tiles = [_Choice(dict.fromkeys(axes[-2:], side), warps) for side, warps in _TILES]
+        depth = _depth(kernel, function)
+        tiles = [_Choice(dict.fromkeys(axes[-2:], side), warps, depth) for side, warps in _TILES]
         edits = attempt(lambda: taken_together(kernel, function, names_of(function, axes[-2:], {})))
         choices = [*tiles, *choices] if not isinstance(edits, Refusal) and edits[1] else choices
     return with_alternatives(choices, lambda choice: _together(kernel, function, choice, counts))
+
+
+def _products(kernel: Kernel, function: ast.FunctionDef, counts: list[tuple[str, ...]]) -> Candidate:
+    """Tiles of two digits of the programs' number, where sums of products become products of matrices by that."""
+    digits = digits_of(kernel, function)
+    edits, multiplies = taken_together(kernel, function, digits.names, digits)
+    if not multiplies:
+        raise Refusal(f"{kernel.name} sums no products of what two digits of its programs' number tell")
+    depth = _depth(kernel, function)
+    sizes = [name.size for name in digits.names.values()]
+    edits += [parameter_added(kernel, function, name) for name in reversed([*sizes, COUNT])]
+
+    def tiled(choice: tuple[int, int]) -> Candidate:
+        side, warps = choice
+        at_launch = list[Edit]()
+        options = dict.fromkeys(sizes, str(side)) | depth
+        for launch, (total,) in zip(kernel.launches, counts, strict=True):
+            extents = digits.left(kernel, launch, total)
+            left = [_counted(kernel, e, side) if n < len(sizes) else e for n, e in enumerate(extents)]
+            fields = {"grid": f"({' * '.join(left)},)", **options, COUNT: total, "num_warps": str(warps)}
+            at_launch += launch_edits(kernel, launch, fields)
+        return ASSIST.candidate(
+            kernel,
+            [*edits, *at_launch],
+            explanation=f"One program does the work of {side} by {side}, which lie side by side along two digits of "
+            f"their number, launched with {warps} warps; sums are rounded in another order.",
+            launch={"grid": '["grid.x"]', **options, COUNT: "grid.x", "num_warps": str(warps)},
+        )
+
+    return with_alternatives(_TILES, tiled)
 
 
 def _shared_out(kernel: Kernel) -> str:
@@ -94,8 +141,10 @@ def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list
         return [
             _Choice({axis: span}, 8 if span * lanes > _BLOCK else 4) for span in spans for axis in axes[::-1]
         ]
-    loops = any(isinstance(n, ast.For) for n in ast.walk(function))
-    table = _LOOPS if loops else _ELEMENTS
+    loops = [n for n in ast.walk(function) if isinstance(n, ast.For)]
+    constants = {p.name for p in kernel.parameters if p.constexpr}
+    short = all(constants.issuperset(_bounds(loop)) for loop in loops)
+    table = _ELEMENTS if not loops else _WINDOWS if short else _LOOPS
     if len(axes) == 1:
         return [_Choice({axes[0]: span}, warps) for span, warps in table]
     sides = [_Choice(dict.fromkeys(axes[-2:], side), warps) for side, warps in _SIDES]
@@ -103,10 +152,29 @@ def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list
     return [sides[0], *alone, *sides[1:]]
 
 
+def _bounds(loop: ast.For) -> set[str]:
+    """The names that tell how often a loop goes round."""
+    arguments = loop.iter.args if isinstance(loop.iter, ast.Call) else [loop.iter]
+    return {n.id for a in arguments for n in ast.walk(a) if isinstance(n, ast.Name)}
+
+
 def _lanes(kernel: Kernel, extent: str) -> int:
     """The elements of a block, as far as the launches tell; some number otherwise."""
     numbers = [constant(launch.options.get(extent, extent), launch.definitions) for launch in kernel.launches]
     return max((n for n in numbers if n), default=512)
+
+
+def _depth(kernel: Kernel, function: ast.FunctionDef) -> dict[str, str]:
+    """What the launch says of the block along a product's sum, where that is deeper than tiles may be and can be
+    shorter.
+    """
+    blocks = {ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) == 2}
+    long = {block for block in blocks if _lanes(kernel, block) > _DEEPEST}
+    tiles = attempt(lambda: tiles_of(kernel)) if long else None
+    if not isinstance(tiles, Tiles):
+        return {}
+    narrow(kernel, tiles)
+    return {size: str(_DEPTH) for size in tiles.sizes if size in long}
 
 
 def _together(
@@ -135,12 +203,12 @@ def _together(
             fields |= {name.size: str(choice.spans[axis])} | (
                 {} if parameters[axis] else {name.count: row[axis]}
             )
-        edits += launch_edits(kernel, launch, fields | {"num_warps": str(choice.warps)})
+        edits += launch_edits(kernel, launch, {**fields, **choice.options, "num_warps": str(choice.warps)})
     grid = [
         f'"ceil_div(grid.{axis}, {choice.spans[n]})"' if n in choice.spans else f'"grid.{axis}"'
         for n, axis in enumerate("xyz"[: len(counts[0])])
     ]
-    launch_fields = {"grid": f"[{', '.join(grid)}]", "num_warps": str(choice.warps)}
+    launch_fields = {"grid": f"[{', '.join(grid)}]", "num_warps": str(choice.warps), **choice.options}
     for axis, name in names.items():
         launch_fields[name.size] = str(choice.spans[axis])
         launch_fields |= {} if parameters[axis] else {name.count: f"grid.{'xyz'[axis]}"}

@@ -5,7 +5,8 @@ Before:
     if (x < w && y < h) { out[y * w + x] = in[y * w + x] + in[(y + 1) * w + x]; }
 After: a block of 256 threads takes 32 x 32 places, and each thread does the same work for four rows, one below the
 other, in an unrolled loop. What one row reads the next one finds in the cache, a warp reads whole lines, and a thread
-has four rows' loads under way. Each launch gets a block for each tile; the candidate's alternatives take two and eight.
+has four rows' loads under way. Blocks of several layers along z keep them: of four layers, each has 32 x 8 places.
+Each launch gets a block for each tile; the candidate's alternatives take two and eight rows.
 
 Threads had no order among each other, so that one may do the work of four. Refused where they work together, where
 something tells more of a thread than its place, where an access is not bounded along both axes, and where neither
@@ -22,6 +23,7 @@ from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.element_work import check_alone
 from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
@@ -32,13 +34,16 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _ROWS = (4, 2, 8)
 _THREADS, _WARP = 256, 32
+_DEPTHS = (1, 2, 4, 8)
+"""Threads along z that leave a block of warps along x."""
 _NEAR = 4
 """Rows as far apart as this are read again soon."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     check_alone(kernel, syntax_of(kernel))
-    model, extents = read_open(kernel), block_extents_of(kernel)
+    depth = _depth_of(kernel)
+    model, extents = read_open(kernel), block_extents_of(kernel, depth)
     if model.problems:
         line, what = model.problems[0]
         raise Refusal(f"what line {line} does could not be read: {what}")
@@ -57,32 +62,42 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal(
             f"rows of {kernel.name} read nothing that their neighbours read, in blocks of whole warps"
         )
-    return with_alternatives(_ROWS, lambda rows: _with_rows(kernel, model, extents, rows))
+    return with_alternatives(_ROWS, lambda rows: _with_rows(kernel, model, extents, rows, depth))
 
 
-def _with_rows(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int) -> Candidate:
-    height = _THREADS // _WARP * rows
+def _depth_of(kernel: Kernel) -> int:
+    """Threads of a block along z, which stay as they are; 1 where the launches do not agree on what fits a block."""
+    depths = {block_extents(kernel, launch)[2] for launch in launches_of(kernel)}
+    (depth,) = depths if len(depths) == 1 else (None,)
+    return depth if depth is not None and depth in _DEPTHS else 1
+
+
+def _with_rows(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int, depth: int) -> Candidate:
+    height = _THREADS // _WARP // depth * rows
     return ASSIST.candidate(
         kernel,
         [
-            *tiled_launches(kernel, {"x": _WARP, "y": height}, Blocks(_THREADS)),
-            _body(kernel, model, extents, rows),
+            *tiled_launches(kernel, {"x": _WARP, "y": height}, Blocks(_THREADS, depth=depth)),
+            _body(kernel, model, extents, rows, depth),
         ],
-        explanation=f"Blocks of {_THREADS} threads take {_WARP}x{height} places, each thread {rows} of them; each "
-        "place is computed as before.",
+        explanation=f"Blocks of {_THREADS} threads take {_WARP}x{height}{f'x{depth}' if depth > 1 else ''} places, "
+        f"each thread {rows} of them; each place is computed as before.",
     )
 
 
-def _body(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int) -> Edit:
+def _body(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int, depth: int) -> Edit:
     """The kernel's body as a loop over a thread's rows."""
     syntax = syntax_of(kernel)
     taken = identifiers_in(syntax.entry.node)
     across, first, step, down = (fresh_name(n, taken) for n in ("across", "first", "step", "down"))
     work = place_work(kernel, syntax, model, extents, {"x": across, "y": down})
-    height = _THREADS // _WARP * rows
+    height = _THREADS // _WARP // depth * rows
+    lane, warp = (
+        (f"threadIdx.x % {_WARP}", f"threadIdx.x / {_WARP}") if depth == 1 else ("threadIdx.x", "threadIdx.y")
+    )
     lines = [
-        f"const unsigned {across} = blockIdx.x * {_WARP} + threadIdx.x % {_WARP};",
-        f"const unsigned {first} = blockIdx.y * {height} + threadIdx.x / {_WARP} * {rows};",
+        f"const unsigned {across} = blockIdx.x * {_WARP} + {lane};",
+        f"const unsigned {first} = blockIdx.y * {height} + {warp} * {rows};",
         "#pragma unroll",
         f"for (unsigned {step} = 0; {step} < {rows}; {step}++) {{",
         f"    const unsigned {down} = {first} + {step};",

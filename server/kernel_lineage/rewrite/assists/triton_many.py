@@ -40,9 +40,11 @@ class AxisNames:
     size: str
     """The parameter that says how many programs are taken together."""
     count: str
-    """The parameter that says how many there are."""
+    """How many there are: a parameter, or what is made of some."""
     program: str
     inside: str
+    number: str = ""
+    """Which of the programs that are left this one is; "" for its own number along the axis."""
 
 
 def axis_of(call: ast.Call) -> int:
@@ -57,19 +59,27 @@ def axis_of(call: ast.Call) -> int:
 class Expressions:
     """What the expressions of a kernel are for several programs, and the edits that make them so."""
 
-    def __init__(self, kernel: Kernel, function: ast.FunctionDef, names: Mapping[int, AxisNames]) -> None:
-        self.kernel, self.function, self.names = kernel, function, names
+    def __init__(
+        self,
+        kernel: Kernel,
+        function: ast.FunctionDef,
+        names: Mapping[int, AxisNames],
+        parts: Mapping[int, tuple[str, frozenset[int]]],
+    ) -> None:
+        self.kernel, self.function, self.names, self.parts = kernel, function, names, parts
         self.values: dict[str, Many] = {}
         self.stored: set[str] = set()
         """The buffers that were stored to."""
         self.products = 0
         """Sums that have become products of matrices."""
+        self.totals: set[str] = set()
+        """Names that add up such products, and no longer what their lanes have."""
         self.crossed = False
         """Blocks of both axes and of lanes are summed as they are, of as many elements as all three make."""
         self.replaced = list[Edit]()
         self.inserted = list[Edit]()
         self.flow = assignments(function)
-        self.own = _own_numbers(function)
+        self.own = {} if parts else _own_numbers(function)
         self.pointers = {p.name for p in kernel.parameters if p.pointer}
         blocks = [c for n in ("arange", "zeros", "full") for c in calls_of(function, n)]
         self.has_lanes = any(called(c) == "arange" or elements(shape_of(c)) for c in blocks)
@@ -83,6 +93,10 @@ class Expressions:
 
     def of(self, node: ast.expr) -> Many:
         """What an expression is."""
+        if id(node) in self.parts:
+            text, axes = self.parts[id(node)]
+            self.replaced.append(Edit(span_of(self.kernel, node), text))
+            return Many(axes=axes)
         match node:
             case ast.Constant():
                 return Many()
@@ -168,15 +182,13 @@ class Expressions:
         if not plain or (axis is not None and constant_of(axis) not in (0, None)):
             raise self.unfollowed(call)
         match call.args[0]:
-            case ast.BinOp(left=left, op=ast.Mult(), right=right) if name == "sum":
-                sides = self.of(left), self.of(right)
-                value = sides[0] | sides[1]
-                if (
-                    all(s.lanes for s in sides)
-                    and [len(s.axes) for s in sides] == [1, 1]
-                    and len(value.axes) == 2
-                ):
-                    return self._product(call, left, right, sides[0].axes)
+            case ast.Name(id=total) if total in self.totals and name == "sum":
+                self.replaced.append(Edit(span_of(self.kernel, call), total))
+                return self.values[total]
+            case ast.BinOp(op=ast.Mult()) as multiplied if name == "sum":
+                if (product := self.product(call, multiplied)) is not None:
+                    return product
+                value = self.of(multiplied)
             case other:
                 value = self.of(other)
         if not value.lanes:
@@ -192,28 +204,37 @@ class Expressions:
                 self._add_argument(call, f"axis={place}{kept}")
         return value if running else replace(value, lanes=False)
 
-    def _product(self, call: ast.Call, left: ast.expr, right: ast.expr, of_left: frozenset[int]) -> Many:
-        """The sum as `tl.dot`: what one axis' programs have by what the other one's have, along the lanes."""
+    def product(self, whole: ast.expr, multiplied: ast.BinOp, where: ast.expr | None = None) -> Many | None:
+        """What stands at `whole` as `tl.dot`: what one axis' programs have by what the other one's have, along lanes.
+
+        None where it is no such product. Both are 0 where `where` does not hold.
+        """
+        left, right = multiplied.left, multiplied.right
+        sides = self.of_again(left), self.of_again(right)
+        axes = sides[0].axes | sides[1].axes
+        if not all(s.lanes and len(s.axes) == 1 for s in sides) or len(axes) != 2:
+            return None
         extents = {ast.unparse(c.args[1]) for c in calls_of(self.function, "arange") if len(c.args) == 2}
         if len(extents) != 1:
-            raise self.unfollowed(call)
+            raise self.unfollowed(whole)
         (depth,) = extents
-        first, second = (
-            self.names[a].size for a in sorted(self.names, reverse=min(of_left) != min(self.names))
-        )
-        turned = min(of_left) != min(self.names)
-        whole, one, other = (span_of(self.kernel, n) for n in (call, _as_loaded(left), _as_loaded(right)))
+        self.of(left)
+        self.of(right)
+        turned = min(sides[0].axes) != min(self.names)
+        first, second = (self.names[a].size for a in sorted(self.names, reverse=turned))
+        here, one, other = (span_of(self.kernel, n) for n in (whole, _as_loaded(left), _as_loaded(right)))
         opened, closed = ("tl.trans(", ")") if turned else ("", "")
-        between = f", ({first}, {depth})), tl.trans(tl.reshape("
-        end = f', ({second}, {depth}))), input_precision="ieee"){closed}[:, :, None]'
+        kept, rest = (f"tl.where({ast.unparse(where)}, ", ", 0)") if where is not None else ("", "")
+        between = f"{rest}, ({first}, {depth})), tl.trans(tl.reshape({kept}"
+        end = f'{rest}, ({second}, {depth}))), input_precision="ieee"){closed}[:, :, None]'
         for start, stop, text in (
-            (whole.start, one.start, f"{opened}tl.dot(tl.reshape("),
+            (here.start, one.start, f"{opened}tl.dot(tl.reshape({kept}"),
             (one.end, other.start, between),
-            (other.end, whole.end, end),
+            (other.end, here.end, end),
         ):
             self.replaced.append(replace_between(self.kernel, start, stop, text))
         self.products += 1
-        return Many(axes=frozenset(self.names))
+        return Many(axes=axes)
 
     def mask(self, call: ast.Call, pointer: Many, mask: ast.expr | None) -> None:
         """Mask an access by the programs that there are."""

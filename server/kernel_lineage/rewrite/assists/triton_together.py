@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted, elements
@@ -25,6 +24,7 @@ from kernel_lineage.rewrite.assists.layout import (
     start_of_line,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.triton_digits import Digits
 from kernel_lineage.rewrite.assists.triton_many import (
     AxisNames,
     Expressions,
@@ -63,14 +63,17 @@ def names_of(
 
 
 def taken_together(
-    kernel: Kernel, function: ast.FunctionDef, names: Mapping[int, AxisNames]
+    kernel: Kernel, function: ast.FunctionDef, names: Mapping[int, AxisNames], digits: Digits | None = None
 ) -> tuple[list[Edit], bool]:
-    """Edits of the kernel's body, and whether it multiplies matrices then."""
+    """Edits of the kernel's body, and whether it multiplies matrices then. `digits`: those of the one number that
+    programs have, where the axes are two of them.
+    """
     if next(calls_of(function, "num_programs"), None) is not None:
         raise Refusal(f"{kernel.name} asks how many programs there are")
     begun: dict[int, frozenset[int]] = {}
+    totals: set[str] = set()
     while True:
-        walk = _Walk(kernel, function, names, begun)
+        walk = _Walk(kernel, function, names, begun, totals, digits)
         try:
             walk.block(function.body)
         except _Again:
@@ -95,12 +98,21 @@ class _Walk(Expressions):
         function: ast.FunctionDef,
         names: Mapping[int, AxisNames],
         begun: dict[int, frozenset[int]],
+        totals: set[str],
+        digits: Digits | None,
     ) -> None:
-        super().__init__(kernel, function, names)
+        parts = digits.parts.items() if digits is not None else ()
+        super().__init__(
+            kernel,
+            function,
+            names,
+            {i: (digits.text(p), digits.taken(p)) for i, p in parts if digits is not None},
+        )
+        self.totals, self.digits = totals, digits
         self.begun = begun
         """Statement or loop → the axes that what it gives a value, or carries along, begins with."""
         self.assignments: dict[str, ast.stmt] = {}
-        """The statement of this block that gave a name its value."""
+        """The statement of this block, or of one around it, that gave a name its value."""
         self.uneven: dict[str, int] = {}
         """Names that are one for all programs on one way past a line, and not on the other."""
 
@@ -108,13 +120,15 @@ class _Walk(Expressions):
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
         """Statements that follow each other."""
-        outer, self.assignments = self.assignments, {}
+        outer, self.assignments = self.assignments, dict(self.assignments)
         for statement in statements:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self._give(name, statement, self.of(value))
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                     self._give(name, statement, self.of(value))
+                case ast.AugAssign(target=ast.Name(id=name), op=ast.Add()) if self._adds_product(statement):
+                    self.assignments.pop(name, None)
                 case ast.AugAssign(target=ast.Name(id=name), value=value):
                     self.values[name] = self.values.get(name, Many()) | self.of(value)
                     self.assignments.pop(name, None)
@@ -130,12 +144,37 @@ class _Walk(Expressions):
                     raise self.unfollowed(statement)
         self.assignments = outer
 
+    def _adds_product(self, statement: ast.AugAssign) -> bool:
+        """Whether a statement adds a product of two axes' blocks to a name that is summed over its lanes afterwards:
+        then it adds up the sums.
+        """
+        assert isinstance(statement.target, ast.Name)
+        name, (value, where) = statement.target.id, _kept(statement.value)
+        begins = self.assignments.get(name)
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+            return False
+        if where is not None and self.of_again(where).axes:
+            return False
+        if name not in self.totals and not (
+            begins is not None and _is_summed_only(self.function, name, begins, statement)
+        ):
+            return False
+        product = self.product(statement.value, value, where)
+        if product is None:
+            return False
+        if name not in self.totals:
+            assert begins is not None
+            self.totals.add(name)
+            self.begun[id(begins)] = product.axes
+            raise _Again
+        return True
+
     def _give(self, name: str, statement: ast.Assign | ast.AnnAssign, value: Many) -> None:
         axes = self.begun.get(id(statement))
         if axes is not None and axes - value.axes:
             assert statement.value is not None
-            self._begin(statement.value, axes)
-            value = replace(value, axes=axes)
+            value = Many(value.lanes and name not in self.totals, axes)
+            self._begin(statement.value, axes, lanes=name not in self.totals)
         self.values[name] = value
         self.assignments[name] = statement
 
@@ -207,12 +246,13 @@ class _Walk(Expressions):
 
     # Edits
 
-    def _begin(self, node: ast.expr, axes: frozenset[int]) -> None:
-        """Let a number, or a block of one, begin with axes."""
+    def _begin(self, node: ast.expr, axes: frozenset[int], *, lanes: bool) -> None:
+        """Let a number, or a block of one, begin with axes, and without its lanes where they are added up."""
         extents = [self.names[a].size if a in axes else "1" for a in sorted(self.names)]
         if isinstance(node, ast.Call) and called(node) in ("zeros", "full"):
             shape = shape_of(node)
-            listed = [ast.unparse(e) for e in elements(shape)] or (["1"] if self.has_lanes else [])
+            own = [ast.unparse(e) for e in elements(shape)] if lanes else []
+            listed = own or (["1"] if self.has_lanes else [])
             assert shape is not None
             self.replaced.append(Edit(span_of(self.kernel, shape), _tuple([*extents, *listed])))
             return
@@ -229,12 +269,12 @@ class _Walk(Expressions):
         axes = sorted(self.names)
         places = len(axes) + self.has_lanes
         first = self.function.body[1 if ast.get_docstring(self.function) is not None else 0]
-        data, before = data_of(self.kernel), list[str]()
+        data, before = data_of(self.kernel), list(self.digits.first_lines if self.digits is not None else ())
         for position, axis in enumerate(axes):
             name, own = self.names[axis], self.own.get(axis)
             index = ", ".join(":" if p == position else "None" for p in range(places))
             block = f"tl.arange(0, {name.size})" + (f"[{index}]" if places > 1 else "")
-            numbers = f"tl.program_id({axis}) * {name.size} + {block}"
+            numbers = f"{name.number or f'tl.program_id({axis})'} * {name.size} + {block}"
             if own is None:
                 before += [f"{name.program} = {numbers}", f"{name.inside} = {name.program} < {name.count}"]
                 continue
@@ -261,6 +301,45 @@ class _Walk(Expressions):
         """The buffers that are loaded from below a node."""
         calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and c.args]
         return {b for c in calls if called(c) == "load" for b in self.buffers(c.args[0])}
+
+
+def _kept(node: ast.expr) -> tuple[ast.expr, ast.expr | None]:
+    """What a round adds, without its conversion to float32, and where it does: elsewhere it adds 0."""
+    where = None
+    match node:
+        case ast.Call(args=[test, taken, ast.Constant(value=0)], keywords=[]) if called(node) == "where":
+            node, where = taken, test
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr="to"), args=[kind]) if not called(node):
+            node = inner if dotted(kind).endswith("float32") else node
+    return node, where
+
+
+def _is_summed_only(function: ast.FunctionDef, name: str, begins: ast.stmt, adds: ast.AugAssign) -> bool:
+    """Whether a block of float32 zeros is added to in one place, and summed over all of its lanes everywhere else."""
+    value = getattr(begins, "value", None)
+    zeros = isinstance(value, ast.Call) and (
+        called(value) == "zeros"
+        or (called(value) == "full" and [constant_of(a) for a in value.args[1:2]] == [0])
+    )
+    wide = isinstance(value, ast.Call) and ast.unparse(value).count("float32") == 1
+    sums = [
+        c
+        for c in calls_of(function, "sum")
+        if c.args and isinstance(c.args[0], ast.Name) and c.args[0].id == name and not c.args[2:]
+        if {k.arg for k in c.keywords} <= {"axis"}
+        if constant_of(arguments_of(c, ("input", "axis")).get("axis", c.args[0])) in (0, ...)
+    ]
+    inside = {id(n) for n in ast.walk(adds)}
+    read = [
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
+    ]
+    used = len(read) == len(sums) and not any(
+        isinstance(n, ast.Name) and n.id == name for n in ast.walk(adds.value)
+    )
+    return zeros and wide and used and stored_names(function).count(name) == 2
 
 
 def _tuple(extents: Sequence[str]) -> str:

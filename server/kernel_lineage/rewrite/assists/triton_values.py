@@ -143,7 +143,7 @@ def combined_in(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.exp
             how = _CHOOSING.get(called(call), "sum")
             parts = [*call.args, *(k.value for k in call.keywords if k.arg == "acc")]
             rest = [p for p in parts if not (isinstance(p, ast.Name) and p.id == name)]
-            if len(parts) - len(rest) != 1 or (how != "sum" and len(rest) != 1):
+            if len(parts) - len(rest) != 1 or (how != "sum" and (len(rest) != 1 or call.keywords)):
                 return None
             kept = [k for k in call.keywords if k.arg != "acc"]
             other = rest[0] if how != "sum" else ast.copy_location(ast.Call(call.func, rest, kept), call)

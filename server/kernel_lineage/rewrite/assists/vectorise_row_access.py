@@ -19,6 +19,9 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_gate.expr.polynomials import polynomial
+from kernel_gate.expr.terms import Op, Term, Var
+from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, Variable, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -46,9 +49,10 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.neighbour_body import NeighbourBody
+from kernel_lineage.rewrite.assists.neighbour_steps import over_element
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody
-from kernel_lineage.rewrite.assists.wide_bodies import element_bodies, loop_body
+from kernel_lineage.rewrite.assists.wide_bodies import element_bodies, element_of, loop_body
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -130,6 +134,7 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         raise Refusal(
             f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
         )
+    _check_element_is_place(kernel, loop, by)
     body = loop_body(kernel, syntax, loop, by)
     if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
         raise Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
@@ -160,6 +165,29 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
     ]
     text = place.written(lines) + place.newline + place.indent + moved
     return replace_node(loop.node, text)
+
+
+def _check_element_is_place(kernel: Kernel, loop: Loop, by: str) -> None:
+    """Refuse a round that tells a thread apart by more than its element, which another thread will take."""
+    counted = element_of(kernel, loop)
+    if counted is None or loop.body is None or by not in ("block", "grid"):
+        return
+    element, around = counted
+    places = {"threadIdx.x", around[-1], *(["blockIdx.x"] if by == "grid" else [])}
+    values = read_open(kernel).values
+    for node in (n for n in descendants(loop.body) if n.type in ("identifier", "field_expression")):
+        value = values.get((node.start_byte, node.end_byte))
+        if value is not None and places & _variables_left(over_element(value, element)):
+            raise Refusal(
+                f"{kernel.name} uses `{text_of(node)}` beside `{loop.counter}`, which another thread will take"
+            )
+
+
+def _variables_left(term: Term) -> set[str]:
+    """The variables that a term depends on when what cancels out is left out."""
+    factors = [f for monomial in polynomial(term) for f in monomial]
+    inner = [_variables_left(a) for f in factors if isinstance(f, Op) for a in f.args]
+    return {f.name for f in factors if isinstance(f, Var)}.union(*inner)
 
 
 def _check_in_order(syntax: CudaSyntax, loop: Loop) -> None:

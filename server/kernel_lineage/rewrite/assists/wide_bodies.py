@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_gate.expr.polynomials import polynomial
+from kernel_gate.expr.polynomials import Polynomial, polynomial
 from kernel_gate.expr.terms import Var, add, mul
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.cuda_forms import Loop
@@ -34,21 +34,26 @@ def element_bodies(
     return made
 
 
+def element_of(kernel: Kernel, loop: Loop) -> tuple[Polynomial, tuple[str, ...]] | None:
+    """What a loop's counter is over threads and rounds, and the loops that count it; None where that is not known."""
+    at = (loop.node.start_byte, loop.node.end_byte)
+    read = next((r for r in read_open(kernel).loops.values() if r.at == at), None)
+    if read is None or loop.counter not in read.counters:
+        return None
+    first, step = read.counters[loop.counter]
+    return polynomial(add(first, mul(step, Var(read.round)))), (*read.parents, read.round)
+
+
 def loop_body(kernel: Kernel, syntax: CudaSyntax, loop: Loop, by: str) -> VectorBody | NeighbourBody:
     """The wide form of a round: as it is written where that shows any wide access, else by what its places mean."""
     inner = statements_of(loop.body)
     plain = attempt(lambda: vector_body(kernel, syntax, inner, loop.counter, in_order=by == "thread"))
     if isinstance(plain, VectorBody):
         return plain
-    read = next(
-        (r for r in read_open(kernel).loops.values() if r.at == (loop.node.start_byte, loop.node.end_byte)),
-        None,
-    )
-    if by == "thread" or read is None or loop.counter not in read.counters:
+    counted = element_of(kernel, loop)
+    if by == "thread" or counted is None:
         raise plain
-    first, step = read.counters[loop.counter]
-    element = polynomial(add(first, mul(step, Var(read.round))))
-    around = (*read.parents, read.round)
+    element, around = counted
     meant = attempt(lambda: neighbour_body(kernel, syntax, inner, loop.counter, element, around))
     if isinstance(meant, Refusal):
         raise plain

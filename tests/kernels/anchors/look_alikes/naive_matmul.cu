@@ -14,3 +14,10 @@ __global__ void dots(float* out, const float* a, const float* b, int C) {
     for (int i = 0; i < C; i++) { s += a[row * C + i] * b[row * C + i]; }
     out[row] = s;
 }
+// ---
+__global__ void both_by_row(float* out, const float* a, const float* b, int n, int C) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0.0f;
+    for (int k = 0; k < C; k++) { s += a[i / n * C + k] * b[i / n * C + k]; }
+    out[i] = s;
+}

@@ -21,3 +21,12 @@ __global__ void scores(float* s, const float* q, int T, int D) {
     for (int d = 0; d < D; ++d, ++theirs) { float x = mine[d]; dot = fmaf(x, *theirs, dot); }
     s[i * T + j] = dot;
 }
+// ---
+__global__ void counted(float* out, const float* a, const float* b, int M, int N, int K) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= M * N) return;
+    int row = i / N;
+    float s = 0.0f;
+    for (int k = 0; k < K; k++) s += a[row * K + k] * b[k * N + i - row * N];
+    out[i] = s;
+}

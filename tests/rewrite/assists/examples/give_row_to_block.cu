@@ -223,7 +223,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] += threadIdx.x;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: not known to be the same
+// --- along refuses: does not count upwards by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }

@@ -287,6 +287,176 @@ __global__ void row_quads(float* out, const float* x, int rows, int quads) {
 void run_row_quads(float* out, const float* x, int rows, int quads) {
     row_quads<<<((rows + 127) / 128) * 32, 128>>>(out, x, rows, quads);
 }
+// --- above_rows applies
+__global__ void above_rows(int* counts, float* losses, const float* x, float level, int N, int C) {
+    const int tid = threadIdx.x, bid = blockIdx.x;
+    const int row = bid * blockDim.x + tid;
+    int i;
+    if (row >= N) return;
+    int count = 0;
+    float loss = 0.0f;
+    for (i = 0; i < C; i++) {
+        if (x[row * C + i] > level) count++;
+    }
+    for (i = 0; i < C; ++i) {
+        float d = fabsf(x[row * C + i]);
+        if (d < level)
+            loss += 0.5f * d * d;
+        else
+            loss += level * (d - 0.5f * level);
+    }
+    counts[row] = count;
+    losses[row] = loss;
+}
+
+void run_above_rows(int* counts, float* losses, const float* x, float level, int N, int C) {
+    above_rows<<<(N + 127) / 128, 128>>>(counts, losses, x, level, N, C);
+}
+// --- above_rows becomes
+__global__ void above_rows(int* counts, float* losses, const float* x, float level, int N, int C) {
+    const int tid = threadIdx.x, bid = blockIdx.x;
+    const int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    int i;
+    if (row >= N) return;
+    int count = 0;
+    float loss = 0.0f;
+    for (i = lane; i < C; i += 32) {
+        if (x[row * C + i] > level) count++;
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        count += __shfl_xor_sync(0xffffffffu, count, offset);
+    }
+    for (i = lane; i < C; i += 32) {
+        float d = fabsf(x[row * C + i]);
+        if (d < level)
+            loss += 0.5f * d * d;
+        else
+            loss += level * (d - 0.5f * level);
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        loss += __shfl_xor_sync(0xffffffffu, loss, offset);
+    }
+    __syncwarp();
+    if (lane == 0) {
+        counts[row] = count;
+        losses[row] = loss;
+    }
+}
+
+void run_above_rows(int* counts, float* losses, const float* x, float level, int N, int C) {
+    above_rows<<<((N + 127) / 128) * 32, 128>>>(counts, losses, x, level, N, C);
+}
+// --- typed_rows applies
+template <typename scalar_t>
+__global__ void typed_rows(scalar_t* out, const scalar_t* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) {
+        scalar_t total = scalar_t(0);
+        scalar_t most = x[row * C];
+        int i = 0;
+        while (i < C) {
+            total += x[row * C + i];
+            most = x[row * C + i] > most ? x[row * C + i] : most;
+            i += 1;
+        }
+        out[row] = total + most;
+    }
+}
+
+void run_typed_rows(float* out, const float* x, int N, int C) {
+    typed_rows<float><<<(N + 63) / 64, 64>>>(out, x, N, C);
+}
+// --- typed_rows becomes
+template <typename scalar_t>
+__global__ void typed_rows(scalar_t* out, const scalar_t* x, int N, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < N) {
+        scalar_t total = scalar_t(0);
+        scalar_t most = x[row * C];
+        int i = lane;
+        while (i < C) {
+            total += x[row * C + i];
+            most = x[row * C + i] > most ? x[row * C + i] : most;
+            i += 32;
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            const scalar_t other_most = __shfl_xor_sync(0xffffffffu, most, offset);
+            if (other_most > most) { most = other_most; }
+            total += __shfl_xor_sync(0xffffffffu, total, offset);
+        }
+        __syncwarp();
+        if (lane == 0) { out[row] = total + most; }
+    }
+}
+
+void run_typed_rows(float* out, const float* x, int N, int C) {
+    typed_rows<float><<<((N + 63) / 64) * 32, 64>>>(out, x, N, C);
+}
+// --- along refuses: carried from round to round
+// Nothing tells what T is, and 16-bit types of a library have no shuffles.
+template <typename T>
+__global__ void along(T* out, const T* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    T sum = T(0);
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+template <typename T>
+void run(T* out, const T* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- along refuses: carried from round to round
+// A product of floats in another order may pass through an infinity and a zero, and then is no number.
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float value = 1.0f;
+    for (int i = 0; i < C; i++) { value *= x[row * C + i]; }
+    out[row] = value;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: does not count upwards by one
+// How far a thread went is told behind the loop.
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    int i;
+    for (i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum / i;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: does not count upwards by one
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    int i = 0;
+    while (i < C) { if (x[row * C + i] < 0.0f) { i += 2; continue; } sum += x[row * C + i]; i++; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may change on the way
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    int i = 0;
+    while (i < C) { if (x[row * C + i] < 0.0f) { i++; } sum += x[row * C + i]; i++; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: `tid` is used beside `row`
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int tid = threadIdx.x;
+    int row = blockIdx.x * blockDim.x + tid;
+    if (row >= N) { return; }
+    float sum = tid;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
 // --- along refuses: carried from round to round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -541,7 +711,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] += threadIdx.x;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: not known to be the same
+// --- along refuses: does not count upwards by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }

@@ -531,6 +531,121 @@ __global__ void gates(const float* x, float* y, int64_t n, bool on) {
     }
 }
 void run(const float* x, float* y, int64_t n, bool on) { gates<<<(((n + 127) / 128) + 3) / 4, 128>>>(x, y, n, on); }
+// --- rotate_in_block applies
+#include <cuda_fp16.h>
+__global__ void rotate_in_block(__half* q, const float* cosines, const float* sines, int heads, int dim) {
+    int token = blockIdx.x;
+    int half_dim = dim / 2;
+    for (int i = threadIdx.x; i < heads * half_dim; i += blockDim.x) {
+        int h = i / half_dim;
+        int d = i % half_dim;
+        __half* v = q + ((long)token * heads + h) * dim;
+        float a = __half2float(v[d]), b = __half2float(v[d + half_dim]);
+        float c = cosines[token * half_dim + d], s = sines[token * half_dim + d];
+        v[d] = __float2half(a * c - b * s);
+        v[d + half_dim] = __float2half(b * c + a * s);
+    }
+}
+
+void run_rotate_in_block(__half* q, const float* cosines, const float* sines, int tokens, int heads, int dim) {
+    rotate_in_block<<<tokens, 128>>>(q, cosines, sines, heads, dim);
+}
+// --- rotate_in_block becomes
+#include <cuda_fp16.h>
+__global__ void rotate_in_block(__half* q, const float* cosines, const float* sines, int heads, int dim) {
+    int token = blockIdx.x;
+    int half_dim = dim / 2;
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
+    int quads = (dim / 2) % 4 == 0 && dim % 4 == 0 && reinterpret_cast<size_t>(q) % 8 == 0 && (reinterpret_cast<size_t>(cosines) | reinterpret_cast<size_t>(sines)) % 16 == 0 ? (heads * half_dim) / 4 : 0;
+    for (int quad = threadIdx.x; quad < quads; quad += blockDim.x) {
+        const int i = 4 * quad;
+        int h = i / half_dim;
+        int d = i % half_dim;
+        __half* v = q + ((long)token * heads + h) * dim;
+        alignas(16) __half q_quad[4];
+        *reinterpret_cast<uint2*>(q_quad) = *reinterpret_cast<const uint2*>(&v[d]);
+        alignas(16) __half q_quad_[4];
+        *reinterpret_cast<uint2*>(q_quad_) = *reinterpret_cast<const uint2*>(&v[d + half_dim]);
+        alignas(16) float cosines_quad[4];
+        *reinterpret_cast<float4*>(cosines_quad) = *reinterpret_cast<const float4*>(&cosines[token * half_dim + d]);
+        alignas(16) float sines_quad[4];
+        *reinterpret_cast<float4*>(sines_quad) = *reinterpret_cast<const float4*>(&sines[token * half_dim + d]);
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            float a = __half2float(q_quad[lane]), b = __half2float(q_quad_[lane]);
+            float c = cosines_quad[lane], s = sines_quad[lane];
+            q_quad[lane] = __float2half(a * c - b * s);
+            q_quad_[lane] = __float2half(b * c + a * s);
+        }
+        *reinterpret_cast<uint2*>(&v[d]) = *reinterpret_cast<uint2*>(q_quad);
+        *reinterpret_cast<uint2*>(&v[d + half_dim]) = *reinterpret_cast<uint2*>(q_quad_);
+    }
+    for (int i = 4 * quads + threadIdx.x; i < heads * half_dim; i += blockDim.x) {
+        int h = i / half_dim;
+        int d = i % half_dim;
+        __half* v = q + ((long)token * heads + h) * dim;
+        float a = __half2float(v[d]), b = __half2float(v[d + half_dim]);
+        float c = cosines[token * half_dim + d], s = sines[token * half_dim + d];
+        v[d] = __float2half(a * c - b * s);
+        v[d + half_dim] = __float2half(b * c + a * s);
+    }
+}
+
+void run_rotate_in_block(__half* q, const float* cosines, const float* sines, int tokens, int heads, int dim) {
+    rotate_in_block<<<tokens, 128>>>(q, cosines, sines, heads, dim);
+}
+// --- scale_channels applies
+// A block for each image; the plane of an element tells its channel.
+__global__ void scale_channels(float* y, const float* x, const float* scale, int channels, int pixels) {
+    const float* image = x + blockIdx.x * channels * pixels;
+    for (int i = threadIdx.x; i < channels * pixels; i += blockDim.x) {
+        float* plane = y + (blockIdx.x * channels + i / pixels) * pixels;
+        plane[i % pixels] = image[i] * scale[i / pixels];
+    }
+}
+
+void run_scale_channels(float* y, const float* x, const float* scale, int images, int channels, int pixels) {
+    scale_channels<<<images, 128>>>(y, x, scale, channels, pixels);
+}
+// --- scale_channels becomes
+// A block for each image; the plane of an element tells its channel.
+__global__ void scale_channels(float* y, const float* x, const float* scale, int channels, int pixels) {
+    const float* image = x + blockIdx.x * channels * pixels;
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
+    int quads = reinterpret_cast<size_t>(image) % 16 == 0 ? (channels * pixels) / 4 : 0;
+    for (int quad = threadIdx.x; quad < quads; quad += blockDim.x) {
+        alignas(16) float image_quad[4];
+        *reinterpret_cast<float4*>(image_quad) = reinterpret_cast<const float4*>(image)[quad];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            int i = 4 * quad + lane;
+            float* plane = y + (blockIdx.x * channels + i / pixels) * pixels;
+            plane[i % pixels] = image_quad[lane] * scale[i / pixels];
+        }
+    }
+    for (int i = 4 * quads + threadIdx.x; i < channels * pixels; i += blockDim.x) {
+        float* plane = y + (blockIdx.x * channels + i / pixels) * pixels;
+        plane[i % pixels] = image[i] * scale[i / pixels];
+    }
+}
+
+void run_scale_channels(float* y, const float* x, const float* scale, int images, int channels, int pixels) {
+    scale_channels<<<images, 128>>>(y, x, scale, channels, pixels);
+}
+// --- by_block refuses: uses `blockIdx.x` beside `i`
+__global__ void by_block(float* out, const float* x, int n, int half) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float* row = out + (i / half) * half;
+        row[i % half] = 2.0f * x[i + blockIdx.x];
+    }
+}
+void run(float* out, const float* x, int n, int half) { by_block<<<64, 256>>>(out, x, n, half); }
+// --- by_block refuses: uses `tid` beside `i`
+__global__ void by_block(float* out, const float* x, int n, int half) {
+    const int tid = threadIdx.x;
+    for (int i = tid; i < n; i += blockDim.x) { out[blockIdx.x * n + i] = x[blockIdx.x * n + i] + tid; }
+}
+void run(float* out, const float* x, int n, int half) { by_block<<<64, 256>>>(out, x, n, half); }
 // --- scale refuses: may differ from element to element
 __global__ void scale(float* out, const float* x, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
