@@ -106,3 +106,33 @@ def test_a_kernel_whose_threads_race_with_whatever_an_index_holds_is_not_called_
         "or the draft is wrong: nothing tells what starts_ptr may hold; threads race with all"
         in version.reason
     )
+
+
+TEST = """\
+import torch
+from add import launch
+
+
+def test_add():
+    launch(torch.randn(8, 16), torch.randn(8, 16))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "test", "state"),
+    [
+        ("& 1", "", VersionState.UNKNOWN),
+        ("& 1", TEST, VersionState.WRONG),
+        ("* no_such_name", "", VersionState.WRONG),
+        ("* tl.no_such_name", "", VersionState.WRONG),
+    ],
+)
+def test_a_kernel_that_does_not_compile_with_what_a_draft_chose_is_not_called_wrong(
+    number: str, test: str, state: VersionState, tmp_path: Path
+) -> None:
+    (tmp_path / "test_add.py").write_text(test)
+    loaded = "tl.load(x_ptr + at, mask=at < n)"
+    version = _checked(tmp_path, CODE.replace(loaded, f"({loaded} {number})"))
+    assert version.state is state, version.reason
+    is_guess = "or the draft is wrong: " in version.reason
+    assert is_guess is (state is VersionState.UNKNOWN)

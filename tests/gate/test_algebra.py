@@ -141,7 +141,8 @@ def test_the_bits_of_a_float_are_not_followed() -> None:
 
 
 def test_no_time_leaves_it_open() -> None:
-    stage = verdict(SERIAL, SERIAL, algebra_seconds=1e-9)
+    backwards = "float t = 0; for (int k = c - 1; k >= 0; k--) t += x[k]; y[i] = t;"
+    stage = verdict(SERIAL, backwards, algebra_seconds=1e-9)
     assert stage.status is StageStatus.PASS
     assert [(a["answer"], "no time" in a["why"]) for a in stage.details["algebra"]] == [("open", True)] * 2
 
@@ -196,3 +197,9 @@ def test_a_row_that_cancels_is_as_far_off_as_its_inputs_are_rounded(after: str, 
     # Of a row of one element the mean is the element: zero before, the rounding of a product after.
     stage = verdict(NORMED + "y[i] = (x[i] - m) * r;", NORMED + after, algebra_seconds=20)
     assert stage.status is status, stage.reason
+
+
+def test_one_program_beside_itself_is_not_asked_for_its_expression() -> None:
+    stage = verdict(SERIAL, SERIAL, algebra_seconds=20)
+    assert stage.status is StageStatus.PASS
+    assert stage.details["algebra"] == []

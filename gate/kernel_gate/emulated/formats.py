@@ -25,6 +25,8 @@ from kernel_gate.emulated.types import (
 
 _NAN_F16 = np.uint16(0x7FFF).view(np.float16)
 _NAN_F32 = np.uint32(0x7FFFFFFF).view(np.float32)
+_NAN_OF_HOST = np.uint32(0x7FC00000)
+"""Without its sign, which depends on the operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,18 @@ def _to_f16(values: Array) -> Array:
 
 
 def to_f32(values: Array) -> Array:
-    """Rounded to nearest even; NaN becomes the canonical 0x7FFFFFFF, as on the hardware.
+    """Rounded to nearest even; the NaN that the host makes becomes the hardware's own, 0x7FFFFFFF.
 
-    Threads that compute one value in different orders, and write it to one place, would seem to race otherwise.
+    Threads that come to it in different ways, and write it to one place, would seem to race otherwise. Others stay
+    what they are: the ones that memory is poisoned with tell what was never written.
     """
     single = np.asarray(values).astype(np.float32, copy=False)
     # NaN where an element is one: quicker than to ask each.
     total = single.dot(single) if single.ndim == 1 else np.vdot(single, single)
-    return single if total == total else np.where(np.isnan(single), _NAN_F32, single)
+    if total == total:
+        return single
+    is_of_host = (single.view(np.uint32) & np.uint32(0x7FFFFFFF)) == _NAN_OF_HOST
+    return np.where(is_of_host, _NAN_F32, single)
 
 
 FORMATS: dict[str, Format] = {

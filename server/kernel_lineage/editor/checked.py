@@ -13,10 +13,13 @@ from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.index_ranges import RACING
+from kernel_lineage.workloads.model import UNTYPED
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 _OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
 """Faults that a buffer of another size may not have."""
+_WHATEVER_IS_GIVEN = re.compile(r"\b(?:NameError|SyntaxError)\b|module '")
+"""How compilations fail that no other types and constants would mend."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -75,11 +78,17 @@ def _counted(result: SavedVerdict | None) -> dict[str, Any]:
 
 def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
     """What a draft lacks, where that may be why a kernel is wrong beside itself; "" where it is the kernel's fault."""
-    check = result.verdict.stage("check") if result.verdict is not None else None
-    if spot is None or spot.path is not None or check is None or check.status is StageStatus.SKIPPED:
+    verdict = result.verdict
+    check = verdict.stage("check") if verdict is not None else None
+    if verdict is None or check is None or spot is None or spot.path is not None:
         return ""
     if result.reference is not Reference.ITSELF:
         return ""
+    if check.status is StageStatus.SKIPPED:
+        # It was not built: what Triton compiles depends on the types and constants that it is given.
+        is_of_those = spot.workload.language == "triton" and not _WHATEVER_IS_GIVEN.search(verdict.reason)
+        choices = (note for note in spot.assumed if " is taken to " in note or note.startswith(UNTYPED))
+        return next(choices, "") if is_of_those else ""
     if check.details.get("fault") in _OF_EXTENTS:
         buffer = str(check.details.get("buffer") or "")
         loose = loose_dims(spot.workload, buffer) if result.is_wrong_beside_itself else []
