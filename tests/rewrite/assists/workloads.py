@@ -306,6 +306,18 @@ WORKLOADS = {
                  "y: output float32 [N, C, P]", "x: input float32 [N, C, P]", "scale: input float32 [C]",
                  "channels: int32 = C", "pixels: int32 = P"),
     ),
+    "layers_of_products": (
+        workload("layers_of_products", "L = [2]\nM = [5, 70]\nN = [3, 133]\nK = [19]",
+                 'grid = ["ceil_div(L * M * N, 128)"]\nblock = [128]', "A: input float32 [L, M, K]",
+                 "B: input float32 [L, K, N]", "C: output float32 [L, M, N]", "layers: int32 = L", "M: int32 = M",
+                 "N: int32 = N", "K: int32 = K"),
+    ),
+    "scores_by_index": (
+        workload("scores_by_index", "H = [2]\nT = [5, 70]\nD = [8, 19]",
+                 'grid = ["ceil_div(H * T * T, 128)"]\nblock = [128]', "q: input float32 [H, T, D]",
+                 "k: input float32 [H, T, D]", "s: output float32 [H, T, T]", "heads: int32 = H", "T: int32 = T",
+                 "D: int32 = D", "scale: float32 = 0.125"),
+    ),
     "soften": (
         workload("soften", "N = [1, 1030]", 'grid = ["N + 3"]', "x: input float32 [N]", "out: output float32 [N]",
                  "n: int32 = N", language="triton"),

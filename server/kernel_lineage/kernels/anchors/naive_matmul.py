@@ -75,10 +75,14 @@ def _owners(offset: Term) -> set[str]:
 
 
 def _digits(term: Term) -> set[str]:
-    """`x` where a term moves with a thread's number or a remainder of it, `y` where with a quotient."""
+    """`x` where a term moves with a thread's number or a remainder of it, `y` where with a quotient or what is left of
+    one.
+    """
     match term:
-        case Op("//" | "quot" | "%" | "rem" as name, (what, _)) if "threadIdx.x" in variables(what):
-            return {"y"} if name in ("//", "quot") else {"x"}
+        case Op("//" | "quot", (what, _)) if "threadIdx.x" in variables(what):
+            return {"y"}
+        case Op("%" | "rem", (what, _)) if "threadIdx.x" in variables(what):
+            return _digits(what)
         case Op(_, args):
             return set().union(*map(_digits, args))
     return {"x"} if term == Var("threadIdx.x") else set()

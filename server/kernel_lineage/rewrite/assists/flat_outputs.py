@@ -1,4 +1,6 @@
-"""Outputs of a matrix that are counted by one flat index: `row = i / N`, `column = i % N`, below `M * N`."""
+"""Outputs of a matrix, or of several, that are counted by one flat index: `column = i % N`, `row = i / N % M`,
+`layer = i / (M * N)`.
+"""
 
 from __future__ import annotations
 
@@ -18,38 +20,47 @@ _QUOTIENTS, _REMAINDERS = ("//", "quot"), ("%", "rem")
 
 @dataclass(frozen=True, slots=True)
 class FlatOutputs:
-    """How a flat index is taken apart."""
+    """How a flat index is taken apart: `(layer * rows + row) * columns + column`."""
 
     columns: Term
     rows: Term
+    layers: Term
     place: Mapping[str, Var]
-    """`x` for an output's column, `y` for its row."""
+    """`x` for an output's column, `y` for its row, `z` for its layer."""
 
     def over_places(self, term: Term, flat: Var) -> Term:
-        """A term over the index `flat`, over an output's row and column instead."""
+        """A term over the index `flat`, over an output's column, row and layer instead."""
         split = self._split(substituted(term, {flat.name: _FLAT}))
         return split if isinstance(split, Op) and split.name in TRUTHS else normal(split)
 
     def _split(self, term: Term) -> Term:
-        x, y = self.place["x"], self.place["y"]
+        x, y, z = (self.place[axis] for axis in "xyz")
+        plane = mul(self.rows, self.columns)
+        high, low = add(mul(z, self.rows), y), add(mul(y, self.columns), x)
+        taken_apart = [
+            (_FLAT, plane, z, low),
+            (_FLAT, self.columns, high, x),
+            (high, self.rows, z, y),
+            (low, self.columns, y, x),
+        ]
         match term:
-            case Op("<", (a, b)) if a == _FLAT and polynomial(b) == polynomial(mul(self.rows, self.columns)):
+            case Op("<", (a, b)) if a == _FLAT and polynomial(b) == polynomial(mul(self.layers, plane)):
                 return rebuilt("and", (less(x, self.columns), less(y, self.rows)))
-            case Op(name, (a, b)) if a == _FLAT and b == self.columns and name in _QUOTIENTS:
-                return y
-            case Op(name, (a, b)) if a == _FLAT and b == self.columns and name in _REMAINDERS:
-                return x
             case Op(name, args):
-                return rebuilt(name, tuple(self._split(a) for a in args))
-        return add(mul(y, self.columns), x) if term == _FLAT else term
+                parts = tuple(self._split(a) if a != _FLAT else a for a in args)
+                for whole, by, quotient, rest in taken_apart if name in (*_QUOTIENTS, *_REMAINDERS) else ():
+                    if parts[0] == whole and polynomial(parts[1]) == polynomial(by):
+                        return quotient if name in _QUOTIENTS else rest
+                return rebuilt(name, tuple(self._split(p) if p == _FLAT else p for p in parts))
+        return add(mul(high, self.columns), x) if term == _FLAT else term
 
     def counts(self, kernel: Kernel, launch: Launch) -> dict[str, str]:
-        """How many columns (`x`) and rows (`y`) there are, as a launch can write it."""
+        """How many columns (`x`), rows (`y`) and layers (`z`) there are, as a launch can write it."""
         names = {
             p.name: a if a.isidentifier() or a.isdigit() else f"({a})"
             for p, a in zip(kernel.parameters, launch.arguments, strict=False)
         }
-        counts = {"x": self.columns, "y": self.rows}
+        counts = {"x": self.columns, "y": self.rows, "z": self.layers}
         if missing := {n for t in counts.values() for n in variables(t)} - names.keys():
             raise Refusal(f"the launch in line {launch.span.first_line} does not tell `{min(missing)}`")
         return {axis: c_text(term, names) for axis, term in counts.items()}
@@ -59,18 +70,33 @@ def flat_outputs(
     kernel: Kernel, model: Model, terms: list[Term], flat: Var, place: Mapping[str, Var]
 ) -> FlatOutputs | None:
     """How the outputs of a kernel are counted by `flat`, which its `terms` are over; None where they are not."""
-    changed = set(model.unknowns)
-    fixed = {p.name for p in kernel.parameters if not p.pointer} - changed
-    parts = [part for term in terms for part in _parts(term)]
-    by = {p.args[1] for p in parts if p.name in (*_QUOTIENTS, *_REMAINDERS) and p.args[0] == flat}
-    if len(by) != 1 or not set(variables(columns := by.pop())) <= fixed:
-        return None
-    for part in parts:
-        if part.name == "<" and part.args[0] == flat and set(variables(part.args[1])) <= fixed:
-            rows = _divided(polynomial(part.args[1]), polynomial(columns))
-            if rows is not None:
-                return FlatOutputs(columns, term_of(rows), place)
+    fixed = {p.name for p in kernel.parameters if not p.pointer} - set(model.unknowns)
+    parts = [part for term in terms for part in _parts(term) if set(variables(part.args[-1])) <= fixed]
+    divided = [p for p in parts if p.name in (*_QUOTIENTS, *_REMAINDERS)]
+    by = sorted(
+        {p.args[1] for p in divided if p.args[0] == flat or _is_part(p.args[0], _REMAINDERS, flat)},
+        key=lambda t: len(list(variables(t))),
+    )
+    ends = [p.args[1] for p in parts if p.name == "<" and p.args[0] == flat]
+    for columns in by[:1]:
+        quotients = [Op(name, (flat, columns)) for name in _QUOTIENTS]
+        above = {p.args[1] for p in divided if p.args[0] in quotients}
+        above |= {
+            term_of(q) for t in by[1:] if (q := _divided(polynomial(t), polynomial(columns))) is not None
+        }
+        for end in ends:
+            rest = _divided(polynomial(end), polynomial(columns))
+            if rest is None or len(above) > 1:
+                continue
+            rows = above.pop() if above else term_of(rest)
+            layers = _divided(rest, polynomial(rows))
+            if layers is not None:
+                return FlatOutputs(columns, rows, term_of(layers), place)
     return None
+
+
+def _is_part(term: Term, names: tuple[str, ...], flat: Var) -> bool:
+    return isinstance(term, Op) and term.name in names and term.args[0] == flat
 
 
 def _parts(term: Term) -> Iterator[Op]:

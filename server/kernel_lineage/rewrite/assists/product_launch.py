@@ -56,6 +56,8 @@ def tiled_launches(
                 for e in (launch.grid, launch.block)
             )
             grid.append(f"({_outputs(count, size)} + {tile[axis] - 1}) / {tile[axis]}")
+        if counts.get("z", "1") != "1":
+            grid.append(counts["z"])
         grid += [_extent(launch, e) for e in launch.grid[2:]]
         fields = {"grid": f"dim3({', '.join(grid)})", "block": blocks.extents}
         if blocks.shared_bytes:

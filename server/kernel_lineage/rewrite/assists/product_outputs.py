@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from kernel_gate.expr.terms import TRUTHS, Op, Term, variables
+from kernel_gate.expr.terms import TRUTHS, Op, Term, Var, variables
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -184,9 +184,10 @@ def _places(
 def _smallest(
     node: Node, body: Node, model: Model, placing: Placing, *, apart: bool = False
 ) -> tuple[Node, Term] | None:
-    """The smallest expression around a node that is told by the place of an output alone; with `apart`, by its place
-    along one axis, or by bounds.
+    """The smallest expression around a node that is told by the place of an output alone. With `apart`, it speaks of
+    one axis or of bounds, and the smallest that is just a place goes before others.
     """
+    best: tuple[Node, Term] | None = None
     both = {place.name for place in PLACES.values()}
     above: Node | None = node
     while (
@@ -200,9 +201,11 @@ def _smallest(
             moving = {n for n in variables(place) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
             joined = apart and both <= set(variables(place)) and not _is_bound(place)
             if not moving - {"blockIdx.z"} and not set(variables(place)) & set(model.unknowns) and not joined:
-                return above, place
+                best = best or (above, place)
+                if not apart or isinstance(place, Var):
+                    return above, place
         above = above.parent
-    return None
+    return best
 
 
 def _is_bound(term: Term) -> bool:

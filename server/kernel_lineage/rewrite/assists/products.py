@@ -131,10 +131,10 @@ def _flat(kernel: Kernel, model: Model, extents: Mapping[str, Term]) -> FlatOutp
     """How outputs are counted by one flat index along x; None where a kernel has a place along y, too."""
     offsets = [a.offset for a in model.accesses if a.offset is not None]
     terms = [placed(t, extents) for t in (*offsets, *(c for a in model.accesses for c in a.path))]
-    along_y = {"threadIdx.y", "blockIdx.y", PLACES["y"].name}
-    if along_y & {n for t in terms for n in variables(t)}:
+    along_others = {"threadIdx.y", "blockIdx.y", "blockIdx.z", PLACES["y"].name}
+    if along_others & {n for t in terms for n in variables(t)}:
         return None
-    return flat_outputs(kernel, model, terms, PLACES["x"], PLACES)
+    return flat_outputs(kernel, model, terms, PLACES["x"], {**PLACES, "z": Var("blockIdx.z")})
 
 
 def _over_places(flat: FlatOutputs, extents: Mapping[str, Term], term: Term) -> Term:

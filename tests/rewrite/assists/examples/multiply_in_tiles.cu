@@ -324,6 +324,233 @@ __global__ void __launch_bounds__(256, 2) channels(const float* x, const float* 
 void run(const float* x, const float* w, const float* bias, float* y, int pictures, int inputs, int outputs, int pixels) {
     channels<<<dim3((pixels + 127) / 128, (outputs + 127) / 128, pictures), 256>>>(x, w, bias, y, inputs, outputs, pixels);
 }
+// --- layers_of_products applies
+// Outputs of all layers are counted by one index.
+__global__ void layers_of_products(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
+    int idx = blockIdx.x * blockDim.x + threadIdx.x;
+    if (idx >= layers * M * N) return;
+    int layer = idx / (M * N);
+    int row = (idx / N) % M;
+    int col = idx % N;
+    float sum = 0.0f;
+    for (int k = 0; k < K; k++) sum += A[(layer * M + row) * K + k] * B[(layer * K + k) * N + col];
+    C[idx] = sum;
+}
+
+void run_layers(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
+    layers_of_products<<<(layers * M * N + 127) / 128, 128>>>(A, B, C, layers, M, N, K);
+}
+// --- layers_of_products becomes
+// Outputs of all layers are counted by one index.
+__global__ void __launch_bounds__(256, 2) layers_of_products(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
+    // A block computes 128 x 128 outputs, a thread 8 x 8 of them.
+    __shared__ __align__(16) float first_tile[2][16][132];
+    __shared__ __align__(16) float second_tile[2][16][132];
+    const int thread = threadIdx.x;
+    const int row_0 = blockIdx.y * 128, column_0 = blockIdx.x * 128;
+    float sums[8][8] = {};
+    const auto copy = [&](int ahead, int to) {
+        {
+            int p = row_0 + thread / 16, d = ahead + thread % 16;
+            const float* from = &A[(long long)K * M * blockIdx.z + (long long)K * p + d];
+            #pragma unroll
+            for (int n = 0; n < 8; n++) {
+                float* step = &first_tile[to][thread % 16][thread / 16 + n * 16];
+    #if __CUDA_ARCH__ >= 800
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::
+                             "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from),
+                             "r"(p < M && d < K ? 4 : 0) : "memory");
+    #else
+                *step = p < M && d < K ? *from : 0;
+    #endif
+                p += 16, from += (long long)K * 16;
+            }
+        }
+        {
+            int p = column_0 + thread % 128, d = ahead + thread / 128;
+            const float* from = &B[(long long)K * N * blockIdx.z + (long long)N * d + p];
+            #pragma unroll
+            for (int n = 0; n < 8; n++) {
+                float* step = &second_tile[to][thread / 128 + n * 2][thread % 128];
+    #if __CUDA_ARCH__ >= 800
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::
+                             "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from),
+                             "r"(p < N && d < K ? 4 : 0) : "memory");
+    #else
+                *step = p < N && d < K ? *from : 0;
+    #endif
+                d += 2, from += (long long)N * 2;
+            }
+        }
+    };
+    copy(0, 0);
+    for (int depth_0 = 0, tile = 0; depth_0 < K; depth_0 += 16, tile ^= 1) {
+    #if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    #endif
+        __syncthreads();
+        if (depth_0 + 16 < K) copy(depth_0 + 16, tile ^ 1);
+        #pragma unroll
+        for (int d = 0; d < 16; d++) {
+            float first[8], second[8];
+            #pragma unroll
+            for (int i = 0; i < 8; i++) {
+                first[i] = first_tile[tile][d][thread / 16 * 4 + i / 4 * 64 + i % 4];
+            }
+            #pragma unroll
+            for (int j = 0; j < 8; j++) {
+                second[j] = second_tile[tile][d][thread % 16 * 4 + j / 4 * 64 + j % 4];
+            }
+            #pragma unroll
+            for (int i = 0; i < 8; i++) {
+                #pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    sums[i][j] += first[i] * second[j];
+                }
+            }
+        }
+    }
+    #pragma unroll
+    for (int i = 0; i < 8; i++) {
+        #pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const int row_at = row_0 + thread / 16 * 4 + i / 4 * 64 + i % 4;
+            const int column_at = column_0 + thread % 16 * 4 + j / 4 * 64 + j % 4;
+            if (column_at >= N) continue;
+            if (row_at >= M) continue;
+            if ((M * N * layers <= M * N * blockIdx.z + N * row_at + column_at)) continue;
+            int layer = (blockIdx.z);
+            int row = row_at;
+            int col = column_at;
+            float sum = 0.0f;
+            sum += sums[i][j];
+            C[(M * N * blockIdx.z + N * row_at + column_at)] = sum;
+        }
+    }
+}
+
+void run_layers(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
+    layers_of_products<<<dim3((N + 127) / 128, (M + 127) / 128, layers), 256>>>(A, B, C, layers, M, N, K);
+}
+// --- scores_by_index applies
+__global__ void scores_by_index(const float* q, const float* k, float* s, int heads, int T, int D, float scale) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t < heads * T * T) {
+        int h = t / (T * T), rest = t % (T * T);
+        int i = rest / T, j = rest % T;
+        float sum = 0.0f;
+        for (int d = 0; d < D; d++) sum += q[(h * T + i) * D + d] * k[(h * T + j) * D + d];
+        s[t] = j <= i ? sum * scale : -1e9f;
+    }
+}
+
+void run_scores(const float* q, const float* k, float* s, int heads, int T, int D) {
+    scores_by_index<<<(heads * T * T + 127) / 128, 128>>>(q, k, s, heads, T, D, 0.125f);
+}
+// --- scores_by_index becomes
+__global__ void __launch_bounds__(256, 2) scores_by_index(const float* q, const float* k, float* s, int heads, int T, int D, float scale) {
+    // A block computes 128 x 128 outputs, a thread 8 x 8 of them.
+    __shared__ __align__(16) float first_tile[2][16][132];
+    __shared__ __align__(16) float second_tile[2][16][132];
+    const int thread = threadIdx.x;
+    const int row_0 = blockIdx.y * 128, column_0 = blockIdx.x * 128;
+    float sums[8][8] = {};
+    const auto copy = [&](int ahead, int to) {
+        {
+            int p = row_0 + thread / 16, d_ = ahead + thread % 16;
+            const float* from = &q[(long long)D * T * blockIdx.z + (long long)D * p + d_];
+            #pragma unroll
+            for (int n = 0; n < 8; n++) {
+                float* step = &first_tile[to][thread % 16][thread / 16 + n * 16];
+    #if __CUDA_ARCH__ >= 800
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::
+                             "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from),
+                             "r"(p < T && d_ < D ? 4 : 0) : "memory");
+    #else
+                *step = p < T && d_ < D ? *from : 0;
+    #endif
+                p += 16, from += (long long)D * 16;
+            }
+        }
+        {
+            int p = column_0 + thread / 16, d_ = ahead + thread % 16;
+            const float* from = &k[(long long)D * T * blockIdx.z + (long long)D * p + d_];
+            #pragma unroll
+            for (int n = 0; n < 8; n++) {
+                float* step = &second_tile[to][thread % 16][thread / 16 + n * 16];
+    #if __CUDA_ARCH__ >= 800
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::
+                             "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from),
+                             "r"(p < T && d_ < D ? 4 : 0) : "memory");
+    #else
+                *step = p < T && d_ < D ? *from : 0;
+    #endif
+                p += 16, from += (long long)D * 16;
+            }
+        }
+    };
+    copy(0, 0);
+    for (int depth_0 = 0, tile = 0; depth_0 < D; depth_0 += 16, tile ^= 1) {
+    #if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    #endif
+        __syncthreads();
+        if (depth_0 + 16 < D) copy(depth_0 + 16, tile ^ 1);
+        #pragma unroll
+        for (int d_ = 0; d_ < 16; d_++) {
+            float first[8], second[8];
+            #pragma unroll
+            for (int i_ = 0; i_ < 8; i_++) {
+                first[i_] = first_tile[tile][d_][thread / 16 * 4 + i_ / 4 * 64 + i_ % 4];
+            }
+            #pragma unroll
+            for (int j_ = 0; j_ < 8; j_++) {
+                second[j_] = second_tile[tile][d_][thread % 16 * 4 + j_ / 4 * 64 + j_ % 4];
+            }
+            #pragma unroll
+            for (int i_ = 0; i_ < 8; i_++) {
+                #pragma unroll
+                for (int j_ = 0; j_ < 8; j_++) {
+                    sums[i_][j_] += first[i_] * second[j_];
+                }
+            }
+        }
+    }
+    #pragma unroll
+    for (int i_ = 0; i_ < 8; i_++) {
+        #pragma unroll
+        for (int j_ = 0; j_ < 8; j_++) {
+            const int row_at = row_0 + thread / 16 * 4 + i_ / 4 * 64 + i_ % 4;
+            const int column_at = column_0 + thread % 16 * 4 + j_ / 4 * 64 + j_ % 4;
+            if (column_at >= T) continue;
+            if (row_at >= T) continue;
+            if ((column_at < T && row_at < T)) {
+                int h = (blockIdx.z), rest = (T * T * blockIdx.z + T * row_at + column_at) % (T * T);
+                int i = rest / T, j = rest % T;
+                float sum = 0.0f;
+                sum += sums[i_][j_];
+                s[(T * T * blockIdx.z + T * row_at + column_at)] = j <= i ? sum * scale : -1e9f;
+            }
+        }
+    }
+}
+
+void run_scores(const float* q, const float* k, float* s, int heads, int T, int D) {
+    scores_by_index<<<dim3((T + 127) / 128, (T + 127) / 128, heads), 256>>>(q, k, s, heads, T, D, 0.125f);
+}
+// --- layers_of_products refuses: does not move with one axis of the grid
+// Rows are counted to M, and layers begin after another number of them.
+__global__ void layers_of_products(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
+    int idx = blockIdx.x * blockDim.x + threadIdx.x;
+    if (idx >= layers * M * N) return;
+    int layer = idx / (K * N), row = (idx / N) % M, col = idx % N;
+    float sum = 0.0f;
+    for (int k = 0; k < K; k++) sum += A[(layer * M + row) * K + k] * B[(layer * K + k) * N + col];
+    C[idx] = sum;
+}
+void run(const float* A, const float* B, float* C, int layers, int M, int N, int K) {
+    layers_of_products<<<(layers * M * N + 127) / 128, 128>>>(A, B, C, layers, M, N, K);
+}
 // --- channels refuses: tells where `w[blockIdx.y * inputs + c]` ends
 // A layer over the channels of pictures: a block has one output channel, its threads pixels.
 __global__ void channels(const float* x, const float* w, const float* bias, float* y, int inputs, int outputs, int pixels) {
