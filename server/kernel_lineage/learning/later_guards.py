@@ -30,6 +30,8 @@ class LearnedCondition:
 
     transition: str
     """The transition that the condition belongs to."""
+    teacher: str
+    """The transition whose code says it."""
     mechanisms: tuple[str, ...]
     """What that transition added."""
     condition: Condition
@@ -107,6 +109,7 @@ def _learned(
     commit = commits.get(teacher.commit or "")
     return LearnedCondition(
         transition=subject.id,
+        teacher=teacher.id,
         mechanisms=subject.added,
         condition=Condition(
             kind=kind,

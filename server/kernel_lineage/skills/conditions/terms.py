@@ -70,6 +70,10 @@ class Translated:
                 return terms.sub(ZERO, self.number(operand))
             case Op(op="**", operands=(left, Literal(value=int() as power))) if 0 <= power <= _MAX_EXPONENT:
                 return _power(self.number(left), power)
+            case Op(op="**", operands=(Literal(value=int() as base), Literal(value=int() as power))) if (
+                0 <= power <= _MAX_BITS
+            ):
+                return Num(base**power)
             case Op(op=op, operands=(left, right)) if op in _COMPUTE:
                 return _COMPUTE[op](self.number(left), self.number(right))
             case Op(op="min" | "max" as op, operands=operands):
