@@ -9,6 +9,7 @@ from kernel_lineage.history.model import (
     GuardSeen,
     Intent,
     Lineage,
+    Mined,
     Transition,
     TransitionKind,
     Version,
@@ -18,6 +19,7 @@ from kernel_lineage.kernels.mechanisms.model import Occurrence
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_guards, conditions_from_widening
+from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
 GUARD = GuardSeen("C % 4 == 0", "branch", "kernel", 23)
@@ -104,11 +106,17 @@ WIDE = NARROW.replace("y[r * C]", "y[(size_t)r * C]")
 
 
 @pytest.mark.parametrize(
-    ("intent", "answers"), [(Intent.FIX, "t1"), (Intent.FIX, None), (Intent.REFACTOR, "t1")]
+    ("intent", "answers", "mends", "transitions"),
+    [
+        (Intent.FIX, "t1", "v1", ["t1"]),
+        (Intent.FIX, None, "v0", [None]),
+        (Intent.FIX, None, None, []),
+        (Intent.REFACTOR, "t1", "v1", []),
+    ],
 )
-def test_a_fix_that_widens_offsets_bounds_its_arrays_for_the_step_that_it_answers(intent, answers):
+def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, answers, mends, transitions):
     widened = Change(How.APPEARED, None, Occurrence("wide_index", "", (), (1,)))
-    fix = replace(_transition(2, intent, answers=answers), occurrences=(widened,))
+    fix = replace(_transition(2, intent, answers=answers), mends=mends, occurrences=(widened,))
     lineage = Lineage(
         "l",
         "k",
@@ -123,9 +131,27 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_the_step_that_it_answer
             lineage, {}, lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k")
         )
     ]
-    assert conditions == (
-        [("t1", "elements(y) <= 2147483648", Origin.LATER_FIX)] if intent is Intent.FIX and answers else []
-    )
+    assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]
+
+
+OF_FIRST_VERSION = (
+    _transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)),
+    replace(_transition(2, Intent.FIX, guards=(GUARD,)), mends="v0"),
+)
+
+
+def test_a_condition_of_a_first_version_is_shown_at_the_fix_as_of_the_code_before():
+    lineage = Lineage("l", "rmsnorm", Language.CUDA, tuple(map(_version, range(3))), OF_FIRST_VERSION)
+    learned = _learn(*OF_FIRST_VERSION)
+    view = build(Mined("r", "head", {}, 3, (lineage,)), read=lambda _: "", learned=learned)
+    shown = [[c.sentence for c in step.conditions] for one in view.lineages for step in one.transitions]
+    assert shown == [[], ["before this fix: C is a multiple of 4"]]
+
+
+def test_a_guard_of_a_fix_conditions_the_first_version_that_it_mends():
+    (learned,) = _learn(*OF_FIRST_VERSION)
+    assert (learned.transition, learned.teacher, learned.mechanisms) == (None, "t2", ())
+    assert learned.condition.origin is Origin.LATER_FIX
 
 
 def test_a_guard_before_any_optimisation_conditions_nothing():

@@ -169,7 +169,7 @@ def _tell_learned(say: Callable[[str], None], mined: Mined, learned: Sequence[Le
     steps = {t.id: t for lineage in mined.lineages for t in lineage.transitions}
     for item in learned:
         condition = item.condition
-        what = ", ".join(item.mechanisms) or _subject(mined, steps[item.transition].commit)
+        what = ", ".join(item.mechanisms) or _subject(mined, steps[item.transition or item.teacher].commit)
         verb = "is valid" if condition.kind is ConditionKind.VALIDITY else "pays"
         say(
             f"[bold]{escape(what)}[/] {verb} when [bold]{escape(condition.expr)}[/]: {sentence(condition.expr)}"

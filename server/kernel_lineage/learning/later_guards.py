@@ -2,13 +2,13 @@
 
 Before the commit that adds the guard nothing said it; afterwards the code tests it itself. A guard that arrives
 together with an optimisation is the optimisation's own (`guard in code`); one that arrives alone conditions the step
-that it answers (`later fix`). A fix that only widens offsets to 64 bits says how large the arrays may be for the step
-that it answers.
+that it answers, or the first version that it mends (`later fix`). A fix that only widens offsets to 64 bits says how
+large the arrays may be for what it mends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
@@ -28,12 +28,12 @@ from kernel_lineage.skills.conditions.spelled import spelled
 class LearnedCondition:
     """A condition of one transition."""
 
-    transition: str
-    """The transition that the condition belongs to."""
+    transition: str | None
+    """The transition that the condition belongs to; None for what came with the first version of a lineage."""
     teacher: str
     """The transition whose code says it."""
     mechanisms: tuple[str, ...]
-    """What that transition added."""
+    """What that transition added, or the first version had."""
     condition: Condition
 
 
@@ -63,12 +63,12 @@ def conditions_from_guards(
         guards = [g for g in teacher.guards_added if g.kind not in NARROWINGS and spelled(g.expr) is not None]
         if not guards:  # most say nothing of a launch; parameters are asked for only then: it parses the file
             continue
-        subject = _conditioned_by(teacher, lineage.transitions[:position])
+        subject = _conditioned_by(teacher, lineage.transitions[:position], versions)
         if subject is None:
             continue
         names = parameters_of(versions[teacher.after])
         mends = teacher.intent is Intent.FIX or teacher.answers is not None
-        for guard, expr in requirements(guards, names, mends=mends, own=subject is teacher):
+        for guard, expr in requirements(guards, names, mends=mends, own=subject.transition == teacher.id):
             where = f"{versions[teacher.after].path}:{guard.line}"
             yield _learned(teacher, subject, _kind(subject), expr, where, commits)
 
@@ -81,9 +81,8 @@ def conditions_from_widening(
     `kernel_of` gives a version's kernel, None where it cannot be read.
     """
     versions = {v.id: v for v in lineage.versions}
-    steps = {t.id: t for t in lineage.transitions}
-    for teacher in lineage.transitions:
-        subject = steps.get(teacher.answers or "")
+    for position, teacher in enumerate(lineage.transitions):
+        subject = _mended(teacher, lineage.transitions[:position], versions)
         widens = any(change.mechanism == wide_index.ID for change in teacher.occurrences)
         if subject is None or not widens or teacher.intent is not Intent.FIX:
             continue
@@ -97,50 +96,70 @@ def conditions_from_widening(
             yield _learned(teacher, subject, ConditionKind.VALIDITY, expr, where, commits)
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a condition belongs to: a step, or the first version of a lineage."""
+
+    transition: str | None
+    mechanisms: tuple[str, ...]
+
+
 def _learned(
     teacher: Transition,
-    subject: Transition,
+    subject: _Subject,
     kind: ConditionKind,
     expr: str,
     where: str,
     commits: dict[str, Commit],
 ) -> LearnedCondition:
-    """A condition of the step `subject` that the step `teacher` says at `where`, PATH:LINE."""
+    """A condition of `subject` that the step `teacher` says at `where`, PATH:LINE."""
     commit = commits.get(teacher.commit or "")
+    own = subject.transition == teacher.id
     return LearnedCondition(
-        transition=subject.id,
+        transition=subject.transition,
         teacher=teacher.id,
-        mechanisms=subject.added,
+        mechanisms=subject.mechanisms,
         condition=Condition(
             kind=kind,
             category=category_of(expr),
             expr=expr,
-            reason=_reason(teacher, subject, commit),
-            origin=Origin.GUARD if subject is teacher else Origin.LATER_FIX,
+            reason="The code takes this path only under the guard." if own else _reason(teacher, commit),
+            origin=Origin.GUARD if own else Origin.LATER_FIX,
             evidence=f"{commit.sha[:7]} “{commit.subject}”, {where}" if commit else where,
         ),
     )
 
 
-def _conditioned_by(teacher: Transition, earlier: tuple[Transition, ...]) -> Transition | None:
-    """The transition that a guard belongs to: the teacher itself, the answered one, or the last optimisation."""
+def _conditioned_by(
+    teacher: Transition, earlier: Sequence[Transition], versions: Mapping[str, Version]
+) -> _Subject | None:
+    """What a guard belongs to: the teacher itself, what it mends, or the last optimisation."""
     if teacher.intent is Intent.OPTIMISATION and teacher.added:
-        return teacher
+        return _Subject(teacher.id, teacher.added)
+    if teacher.answers is not None or teacher.mends is not None:
+        return _mended(teacher, earlier, versions)
+    steps = (t for t in reversed(earlier) if t.intent is Intent.OPTIMISATION and t.added)
+    return next((_Subject(t.id, t.added) for t in steps), None)
+
+
+def _mended(
+    teacher: Transition, earlier: Sequence[Transition], versions: Mapping[str, Version]
+) -> _Subject | None:
+    """The step that a transition answers, or the first version that brought in what it changes."""
     if teacher.answers is not None:
-        return next((t for t in earlier if t.id == teacher.answers), None)
-    return next((t for t in reversed(earlier) if t.intent is Intent.OPTIMISATION and t.added), None)
+        return next((_Subject(t.id, t.added) for t in earlier if t.id == teacher.answers), None)
+    first = versions.get(teacher.mends or "")
+    return None if first is None else _Subject(None, tuple(sorted(first.mechanisms)))
 
 
-def _kind(subject: Transition) -> ConditionKind:
+def _kind(subject: _Subject) -> ConditionKind:
     """A guard on launch parameters chooses what is fast; on anything else, what is right."""
     by_id = mechanisms()
-    only_launch = all(m in by_id and by_id[m].direction is Direction.LAUNCH for m in subject.added)
-    return ConditionKind.PROFIT if subject.added and only_launch else ConditionKind.VALIDITY
+    only_launch = all(m in by_id and by_id[m].direction is Direction.LAUNCH for m in subject.mechanisms)
+    return ConditionKind.PROFIT if subject.mechanisms and only_launch else ConditionKind.VALIDITY
 
 
-def _reason(teacher: Transition, subject: Transition, commit: Commit | None) -> str:
-    if subject is teacher:
-        return "The code takes this path only under the guard."
+def _reason(teacher: Transition, commit: Commit | None) -> str:
     lines = commit.body.strip().splitlines() if commit else []
     return next(
         (line.strip() for line in lines if line.strip()), commit.subject if commit else teacher.because

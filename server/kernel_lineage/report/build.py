@@ -54,7 +54,7 @@ def build(
     }
     by_transition: dict[str, list[LearnedCondition]] = {}
     for item in learned:
-        by_transition.setdefault(item.transition, []).append(item)
+        by_transition.setdefault(item.transition or item.teacher, []).append(item)
     drawer = _Drawer(mined.commits, read, by_transition, checks, replayed)
     ordered = sorted(mined.lineages, key=lambda lineage: -len(lineage.transitions))
     transitions = [t for lineage in mined.lineages for t in lineage.transitions]
@@ -170,7 +170,7 @@ def _condition(item: LearnedCondition) -> ConditionView:
     condition = item.condition
     return ConditionView(
         expr=condition.expr,
-        sentence=sentence(parse(condition.expr)),
+        sentence=("" if item.transition else "before this fix: ") + sentence(parse(condition.expr)),
         origin=condition.origin.value,
         evidence=condition.evidence or "",
     )

@@ -88,7 +88,8 @@ def from_guards(conditions: Callable[[], Iterable[LearnedCondition]]) -> Learner
         with lock:
             if not ready.is_set():
                 for guard in conditions():
-                    by_step.setdefault(guard.transition, []).append(guard.condition)
+                    if guard.transition is not None:  # a first version is no step that is replayed
+                        by_step.setdefault(guard.transition, []).append(guard.condition)
                 ready.set()
         return Learned(conditions=tuple(by_step.get(replayed.item.transition.id, ())))
 
