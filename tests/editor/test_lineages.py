@@ -51,18 +51,16 @@ async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
             assert "<script" not in drawn["html"]
 
 
-async def test_a_kernel_in_a_string_of_a_python_file_has_no_lineage_and_all_say_why(scale):
-    inside = scale.with_name("scale.py")
-    with Repo.init(scale.parent) as repository:
+async def test_a_kernel_in_a_string_of_a_python_file_has_its_lineage(scale):
+    inside = scale.rename(scale.with_name("scale.py"))
+    with Repo.init(inside.parent) as repository:
         commit(repository, inside, f'SOURCE = r"""\n{SCALE}"""\n', "Add the source")
-        async with session(scale.parent, QUIET) as editor:
+        commit(repository, inside, f'import torch\n\nSOURCE = r"""\n{SCALE}"""\n', "Import torch")
+        async with session(inside.parent, QUIET) as editor:
             uri = editor.open(inside)
-            why = "in a history, CUDA C++ in the strings of a Python file is not read"
-            await card_with(editor, uri, f"**Lineage** not mined: {why}")
-            about = {"uri": uri, "line": 3, "character": 20}
-            assert why in (await editor.command("klineage.timeline", about))["reason"]
-            tree = await editor.command("klineage.view", {"view": "lineage", **about})
-            assert (tree["state"], tree["reason"]) == ("problem", f"not mined: {why}")
+            await card_with(editor, uri, "**Lineage** 1 version, 0 transitions")
+            drawn = await editor.command("klineage.timeline", {"uri": uri, "line": 5, "character": 20})
+            assert "scale: 1 version" in drawn["html"]
 
 
 @pytest.mark.long

@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from kernel_lineage.editor.trust import Finished, Trust
 from kernel_lineage.editor.views.tree import State
 from kernel_lineage.history.git_settings import ENVIRONMENT, git_words
-from kernel_lineage.kernels.source import Language
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import LineageDocument, MineDocument
@@ -83,16 +82,11 @@ class Lineages:
         each = {lineage.id: lineage for lineage in lineages.values() if lineage.versions}
         return {(v.path, v.symbol): line for line in each.values() for v in line.versions[-1:]}
 
-    def absence(self, path: Path, language: Language) -> tuple[State, str]:
-        """Why a kernel of this language has no lineage, and the same in a few words."""
+    def absence(self, path: Path) -> tuple[State, str]:
+        """Why a kernel of this file has no lineage, and the same in a few words."""
         state, reason = self._standing(path)
         if state is not State.READY:
             return state, reason
-        if language is Language.CUDA and path.suffix == ".py":
-            return (
-                State.PROBLEM,
-                "not mined: in a history, CUDA C++ in the strings of a Python file is not read",
-            )
         return State.NOT_IN_HISTORY, "not in the mined history yet: it comes with its first commit"
 
     def _standing(self, path: Path) -> tuple[State, str]:

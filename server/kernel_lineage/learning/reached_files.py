@@ -12,6 +12,7 @@ from kernel_lineage.history.named_files import names_in, readers
 from kernel_lineage.history.outline import Outline
 from kernel_lineage.history.reference_graph import ReferenceGraph
 from kernel_lineage.history.trees import Tree
+from kernel_lineage.kernels.source import Language
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
@@ -113,7 +114,10 @@ def _imports(text: str) -> list[tuple[str, str, str]]:
 
 
 def _graph(imports: Mapping[str, list[tuple[str, str, str]]]) -> ReferenceGraph:
-    return ReferenceGraph({p: p for p in imports}, lambda p, _blob: Outline(imports=tuple(imports[p])))
+    def outline_of(path: str, _blob: str) -> Outline:
+        return Outline(imports=tuple(imports[path]), language=Language.TRITON)
+
+    return ReferenceGraph({p: p for p in imports}, outline_of)
 
 
 def _text(tree: Tree, path: str) -> str:

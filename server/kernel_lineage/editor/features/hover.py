@@ -58,7 +58,7 @@ async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel)
     server.lineages.touch(snapshot.path)
     candidates = await server.applicability.at(snapshot, kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
-    state = server.lineages.absence(snapshot.path, kernel.language)[1] if lineage is None else ""
+    state = server.lineages.absence(snapshot.path)[1] if lineage is None else ""
     skills = offers_line(list(candidates), server.offers.of(snapshot, kernel), server.settings.hypotheses)
     card = kernel_text(kernel, skills, lineage, state, server.lineages.replayed(snapshot.path))
     parts = [without_links(card)]

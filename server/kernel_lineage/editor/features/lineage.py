@@ -65,7 +65,7 @@ async def _cards(server: EditorServer, snapshot: Snapshot, kernel: Kernel, offse
 async def _timeline(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
     title = f"Lineage of {kernel.name}"
     if server.trust.refusal is not None or server.lineages.of(snapshot.path, kernel.name) is None:
-        absence = server.lineages.absence(snapshot.path, kernel.language)[1]
+        absence = server.lineages.absence(snapshot.path)[1]
         reason = f"{kernel.name} has no lineage to draw: {absence}"
         return {"title": title, "html": None, "reason": reason}
     return {"title": title, **await _drawn(server, snapshot, kernel)}
@@ -74,7 +74,7 @@ async def _timeline(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _o
 async def _lineage(server: EditorServer, snapshot: Snapshot, kernel: Kernel, _offset: int) -> dict[str, Any]:
     lineage = server.lineages.of(snapshot.path, kernel.name)
     if lineage is None:
-        absence = server.lineages.absence(snapshot.path, kernel.language)[1]
+        absence = server.lineages.absence(snapshot.path)[1]
         page = f"# {kernel.name}\n\nLineage {absence}.\n"
     else:
         page = without_links(lineage_page(lineage, server.lineages.replayed(snapshot.path)))

@@ -18,7 +18,6 @@ from kernel_lineage.editor.views.lineage import lineage_nodes
 from kernel_lineage.editor.views.runs import run_nodes
 from kernel_lineage.editor.views.skills import skill_nodes
 from kernel_lineage.editor.views.tree import State, Tree, View
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.card_text import skill_text
 
 if TYPE_CHECKING:
@@ -200,9 +199,7 @@ async def _lineage(server: EditorServer, request: ViewRequest) -> Tree:
     server.lineages.touch(path)
     lineage = server.lineages.of(path, kernel)
     if lineage is None:
-        snapshot = await server.documents.snapshot(request.uri)
-        language = Language.CUDA if snapshot is None else snapshot.source.language
-        state, reason = server.lineages.absence(path, language)
+        state, reason = server.lineages.absence(path)
         return Tree(state=state, reason=reason, about=kernel)
     asked = {"uri": request.uri, "kernel": kernel}
     nodes = lineage_nodes(lineage, server.lineages.replayed(path), asked)
