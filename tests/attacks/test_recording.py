@@ -266,7 +266,7 @@ def test_a_recording_that_was_cut_is_not_kept(tmp_path, monkeypatch, whole):
     row = json.dumps({**LAUNCH, "kernel": "k(float*)", "arguments": LAUNCH["arguments"][:1]})
     seen = Series({}, (({}, launch_of(row)),), "main")
     monkeypatch.setattr(recorders, "recorded_program", lambda *_: Program((seen,), "", whole))
-    program = recorders.Recorder(tmp_path)._program(path, None, State(tmp_path))
+    program = recorders.Recorder(tmp_path)._program(path, None, State(tmp_path), "k")
     assert program.series == (seen,)
     assert len(list((tmp_path / "kept").rglob("*.json"))) == whole
 
