@@ -80,7 +80,8 @@ def scale_of(expected: Array) -> Array:
         return np.maximum(np.abs(finite), 1e-30)
     peak = np.max(np.abs(finite), axis=-1, keepdims=True, initial=0.0)
     safe = np.where(peak > 0, peak, 1.0)
-    rms: Array = safe * np.sqrt(np.mean(np.square(finite / safe), axis=-1, keepdims=True))
+    squares = np.sum(np.square(finite / safe), axis=-1, keepdims=True)
+    rms: Array = safe * np.sqrt(squares / max(1, expected.shape[-1]))
     return np.maximum(rms, 1e-30)
 
 

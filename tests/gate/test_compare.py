@@ -6,7 +6,7 @@ import pytest
 from gate.programs import workload
 from kernel_gate.compare import compare, less_precise, measure, notices_constants, truncated, unwritten
 from kernel_gate.dtypes import DTYPES
-from kernel_gate.tolerance import Allowed, Errors, coarsest_arithmetic, derive
+from kernel_gate.tolerance import Allowed, Errors, coarsest_arithmetic, derive, scale_of
 
 F32, F64, I32 = DTYPES["float32"], DTYPES["float64"], DTYPES["int32"]
 TIGHT = Allowed(1e-5, 1e-6, "")
@@ -176,3 +176,8 @@ def test_the_last_bit_of_a_narrow_input_is_not_taken_for_its_arithmetic():
 )
 def test_the_arithmetic_of_a_program_is_read_from_its_instructions(instruction, unit):
     assert coarsest_arithmetic(f"\tld.global.f16 %rs1, [%rd1];\n\t{instruction}\n") == unit
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_without_elements_have_the_least_scale():
+    assert (scale_of(np.zeros((2, 0))) == 1e-30).all()

@@ -18,7 +18,7 @@ import numpy as np
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.operands import bases, names, results
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.ptx.model import FloatBits, Instruction, Integer, Register
+from kernel_gate.emulated.ptx.model import FloatBits, Instruction, Integer, Operand, Register
 from kernel_gate.emulated.registry import Step, Unsupported
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES
@@ -33,6 +33,8 @@ _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
 _FEW_DIGITS = 3
+_RELATED = 2
+"""Arguments on which both sides of a comparison depend, from which it says how they relate."""
 
 Sides = tuple[bool, ...]
 """Whether some thread's predicate holds, and whether some thread's does not; of two numbers whether the first is less,
@@ -75,13 +77,8 @@ class Guards:
         self.relations: list[tuple[Read, Read]] = []
         """Numbers that are the same for all threads."""
         for number, instruction in enumerate(body):
-            if (compared := _compared(instruction)) is not None:
-                both: dict[int, bool] = {}
-                if all(_slice(operand.name, body, definitions, both) for operand in compared):
-                    site = Site.of(instruction, number, kernel.layout, frozenset())
-                    one, other = (site.reader(operand, site.types[-1]) for operand in compared)
-                    self.relations.append((one, other))
-                    needed |= both.keys()
+            if compared := _compared(instruction):
+                needed |= self._relate(number, compared, definitions)
             decides = _decides(instruction)
             if decides is None or decides.name in seen:
                 continue
@@ -99,6 +96,25 @@ class Guards:
             self.guards.append(Guard(number, instruction.line, read, uniform))
         steps = dict(_steps(kernel))
         self._steps = [steps[n] for n in sorted(needed) if n in steps]
+
+    def _relate(
+        self, number: int, compared: tuple[Operand, Operand], definitions: dict[str, list[int]]
+    ) -> set[int]:
+        """Keep a comparison of numbers that arguments make, alike for all threads; what computes them."""
+        body = self._kernel.flat.body
+        sliced: dict[int, bool] = {}
+        uniform = [
+            _slice(one.name, body, definitions, sliced) for one in compared if isinstance(one, Register)
+        ]
+        if not all(uniform) or sum("param" in body[n].parts for n in sliced) < _RELATED:
+            return set()
+        site = Site.of(body[number], number, self._kernel.layout, frozenset())
+        try:
+            one, other = (site.reader(operand, site.types[-1]) for operand in compared)
+        except Unsupported:
+            return set()
+        self.relations.append((one, other))
+        return set(sliced)
 
     def decided(self, launch: Launch) -> Decided:
         """The sides of each guard that threads of the first and last blocks of a launch take, and each relation."""
@@ -185,14 +201,12 @@ def _decides(instruction: Instruction) -> Register | None:
     return None
 
 
-def _compared(instruction: Instruction) -> tuple[Register, Register] | None:
-    """Two whole numbers that an instruction compares, or takes the lesser or greater of; neither a literal."""
-    operands = instruction.operands
+def _compared(instruction: Instruction) -> tuple[Operand, Operand] | None:
+    """Two whole numbers that an instruction compares, or takes the lesser or greater of."""
+    operands, kind = instruction.operands, TYPES.get(instruction.parts[-1])
     if instruction.parts[0] not in ("setp", "min", "max") or len(operands) != 3:
         return None
-    one, other = operands[1:]
-    whole = TYPES[instruction.parts[-1]].kind in ("int", "uint") if instruction.parts[-1] in TYPES else False
-    return (one, other) if whole and isinstance(one, Register) and isinstance(other, Register) else None
+    return None if kind is None or kind.kind not in ("int", "uint") else (operands[1], operands[2])
 
 
 def _slice(

@@ -235,7 +235,7 @@ def one_of_each_path(
 def _one_of_each(paths: Paths, workload: Workload, shapes: Iterable[Dims]) -> list[Dims]:
     """The smallest shape of each path; single elements, which take few, come last."""
     chosen: dict[Signature | None, Dims] = {}
-    for dims in sorted(shapes, key=lambda d: (min(d.values(), default=1) == 1, elements(workload, d))):
+    for dims in sorted(shapes, key=lambda d: _size(workload, d)):
         chosen.setdefault(paths.of(dims), dims)
     return [dims for signature, dims in chosen.items() if signature is not None]
 
@@ -252,11 +252,10 @@ def _shapes(
     if len(seen) == sides:
         return []
     proposals = itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED)
-    # A wrong stride is not seen in a single row.
-    for dims in sorted(proposals, key=lambda d: min(d.values(), default=1) == 1):
+    for dims in sorted(proposals, key=_is_single):
         for side in _taken(sides_of(dims)) - seen:
             best = by_side.get(side)
-            if best is None or elements(workload, dims) < elements(workload, best):
+            if best is None or _size(workload, dims) < _size(workload, best):
                 by_side[side] = dims
         if len(seen) + len(by_side) == sides:
             break
@@ -267,6 +266,15 @@ def _shapes(
             chosen.append(dims)
             seen |= fresh
     return sorted(chosen, key=lambda d: elements(workload, d))
+
+
+def _is_single(dims: Dims) -> bool:
+    """Whether a shape has an extent of 1: a wrong stride is not seen in a single row."""
+    return min(dims.values(), default=1) == 1
+
+
+def _size(workload: Workload, dims: Dims) -> tuple[bool, int]:
+    return _is_single(dims), elements(workload, dims)
 
 
 def _taken(signature: Signature | None) -> set[tuple[int, int]]:
