@@ -31,6 +31,7 @@ from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
 from kernel_gate.stages.drawn_inputs import DrawnInputs
+from kernel_gate.stages.expressions import same_expression
 from kernel_gate.stages.faulty_baseline import unless_found_in_the_baseline, unless_the_baseline_races
 from kernel_gate.stages.follow import followed
 from kernel_gate.stages.invariants import check_invariants
@@ -244,6 +245,7 @@ def _stages(
         inputs=drawn or DrawnInputs(workload, options.seed),
         counted=next((s.details.get("counted_work") for s in run.stages if s.name == "sanitize"), None),
         timed=keeper.after_timing,
+        same_expression=same_expression(run.stages),
     )
     profiled = unless_found_in_the_baseline(profiled, run.stages)
     profiled = run.timed(unless_the_baseline_races(profiled, both[0], workload, cases))

@@ -331,6 +331,22 @@ def perturbed(
     return moved
 
 
+def thinned(workload: Workload, case: Case, inputs: Mapping[str, Array], share: float) -> dict[str, Array]:
+    """The same inputs with zeros in all but a share of the places, the same places in all float arrays of a shape.
+
+    Integers and what has a structure or is listed stay as they are.
+    """
+    few = dict(inputs)
+    for argument in workload.args:
+        name = argument.name
+        if name not in inputs or not DTYPES[argument.dtype].is_float or argument.has_structure:
+            continue
+        held = inputs[name]
+        kept = np.random.default_rng([case.seed, 79]).random(held.shape, dtype=np.float32) < share
+        few[name] = np.where(kept, held, np.zeros((), held.dtype))
+    return few
+
+
 def _from_file(argument: Argument, shape: tuple[int, ...], folder: Path | None, name: str) -> Array:
     path = (folder or Path()) / name.strip("\"'")
     try:

@@ -1,5 +1,6 @@
 """The profile stage on a device whose times are counted work: what it decides, and what it says when it cannot."""
 
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.html import render
 from kernel_gate.reporting.named import NamedVerdict
+from kernel_gate.stages.timed_programs import TimedPrograms
 from kernel_gate.verdict import Outcome, SpeedState, Verdict
 from kernel_gate.workload import Workload
 
@@ -190,6 +192,78 @@ def test_a_baseline_that_races_alone_is_no_reference_for_the_timed_size():
 def test_a_candidate_that_rounds_otherwise_is_held_to_the_tolerance_and_timed():
     v = judged(affine("2.0f * x[i] + 1.0f", "(x[i] + 0.5f) * 2.0f"))
     assert v.outcome is Outcome.ACCEPTED, v.reason
+
+
+SERIAL_SUM = """#include <cuda_fp16.h>
+extern "C" __global__ void total(__half *y, const __half *x, int n) {
+    __half sum = __float2half(0.0f);
+    for (int i = 0; i < n; i++) sum = __hadd(sum, x[i]);
+    *y = sum;
+}"""
+"""Above 2048 it adds nothing more: the next number is 2 away, and the terms are below 1."""
+PARTIAL_SUMS = """#include <cuda_fp16.h>
+extern "C" __global__ void total(__half *y, const __half *x, int n) {
+    __half sum = __float2half(0.0f);
+    for (int from = 0; from < n; from += 128) {
+        __half part = __float2half(0.0f);
+        for (int i = from; i < min(n, from + 128); i++) part = __hadd(part, x[i]);
+        sum = __hadd(sum, part);
+    }
+    *y = sum;
+}"""
+HALF_SUM = """
+kernel = "total"
+language = "cuda"
+[dims]
+N = [1, 300]
+[[profile_dims]]
+N = 4250
+[[args]]
+name = "y"
+kind = "output"
+dtype = "float16"
+shape = ["1"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float16"
+shape = ["N"]
+values = "uniform(0, 1)"
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "N"
+[launch]
+grid = [1]
+block = [1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("until", "wrong"),
+    [("n", ""), ("(n < 4000 ? n : n - n / 16)", "terms that are not zero in a sum, y[0] = ")],
+)
+def test_a_baseline_that_loses_small_terms_does_not_reject_a_better_order_of_its_sum(
+    until, wrong, monkeypatch
+):
+    measured = []
+    condition = TimedPrograms._condition
+    monkeypatch.setattr(TimedPrograms, "_condition", lambda self: measured.append(1) or condition(self))
+    baseline = Program("cuda", SERIAL_SUM, "total", name="total.cu")
+    candidate = Program(
+        "cuda",
+        PARTIAL_SUMS.replace("from < n", f"from < {until}").replace("min(n", f"min({until}"),
+        "total",
+        name="total.cu",
+    )
+    asked = Workload.model_validate(tomllib.loads(HALF_SUM))
+    v = judged(candidate, baseline, asked=asked, need="not_slower", profile_seconds=0.5, seed=11)
+    profiled = v.stage("profile")
+    assert (profiled.code is Reason.WRONG_AFTER_TIMING) is bool(wrong), v.reason
+    assert wrong in v.reason
+    # What the inputs' last places do is measured once for each: as declared, with new data, and with few terms.
+    assert len(measured) <= 3
 
 
 def test_inputs_that_this_machine_cannot_hold_are_nobodys_fault():

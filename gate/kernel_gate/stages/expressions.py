@@ -7,12 +7,13 @@ it: on a small case it must agree to within a few roundings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kernel_gate.cases import ALLOCATED, Case, elements
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.stages.algebra import Algebra, Answer
 from kernel_gate.stages.check_state import CheckState
+from kernel_gate.verdict import Stage
 
 _CASES = 2
 
@@ -42,6 +43,12 @@ def cases_to_ask(run: CheckState) -> list[Case]:
 
 def _larger(run: CheckState, case: Case, than: Case) -> bool:
     return elements(run.workload, case.dims) > elements(run.workload, than.dims)
+
+
+def same_expression(stages: Iterable[Stage]) -> bool:
+    """Whether the check's evidence says that both programs compute the same expression, on every case asked."""
+    answers = [a for stage in stages if stage.name == "check" for a in stage.details.get("algebra", ())]
+    return bool(answers) and all(answer["answer"] == Answer.SAME for answer in answers)
 
 
 def said_of(answers: list[Algebra]) -> str:

@@ -35,13 +35,14 @@ def profile(
     inputs: DrawnInputs,
     counted: Mapping[str, Any] | None = None,
     timed: Callable[[], None] = lambda: None,
+    same_expression: bool = False,
 ) -> tuple[Stage, Speedup | None]:
     """Time every profiled shape. Without a GPU nothing is timed.
 
     `counted` is the candidate's work on small shapes, from `counted_work`. `timed` is called when the last shape has
-    been timed and nothing else is.
+    been timed and nothing else is. `same_expression` is what algebra says of both programs.
     """
-    asked = Asked(baseline, candidate, workload, options, inputs, counted, timed, Parts())
+    asked = Asked(baseline, candidate, workload, options, inputs, counted, timed, Parts(), same_expression)
     stage, speedup = _profile(device, asked, progress)
     return stage.model_copy(
         update={"details": {**stage.details, "seconds_of": asked.parts.seconds()}}

@@ -19,13 +19,24 @@ Outputs = Mapping[str, HeldBytes]
 """What one launch gave, by the name of the argument."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Leeway:
     """What a difference is held to: the terms of the largest sum, and how far the baseline itself moves."""
 
     depth: int
-    condition: Callable[[], Mapping[str, Errors]]
-    """What one unit in the last place of the inputs does to the baseline's outputs; asked where a bit differs."""
+    measure_condition: Callable[[], Mapping[str, Errors]]
+    """Runs the baseline on inputs that differ by one unit in the last place: what its outputs move by."""
+    another_order: bool = False
+    """Whether the candidate computes the baseline's expression, in another order at most."""
+    stretched: bool = False
+    """Whether a difference passed for another order alone."""
+    _condition: Mapping[str, Errors] | None = None
+
+    def condition(self) -> Mapping[str, Errors]:
+        """What one unit in the last place of the inputs does to the baseline's outputs; measured when first asked."""
+        if self._condition is None:
+            self._condition = self.measure_condition()
+        return self._condition
 
 
 def difference_of(
@@ -66,4 +77,7 @@ def _wrong_element(
     if wrong and dtype.is_float:
         allowed = derive(workload, argument, leeway.depth, None, leeway.condition().get(name))
         wrong = compare(name, after, wide, dtype, allowed)
+        if wrong and leeway.another_order:
+            wrong = compare(name, after, wide, dtype, allowed.for_another_order())
+            leeway.stretched |= not wrong
     return str(wrong) if wrong else ""

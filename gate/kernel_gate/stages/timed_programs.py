@@ -61,8 +61,13 @@ class TimedPrograms:
         case: Case,
         seed: int,
         inputs: Mapping[str, Array],
+        *,
+        same_expression: bool = False,
     ) -> None:
-        """`inputs` are those of the case. Raises `LaunchFailed`, `LaunchError` and `DeviceError`."""
+        """`inputs` are those of the case; `same_expression` is what algebra says of the programs.
+
+        Raises `LaunchFailed`, `LaunchError` and `DeviceError`.
+        """
         self.programs: dict[Launch, TimedProgram] = {}
         self.executions: dict[Launch, Execution] = {}
         self.buffer_sets = 1
@@ -72,6 +77,10 @@ class TimedPrograms:
         self.labels = (baseline.label, candidate.label)
         self._device = device
         self._built = (baseline, candidate)
+        self._same_expression = same_expression
+        self._leeway: Leeway | None = None
+        """For the inputs that the buffers hold."""
+        self._stretched = False
         self._on_device = True
         self._pristine: dict[str, HeldBytes] = {}
         """Inputs and arguments in place, as they are before a launch."""
@@ -229,6 +238,8 @@ class TimedPrograms:
 
     def replace_inputs(self, inputs: Mapping[str, Array]) -> None:
         """Other data at the same addresses, in every set of buffers."""
+        self._stretched = self.stretched
+        self.inputs, self._leeway = inputs, None
         buffers = self.arguments(0)
         for name, values in inputs.items():
             buffers[name].write(np.ascontiguousarray(values))
@@ -244,8 +255,18 @@ class TimedPrograms:
 
     def leeway(self) -> Leeway:
         """What differences between the two programs are held to, on the inputs that the buffers hold."""
-        depth = Depths(self._built[BASELINE], self.workload).of(self.case.dims)
-        return Leeway(depth, self._condition)
+        if self._leeway is None:
+            self._leeway = Leeway(self.depth(), self._condition, self._same_expression)
+        return self._leeway
+
+    @property
+    def stretched(self) -> bool:
+        """Whether a difference passed for another order of sums alone."""
+        return self._stretched or (self._leeway is not None and self._leeway.stretched)
+
+    def depth(self) -> int:
+        """The terms of the baseline's largest sum."""
+        return Depths(self._built[BASELINE], self.workload).of(self.case.dims)
 
     def _condition(self) -> Mapping[str, Errors]:
         """What one unit in the last place of the inputs does to the baseline's outputs; asked a few times."""

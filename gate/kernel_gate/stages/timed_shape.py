@@ -40,6 +40,8 @@ class Asked:
     timed: Callable[[], None]
     """Called when the last shape has been timed and nothing else is."""
     parts: Parts
+    same_expression: bool = False
+    """Whether algebra says that both programs compute the same expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,15 @@ def time_shape(
     with ExitStack() as stack:
         with parts.part("prepare"):
             timed = stack.enter_context(
-                TimedPrograms(device, *both, asked.workload, case, options.seed, drawn)
+                TimedPrograms(
+                    device,
+                    *both,
+                    asked.workload,
+                    case,
+                    options.seed,
+                    drawn,
+                    same_expression=asked.same_expression,
+                )
             )
         if timed.seen_wrong:
             return TimedShape({"dims": dict(dims)}, wrong=wrong_after_timing(timed))
