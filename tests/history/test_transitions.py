@@ -71,6 +71,14 @@ def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
         ("Add double buffering", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
         ("Implement masks", NAIVE, UNROLLED, Intent.FEATURE),
         (
+            "split files for faster template compilation",
+            NAIVE,
+            NAIVE.replace("c++", "c += 1"),
+            Intent.REFACTOR,
+        ),
+        ("rename, to cut the build time", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.REFACTOR),
+        ("Improve const correctness of parameters", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.REFACTOR),
+        (
             "wip",
             NAIVE,
             NAIVE.replace("float total", "__syncthreads();\n    float total"),

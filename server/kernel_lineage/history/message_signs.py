@@ -26,7 +26,8 @@ _FASTER = re.compile(
     r"efficien\w*|vectori[sz]\w*|coalesc\w*|occupancy|tun(?:e[sd]?|ing)|autotun(?:e[sd]?|ing)|"
     r"fus(?:e|es|ing|ion)|fused (?:in|into|with|the)|unroll\w*|"
     r"improv\w*(?! (?:numerical |the )?(?:precision|stability|accuracy|interface|api|readab\w*|error|docs?|messages?|"
-    r"tests?|logging|naming|handling|support|compat\w*))|tok(?:ens)?/s|tflops|"
+    r"tests?|logging|naming|handling|support|compat\w*|const\w*|correct\w*|consisten\w*|clarity|type|typing|safety|"
+    r"structure|maintain\w*|robust\w*|debug\w*|code))|tok(?:ens)?/s|tflops|"
     r"reduc(?:e[sd]?|ing) (?:[\w-]+ ){0,3}(?:contention|traffic|overhead|memory|pressure|time|cost|usage|conflicts?|"
     r"registers?|launches|i/?o)|avoid(?:s|ed|ing)? (?!(?:[\w-]+ ){0,3}(?:nans?|overflow\w*|crash\w*|errors?|races?|"
     r"warnings?|oob|out|dead-?lock\w*|bugs?|fail\w*|illegal|misaligned))|"
@@ -50,7 +51,7 @@ _FIXES_PROSE = re.compile(
 )
 _REFACTOR = re.compile(
     r"\b(?:refactor\w*|clean[- ]?ups?|clean(?:ed|ing|s)?|renam\w*|mov(?:e[sd]?|ing)|re-?organi[sz]\w*|simplif\w*|"
-    r"comments?|typos?|const'?ness|format\w*|style|lint\w*|whitespace|migrat\w*|utilit(?:y|ies)|"
+    r"comments?|typos?|const'?ness|const[- ]correct\w*|format\w*|style|lint\w*|whitespace|migrat\w*|utilit(?:y|ies)|"
     r"dead code|unused|remov(?:e[sd]?|ing)|rm|delet\w*|unif(?:y|ied)|consolidat\w*|"
     r"split|extract\w*|dedup\w*|docs?|nits?|todos?|headers?|refator\w*|tidy)\b",
     re.IGNORECASE,
@@ -86,6 +87,13 @@ _WORDS: Sequence[tuple[Intent, float, re.Pattern[str]]] = (
     (Intent.REFACTOR, 1.15, _REFACTOR),
     (Intent.FEATURE, 1.1, _FEATURE),
 )
+_OF_THE_BUILD = re.compile(
+    r"\b(?:fast(?:er|est)?|quick(?:er)?|shorter|speed(?:s|ing)?[- ]?ups?|speed|accelerat\w*|improv\w*|reduc\w*|"
+    r"efficien\w*)\s+(?:[\w+]+\s+){0,2}(?:compil(?:e|ation|ing)\b|builds?\b|build[- ]times?\b|linking\b)"
+    r"|\b(?:compil\w*|builds?|tests?|ci)[- ](?:time|speed|latency|performance|speed-?ups?)\b",
+    re.IGNORECASE,
+)
+"""What is faster is the compiler's work, or the tests', and no kernel."""
 _CODE = re.compile(r"`[^`]*`")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAGS = re.compile(r"^(?:\s*\[[^\]]*\]\s*:?|\s*\w{1,8}:\s)+")
@@ -117,7 +125,7 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
         subject = subject[typed.end() :]
     if re.match(r"Merge\b", subject):
         share *= 0.6
-    words = _CODE.sub(" ", subject)
+    words = _OF_THE_BUILD.sub(" ", _CODE.sub(" ", subject))
     if _FIXES_PROSE.search(words):
         return [(Intent.REFACTOR, share * 1.5, f'message: "{short(subject)}"')]
     signs = []
@@ -150,6 +158,6 @@ def short(text: str, limit: int = 90) -> str:
 
 
 def _from_body(body: str, share: float) -> list[Sign]:
-    text = _CODE.sub(" ", _HIDDEN.sub(" ", body))[:_BODY]
+    text = _OF_THE_BUILD.sub(" ", _CODE.sub(" ", _HIDDEN.sub(" ", body)))[:_BODY]
     matches = [(intent, pattern.search(text)) for intent, _, pattern in _WORDS]
     return [(i, share * 0.6, f"the message's body says {f[0].lower()}") for i, f in matches if f]
