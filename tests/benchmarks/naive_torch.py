@@ -268,6 +268,80 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
             lambda d: (r(d["M"], d["N"], dtype=bf16), r(d["M"], d["N"]) > 0),
         ),
         "logsumexp_rows": (lambda x: torch.logsumexp(x, 1), lambda d: (r(d["M"], d["N"]),)),
+        "batch_norm_features": (
+            lambda x, w, b: f.batch_norm(x, None, None, w, b, training=True),
+            lambda d: (r(d["N"], d["C"]), r(d["C"]), r(d["C"])),
+        ),
+        "batched_matvec": (
+            lambda a, x: torch.bmm(a, x[:, :, None])[:, :, 0],
+            lambda d: (r(d["B"], d["M"], d["K"]), r(d["B"], d["K"])),
+        ),
+        "bmm_flat": (torch.bmm, lambda d: (r(d["B"], d["M"], d["K"]), r(d["B"], d["K"], d["N"]))),
+        "triton_bmm_grid": (torch.bmm, lambda d: (r(d["B"], d["M"], d["K"]), r(d["B"], d["K"], d["N"]))),
+        "triton_bmm_numbered": (
+            lambda a, b: torch.bmm(a, b).float(),
+            lambda d: (r(d["B"], d["M"], d["K"], dtype=half), r(d["B"], d["K"], d["N"], dtype=half)),
+        ),
+        "column_max_serial": (lambda x: x.amax(0), lambda d: (r(d["M"], d["N"]),)),
+        "column_mean_block": (lambda x: x.mean(0), lambda d: (r(d["M"], d["N"]),)),
+        "column_slice_half": (
+            lambda x: x[:, 1024:3072] * 0.5,
+            lambda d: (r(d["M"], d["N"], dtype=half),),
+        ),
+        "group_norm_block": (
+            lambda x, w, b: f.silu(f.group_norm(x, 32, w, b)),
+            lambda d: (r(d["N"], d["G"] * d["P"], d["S"]), r(d["G"] * d["P"]), r(d["G"] * d["P"])),
+        ),
+        "triton_group_norm": (
+            lambda x, w, b: f.group_norm(x, 32, w, b),
+            lambda d: (r(d["N"], d["G"] * d["P"], d["S"]), r(d["G"] * d["P"]), r(d["G"] * d["P"])),
+        ),
+        "huber_mean_atomic": (f.huber_loss, lambda d: (r(d["N"]), r(d["N"]))),
+        "triton_huber_atomic": (f.huber_loss, lambda d: (r(d["N"]), r(d["N"]))),
+        "huber_rows_template": (
+            lambda x, t: f.huber_loss(x, t, reduction="none").sum(1),
+            lambda d: (r(d["M"], d["N"]), r(d["M"], d["N"])),
+        ),
+        "l1_rows_half": (
+            lambda x: f.normalize(x, 1.0, 1),
+            lambda d: (r(d["M"], d["N"], dtype=half),),
+        ),
+        "linear_flat_half": (
+            lambda x, w, b: f.relu(f.linear(x, w, b)),
+            lambda d: (
+                r(d["M"], d["K"], dtype=half),
+                r(d["N"], d["K"], dtype=half),
+                r(d["N"], dtype=half),
+            ),
+        ),
+        "matmul_flat": (torch.mm, lambda d: (r(d["M"], d["K"]), r(d["K"], d["N"]))),
+        "permute_201": (
+            lambda x: x.permute(2, 0, 1).contiguous(),
+            lambda d: (r(d["A"], d["B"], d["C"]),),
+        ),
+        "pointwise_flat": (
+            lambda x, w, b: f.conv1d(x, w[:, :, None], b),
+            lambda d: (r(d["B"], d["I"], d["P"]), r(d["O"], d["I"]), r(d["O"])),
+        ),
+        "triplet_margin": (
+            lambda a, p, n: f.triplet_margin_loss(a, p, n, reduction="none"),
+            lambda d: tuple(r(d["M"], d["N"]) for _ in range(3)),
+        ),
+        "triton_triplet": (
+            lambda a, p, n: f.triplet_margin_loss(a, p, n, reduction="none"),
+            lambda d: tuple(r(d["M"], d["N"]) for _ in range(3)),
+        ),
+        "triton_absmax_rows": (
+            lambda x: x.abs().amax(1).float(),
+            lambda d: (r(d["M"], d["N"], dtype=half),),
+        ),
+        "triton_avg_pool": (
+            lambda x: f.avg_pool2d(x[None], 2)[0],
+            lambda d: (r(d["P"], d["H"], d["W"]),),
+        ),
+        "triton_cumsum_rows": (lambda x: x.cumsum(1), lambda d: (r(d["M"], d["N"]),)),
+        "triton_quant_rows": (_quantised, lambda d: (r(d["M"], d["N"], dtype=half),)),
+        "triton_top1": (lambda x: x.max(1), lambda d: (r(d["M"], d["N"]),)),
         "conv1x1": (
             lambda x, w: f.conv1d(x, w[:, :, None]),
             lambda d: (r(d["B"], d["I"], d["P"]), r(d["O"], d["I"])),
