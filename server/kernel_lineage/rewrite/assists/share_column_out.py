@@ -21,7 +21,6 @@ from functools import partial
 
 from tree_sitter import Node
 
-from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -47,6 +46,7 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
+from kernel_lineage.rewrite.assists.rounds import rounds_under_way
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -54,9 +54,6 @@ from kernel_lineage.rewrite.launch_site import configuration
 
 _THREADS = 1024
 """The size of a block, and the most that it can be."""
-_UNDER_WAY = 32
-"""Bytes that a thread loads before it waits."""
-_MOST_ROUNDS = 16
 _COLUMNS = (16, 32, 8)
 """Columns of a block: fewer make more blocks, more fill the sectors that are read."""
 _SPLIT = ((16, 8), (32, 32))
@@ -178,7 +175,7 @@ def _shared_out(
     first = [
         *declared,
         *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
-        f"#pragma unroll {_rounds(kernel, syntax, loop.node)}",
+        f"#pragma unroll {rounds_under_way(kernel, syntax, loop.node)}",
         *_dedented(strided, indent_at(data, loop.node.start_byte)),
         *(f"{kept}[{group}][{lane}] = {name};" for name, kept in parts.items()),
     ]
@@ -208,16 +205,6 @@ def _shared_out(
         insert_before(kernel, node.end_byte, gap + names),
         replace_between(kernel, work.first, work.end, text),
     ]
-
-
-def _rounds(kernel: Kernel, syntax: CudaSyntax, loop: Node) -> int:
-    """Rounds of the loop whose loads are under way together."""
-    loaded = 0
-    for access in indexing(syntax.entry).accesses:
-        parameter = kernel.parameter(access.root)
-        if contains(loop, access.node) and parameter is not None and parameter.dtype is not None:
-            loaded += dtype_bytes(parameter.dtype)
-    return max(1, min(_UNDER_WAY // max(loaded, 1), _MOST_ROUNDS))
 
 
 def _replaced(text: str, whole: Node, part: Node, new: str) -> str:

@@ -41,7 +41,9 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
+from kernel_lineage.rewrite.assists.make_stride_signed import signed
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.rounds import rounds_under_way
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate
@@ -325,11 +327,27 @@ def _together(block: _Block, side: int) -> Candidate:
             special.setdefault((node.start_byte, node.end_byte), partial(_named, names))
     for at, part in block.numbers.items():
         special[at] = f"(blockDim.x / {side * part})".format
+    for loop in block.syntax.entry.loops:
+        amount = _amount(loop)
+        if (
+            amount is not None
+            and block.is_size(amount)
+            and ThreadOrder(kernel, block.syntax).covers_all(loop)
+        ):
+            special[amount.start_byte, amount.end_byte] = signed(f"blockDim.x / {side}").format
     for statement in (s for s in alone if s is not None):
         opening = statement
         while opening.prev_sibling is not None and opening.prev_sibling.type.startswith("preproc"):
             opening = opening.prev_sibling  # Nothing may stand between a loop and its #pragma.
-        form = "{}" if opening == statement else f"{{{{{gap}{{}}{gap}}}}}"
+        unroll = ""
+        if (
+            opening == statement
+            and statement.type == "for_statement"
+            and "for" not in text_of(statement.child_by_field_name("body"))
+        ):
+            rounds = rounds_under_way(kernel, block.syntax, statement)
+            unroll = f"#pragma unroll {rounds}{gap}" if rounds > 1 else ""
+        form = "{}" if opening == statement and not unroll else f"{{{{{gap}{unroll}{{}}{gap}}}}}"
         at = (opening.start_byte, statement.end_byte)
         special[at] = f"if ({here} < {block.columns}) {form}".format
     lines = [
@@ -350,6 +368,14 @@ def _together(block: _Block, side: int) -> Candidate:
         explanation=f"A block goes down {side} columns side by side, with a part of its threads each; sums are rounded "
         "in another order.",
     )
+
+
+def _rounds(block: _Block, statement: Node) -> int:
+    """Rounds of a loop whose loads are under way together; 1 for what is no loop, or has loops in it."""
+    if statement.type != "for_statement":
+        return 1
+    inner = [n for n in descendants(statement) if n.type.endswith(("for_statement", "while_statement"))]
+    return rounds_under_way(block.kernel, block.syntax, statement) if inner in ([], [statement]) else 1
 
 
 def _alone(access: Node, *, writes: bool) -> Node | None:

@@ -5,7 +5,10 @@ __global__ void column_share(float* mean, const float* x, int rows, int cols) {
     __shared__ float part[256];
     int c = column;
     float s = 0.0f;
-    if (here < cols) for (int r = member; r < rows; r += (blockDim.x / 8)) s += x[r * cols + c];
+    if (here < cols) {
+    #pragma unroll 8
+    for (int r = member; r < rows; r += max(1, (int)(blockDim.x / 8))) s += x[r * cols + c];
+    }
     part[member * 8 + lane] = s;
     __syncthreads();
     for (int half = (blockDim.x / 8) / 2; half > 0; half /= 2) {

@@ -24,7 +24,10 @@ __global__ void column_share(float* mean, const float* x, int rows, int cols) {
     __shared__ float part[256];
     int c = column;
     float s = 0.0f;
-    if (here < cols) for (int r = member; r < rows; r += (blockDim.x / 8)) s += x[r * cols + c];
+    if (here < cols) {
+    #pragma unroll 8
+    for (int r = member; r < rows; r += max(1, (int)(blockDim.x / 8))) s += x[r * cols + c];
+    }
     part[member * 8 + lane] = s;
     __syncthreads();
     for (int half = (blockDim.x / 8) / 2; half > 0; half /= 2) {
@@ -84,7 +87,7 @@ __global__ void norm_features(float* y, const float* x, const float* gain, float
     float sum = 0.f, square = 0.f;
     if (here < C) {
     #pragma unroll 4
-    for (int n = tid; n < N; n += (blockDim.x / 8)) {
+    for (int n = tid; n < N; n += max(1, (int)(blockDim.x / 8))) {
         float v = x[(size_t)n * C + column];
         sum += v;
         square += v * v;
@@ -105,8 +108,11 @@ __global__ void norm_features(float* y, const float* x, const float* gain, float
     if (here < C) if (!tid) {
         means[column] = mean;
     }
-    if (here < C) for (int n = tid; n < N; n += (blockDim.x / 8))
+    if (here < C) {
+    #pragma unroll 4
+    for (int n = tid; n < N; n += max(1, (int)(blockDim.x / 8)))
         y[(size_t)n * C + column] = (x[(size_t)n * C + column] - mean) * scale;
+    }
 }
 
 void run_norm_features(float* y, const float* x, const float* gain, float* means, int N, int C) {
@@ -140,8 +146,11 @@ __global__ void peak_of_column(float* out, const half* x, int rows, int cols) {
     const unsigned column = here < cols ? here : cols - 1;
     __shared__ float best[64];
     best[member * 8 + lane] = -1e30f;
-    if (here < cols) for (int r = member; r < rows; r += (blockDim.x / 8))
+    if (here < cols) {
+    #pragma unroll 16
+    for (int r = member; r < rows; r += max(1, (int)(blockDim.x / 8)))
         best[member * 8 + lane] = fmaxf(best[member * 8 + lane], __half2float(x[r * cols + column]));
+    }
     __syncthreads();
     if (here < cols) if (member == 0) {
         float most = best[lane];
