@@ -18,7 +18,7 @@ from kernel_lineage.kernels.mechanisms.comparing import Change, How
 from kernel_lineage.kernels.mechanisms.model import Occurrence
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.later_guards import conditions_from_guards, conditions_from_widening
+from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
@@ -127,7 +127,7 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
     texts = {"v1": NARROW, "v2": WIDE}
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
-        for learned in conditions_from_widening(
+        for learned in conditions_from_code(
             lineage, {}, lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k")
         )
     ]

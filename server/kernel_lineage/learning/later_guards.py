@@ -2,8 +2,9 @@
 
 Before the commit that adds the guard nothing said it; afterwards the code tests it itself. A guard that arrives
 together with an optimisation is the optimisation's own (`guard in code`); one that arrives alone conditions the step
-that it answers, or the first version that it mends (`later fix`). A fix that only widens offsets to 64 bits says how
-large the arrays may be for what it mends.
+that it answers, or the first version that it mends (`later fix`). What a fix says without a guard of its own on a
+whole launch, by a mask over each thread or an offset in 64 bits, is read from the code before and after it
+(`preconditions/`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from dataclasses import dataclass
 
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.history.narrowings import NARROWINGS
-from kernel_lineage.kernels.mechanisms import wide_index
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.wide_arrays import wide_arrays
 from kernel_lineage.learning.guard_conditions import category_of, requirements
+from kernel_lineage.learning.preconditions.changes import CodeChange
+from kernel_lineage.learning.preconditions.readers import preconditions
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
@@ -38,13 +39,13 @@ class LearnedCondition:
 
 
 def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
-    """What the guards of every lineage teach, and its indices that were widened later."""
+    """What the guards of every lineage teach, and the changes of code that its fixes make."""
     return [
         learned
         for lineage in mined.lineages
         for learned in (
             *conditions_from_guards(lineage, mined.commits, sources.parameters),
-            *conditions_from_widening(lineage, mined.commits, sources.kernel),
+            *conditions_from_code(lineage, mined.commits, sources.kernel),
         )
     ]
 
@@ -73,27 +74,24 @@ def conditions_from_guards(
             yield _learned(teacher, subject, _kind(subject), expr, where, commits)
 
 
-def conditions_from_widening(
+def conditions_from_code(
     lineage: Lineage, commits: dict[str, Commit], kernel_of: Callable[[Version], Kernel | None]
 ) -> Iterator[LearnedCondition]:
-    """What fixes that work out offsets in 64 bits say of the steps that they answer: each array fits into 32 bits.
+    """What the changes of code that fixes make say of the steps that they answer.
 
     `kernel_of` gives a version's kernel, None where it cannot be read.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
         subject = _mended(teacher, lineage.transitions[:position], versions)
-        widens = any(change.mechanism == wide_index.ID for change in teacher.occurrences)
-        if subject is None or not widens or teacher.intent is not Intent.FIX:
+        if subject is None or teacher.intent is not Intent.FIX:
             continue
         before, after = kernel_of(versions[teacher.before]), kernel_of(versions[teacher.after])
         if before is None or after is None:
             continue
-        of_both = {p.name for p in before.parameters}
-        for array in sorted((wide_arrays(after) - wide_arrays(before)) & of_both):
-            where = f"{versions[teacher.after].path}:{versions[teacher.after].first_line}"
-            expr = f"elements({array}) <= {2**31}"
-            yield _learned(teacher, subject, ConditionKind.VALIDITY, expr, where, commits)
+        for needed in preconditions(CodeChange(before, after)):
+            where = f"{versions[teacher.after].path}:{needed.line}"
+            yield _learned(teacher, subject, ConditionKind.VALIDITY, needed.expr, where, commits)
 
 
 @dataclass(frozen=True, slots=True)
