@@ -19,6 +19,7 @@ from kernel_lineage.kernels.mechanisms.model import Occurrence
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
+from kernel_lineage.learning.launch_names import LaunchNames
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
@@ -59,7 +60,7 @@ def _learn(*transitions):
     commits = {
         f"c{n}": Commit(f"c{n}abcdef", (), "A", "2025-03-20", f"subject {n}", f"body {n}") for n in range(9)
     }
-    return list(conditions_from_guards(lineage, commits, lambda _: {"C", "N"}))
+    return list(conditions_from_guards(lineage, commits, lambda *_: LaunchNames(frozenset({"C", "N"}))))
 
 
 def test_a_guard_added_by_a_fix_conditions_the_step_that_the_fix_answers():
@@ -128,7 +129,10 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
         for learned in conditions_from_code(
-            lineage, {}, lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k")
+            lineage,
+            {},
+            lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k"),
+            lambda *_: LaunchNames(frozenset()),
         )
     ]
     assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]

@@ -9,8 +9,9 @@ whole launch, by a mask over each thread or an offset in 64 bits, is read from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.history.narrowings import NARROWINGS
@@ -18,11 +19,15 @@ from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.guard_conditions import category_of, requirements
+from kernel_lineage.learning.launch_names import LaunchNames
 from kernel_lineage.learning.preconditions.changes import CodeChange
 from kernel_lineage.learning.preconditions.readers import preconditions
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
+
+NamesOf: TypeAlias = Callable[[Version, Iterable[str]], LaunchNames]
+"""The names around a version's launches, by what it and the files that its change touches say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,8 @@ def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCon
         learned
         for lineage in mined.lineages
         for learned in (
-            *conditions_from_guards(lineage, mined.commits, sources.parameters),
-            *conditions_from_code(lineage, mined.commits, sources.kernel),
+            *conditions_from_guards(lineage, mined.commits, sources.launch_names),
+            *conditions_from_code(lineage, mined.commits, sources.kernel, sources.launch_names),
         )
     ]
 
@@ -53,11 +58,12 @@ def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCon
 def conditions_from_guards(
     lineage: Lineage,
     commits: dict[str, Commit],
-    parameters_of: Callable[[Version], Collection[str]],
+    names_of: NamesOf,
 ) -> Iterator[LearnedCondition]:
     """Every guard of a lineage that says a condition, in order of history.
 
-    `parameters_of` gives the names of a version's parameters, which are what a condition may speak of.
+    `names_of` gives what a condition on a version may speak of, and what other names of its host code stand for, some
+    of them in other files that a change touches.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
@@ -67,19 +73,25 @@ def conditions_from_guards(
         subject = _conditioned_by(teacher, lineage.transitions[:position], versions)
         if subject is None:
             continue
-        names = parameters_of(versions[teacher.after])
+        around = names_of(versions[teacher.after], (part.path for part in teacher.changed))
+        guards = [replace(g, expr=around.resolved(g.expr)) if g.where == "launcher" else g for g in guards]
         mends = teacher.intent is Intent.FIX or teacher.answers is not None
-        for guard, expr in requirements(guards, names, mends=mends, own=subject.transition == teacher.id):
+        for guard, expr in requirements(
+            guards, around.names, mends=mends, own=subject.transition == teacher.id
+        ):
             where = f"{versions[teacher.after].path}:{guard.line}"
             yield _learned(teacher, subject, _kind(subject), expr, where, commits)
 
 
 def conditions_from_code(
-    lineage: Lineage, commits: dict[str, Commit], kernel_of: Callable[[Version], Kernel | None]
+    lineage: Lineage,
+    commits: dict[str, Commit],
+    kernel_of: Callable[[Version], Kernel | None],
+    names_of: NamesOf,
 ) -> Iterator[LearnedCondition]:
     """What the changes of code that fixes make say of the steps that they answer.
 
-    `kernel_of` gives a version's kernel, None where it cannot be read.
+    `kernel_of` gives a version's kernel, None where it cannot be read, `names_of` the names around its launches.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
@@ -89,7 +101,8 @@ def conditions_from_code(
         before, after = kernel_of(versions[teacher.before]), kernel_of(versions[teacher.after])
         if before is None or after is None:
             continue
-        for needed in preconditions(CodeChange(before, after)):
+        around = names_of(versions[teacher.after], (part.path for part in teacher.changed))
+        for needed in preconditions(CodeChange(before, after, around)):
             where = f"{versions[teacher.after].path}:{needed.line}"
             yield _learned(teacher, subject, ConditionKind.VALIDITY, needed.expr, where, commits)
 

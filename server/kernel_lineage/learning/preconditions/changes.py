@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.learning.launch_names import LaunchNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class CodeChange:
 
     before: Kernel
     after: Kernel
+    names: LaunchNames
+    """The names around its launches after the fix."""
 
     def adds(self, pattern: re.Pattern[str]) -> bool:
         """Whether a new line of the kernel, or of a device function that it reaches, matches: cheaper than reading."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.learning.preconditions import tails, widths
+from kernel_lineage.learning.preconditions import repairs, tails, widths
 from kernel_lineage.learning.preconditions.changes import CodeChange, Precondition, Reader
 
-_READERS: tuple[Reader, ...] = (tails.read, widths.read)
+_READERS: tuple[Reader, ...] = (tails.read, repairs.read, widths.read)
 
 
 def preconditions(change: CodeChange) -> Iterator[Precondition]:
