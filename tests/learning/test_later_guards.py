@@ -20,6 +20,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
 from kernel_lineage.learning.launch_names import LaunchNames
+from kernel_lineage.learning.preconditions.changes import CodeChange
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
@@ -125,15 +126,11 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
         tuple(map(_version, range(3))),
         (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
     )
-    texts = {"v1": NARROW, "v2": WIDE}
+    narrow, wide = (read(text.encode(), Language.CUDA).kernel("k") for text in (NARROW, WIDE))
+    change = CodeChange(narrow, wide, LaunchNames(frozenset()))
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
-        for learned in conditions_from_code(
-            lineage,
-            {},
-            lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k"),
-            lambda *_: LaunchNames(frozenset()),
-        )
+        for learned in conditions_from_code(lineage, {}, lambda _: change)
     ]
     assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]
 

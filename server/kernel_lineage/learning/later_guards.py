@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.guard_conditions import category_of, requirements
 from kernel_lineage.learning.launch_names import LaunchNames
 from kernel_lineage.learning.preconditions.changes import CodeChange
@@ -45,14 +45,13 @@ class LearnedCondition:
 
 def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
     """What the guards of every lineage teach, and the changes of code that its fixes make."""
-    return [
-        learned
-        for lineage in mined.lineages
-        for learned in (
-            *conditions_from_guards(lineage, mined.commits, sources.launch_names),
-            *conditions_from_code(lineage, mined.commits, sources.kernel, sources.launch_names),
-        )
-    ]
+    conditions: dict[tuple[str | None, str, str], LearnedCondition] = {}
+    for lineage in mined.lineages:
+        from_guards = conditions_from_guards(lineage, mined.commits, sources.launch_names)
+        from_code = conditions_from_code(lineage, mined.commits, partial(_change, lineage, sources))
+        for learned in (*from_guards, *from_code):
+            conditions.setdefault((learned.transition, learned.teacher, learned.condition.expr), learned)
+    return list(conditions.values())
 
 
 def conditions_from_guards(
@@ -86,25 +85,30 @@ def conditions_from_guards(
 def conditions_from_code(
     lineage: Lineage,
     commits: dict[str, Commit],
-    kernel_of: Callable[[Version], Kernel | None],
-    names_of: NamesOf,
+    change_of: Callable[[Transition], CodeChange | None],
 ) -> Iterator[LearnedCondition]:
     """What the changes of code that fixes make say of the steps that they answer.
 
-    `kernel_of` gives a version's kernel, None where it cannot be read, `names_of` the names around its launches.
+    `change_of` gives a transition's change, None where a side cannot be read.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
         subject = _mended(teacher, lineage.transitions[:position], versions)
-        if subject is None or teacher.intent is not Intent.FIX:
-            continue
-        before, after = kernel_of(versions[teacher.before]), kernel_of(versions[teacher.after])
-        if before is None or after is None:
-            continue
-        around = names_of(versions[teacher.after], (part.path for part in teacher.changed))
-        for needed in preconditions(CodeChange(before, after, around)):
+        change = change_of(teacher) if subject is not None and teacher.intent is Intent.FIX else None
+        for needed in preconditions(change) if change is not None else ():
             where = f"{versions[teacher.after].path}:{needed.line}"
-            yield _learned(teacher, subject, ConditionKind.VALIDITY, needed.expr, where, commits)
+            if subject is not None:
+                yield _learned(teacher, subject, ConditionKind.VALIDITY, needed.expr, where, commits)
+
+
+def _change(lineage: Lineage, sources: VersionSources, transition: Transition) -> CodeChange | None:
+    versions = {v.id: v for v in lineage.versions}
+    new = versions[transition.after]
+    before, after = sources.kernel(versions[transition.before]), sources.kernel(new)
+    if before is None or after is None:
+        return None
+    names = sources.launch_names(new, (part.path for part in transition.changed))
+    return CodeChange(before, after, names, sources.elsewhere(transition, new))
 
 
 @dataclass(frozen=True, slots=True)

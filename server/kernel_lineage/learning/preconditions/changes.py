@@ -19,6 +19,8 @@ class CodeChange:
     after: Kernel
     names: LaunchNames
     """The names around its launches after the fix."""
+    elsewhere: tuple[tuple[bytes, bytes], ...] = ()
+    """Other files with device code that it changes and the kernel reaches, before and after."""
 
     def adds(self, pattern: re.Pattern[str]) -> bool:
         """Whether a new line of the kernel, or of a device function that it reaches, matches: cheaper than reading."""

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.learning.preconditions import repairs, tails, widths
+from kernel_lineage.learning.preconditions import branches, repairs, tails, toolkits, values, widths
 from kernel_lineage.learning.preconditions.changes import CodeChange, Precondition, Reader
 
-_READERS: tuple[Reader, ...] = (tails.read, repairs.read, widths.read)
+_READERS: tuple[Reader, ...] = (
+    tails.read,
+    values.read,
+    branches.read,
+    repairs.read,
+    toolkits.read,
+    widths.read,
+)
 
 
 def preconditions(change: CodeChange) -> Iterator[Precondition]:
