@@ -170,6 +170,14 @@ def test_a_guard_on_a_thread_conditions_nothing():
     )
 
 
+def test_a_choice_among_instances_of_a_template_requires_nothing():
+    guards = tuple(GuardSeen(f"WIDTH == {n}", "dispatch", "launcher", n) for n in (2, 4))
+    fix = _transition(2, Intent.FIX, guards=guards, answers="t1")
+    lineage = Lineage("l", "k", Language.CUDA, tuple(map(_version, range(3))), (OPTIMISED, fix))
+    names = LaunchNames(frozenset({"WIDTH"}), {}, frozenset({"WIDTH"}))
+    assert list(conditions_from_guards(lineage, {}, lambda *_: names)) == []
+
+
 OPTIMISED = _transition(1, Intent.OPTIMISATION, added=("vectorised_access",))
 
 

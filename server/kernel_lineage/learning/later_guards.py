@@ -9,6 +9,7 @@ whole launch, by a mask over each thread or an offset in 64 bits, is read from t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,7 @@ from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 NamesOf: TypeAlias = Callable[[Version, Iterable[str]], LaunchNames]
 """The names around a version's launches, by what it and the files that its change touches say."""
 
@@ -74,6 +76,11 @@ def conditions_from_guards(
             continue
         around = names_of(versions[teacher.after], (part.path for part in teacher.changed))
         guards = [replace(g, expr=around.resolved(g.expr)) if g.where == "launcher" else g for g in guards]
+        guards = [
+            g
+            for g in guards
+            if g.kind != "dispatch" or not around.templates.intersection(_WORD.findall(g.expr))
+        ]
         mends = teacher.intent is Intent.FIX or teacher.answers is not None
         for guard, expr in requirements(
             guards, around.names, mends=mends, own=subject.transition == teacher.id

@@ -25,6 +25,8 @@ class LaunchNames:
     """The kernel's parameters, what its launches pass, and the sizes that their grids are worked out from."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """Other names → an expression."""
+    templates: frozenset[str] = frozenset()
+    """Those of `names` that are template parameters: host code chooses by them among instances, all of them right."""
 
     def resolved(self, expr: str, depth: int = _DEPTH) -> str:
         """An expression of host code with every name put by what it stands for; names without a meaning stay."""
@@ -55,7 +57,8 @@ def launch_names(kernel: Kernel, constants: Mapping[str, str]) -> LaunchNames:
         for size in launch.grid
         for n in _IDENTIFIER.findall(LaunchNames(frozenset(), launch.definitions).resolved(size))
     }
-    return LaunchNames(frozenset((parameters | passed | sizes) - meanings.keys()), meanings)
+    templates = frozenset(p.name for p in kernel.template_parameters)
+    return LaunchNames(frozenset((parameters | passed | sizes) - meanings.keys()), meanings, templates)
 
 
 def _definitions(launch: Launch) -> dict[str, str]:

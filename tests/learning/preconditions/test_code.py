@@ -97,6 +97,11 @@ def test_limits_of_values_in_triton(before, after, conditions):
         ("out[t] = weights[t];", "out[t] = causal > 1 ? weights[t] : least;", ["causal > 1"]),
         # Both ways stood there, the condition did, or it speaks of a thread or of whether there is an argument.
         ("out[t] = weights[t]; out[t] = least;", "if (Masked) out[t] = weights[t]; else out[t] = least;", []),
+        (
+            "if (Masked) out[t] = weights[t]; else out[t] = least;",
+            "if (Masked) out[t] = 2; else out[t] = least;",
+            [],
+        ),
         ("if (!Masked) return; out[t] = weights[t];", "if (Masked) { out[t] = weights[t]; }", []),
         ("out[t] *= weights[t];", "if (t == 0) out[t] *= weights[t];", []),
         ("out[t] += bias[t];", "if (bias) out[t] += bias[t];", []),
@@ -118,6 +123,11 @@ def test_branches_around_code_in_cuda(before, after, conditions):
             "tl.store(out_ptr + at, 0.0)",
             "if causal:\n        tl.store(out_ptr + at, 0.0)",
             ["causal"],
+        ),
+        (
+            "if not causal:\n        x = 1\n    else:\n        tl.store(out_ptr + at, 0.0)",
+            "if not causal:\n        x = 2\n    else:\n        tl.store(out_ptr + at, 0.0)",
+            [],
         ),
     ],
 )

@@ -64,8 +64,10 @@ def _states(change: CodeChange) -> Iterator[tuple[str, list[_Branch], list[_Bran
 def _needed(branch: _Branch, before: str, old: list[_Branch]) -> tuple[str, bool] | None:
     """The condition of a branch, and whether the code before stands where it holds."""
     condition = _squeezed(branch.condition)
-    if condition.isidentifier():
-        tested = any(condition in b.condition and branch.then in b.then + b.otherwise for b in old)
+    if branch.condition.strip("() ").isidentifier():
+        condition = condition.strip("()")
+        ways = [b.then + "\n" + b.otherwise for b in old if _squeezed(b.condition).strip("()") == condition]
+        tested = any(way and way in text for text in ways for way in (branch.then, branch.otherwise))
         tested = tested or f"if(!{condition})" in before
     else:
         tested = condition in before
