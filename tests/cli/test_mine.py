@@ -59,6 +59,44 @@ def test_one_lineage_in_full(tmp_path: Path):
     assert "! slower" in out and "because" in out
 
 
+HALVES = """__global__ void halves(float* out, const float* in, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    BODY
+}
+void run(float* out, const float* in, int n) { halves<<<(n + 255) / 256, 256>>>(out, in, n); }
+"""
+
+
+def _with_a_fix(folder: Path) -> None:
+    bodies = "out[i] = in[i] / 2;", "if (i < n) out[i] = in[i] / 2;"
+    messages = "halves of a row", "Fix writes past the end"
+    make_repository(
+        folder,
+        [
+            Step(message, {"halves.cu": HALVES.replace("BODY", body)})
+            for message, body in zip(messages, bodies, strict=True)
+        ],
+    )
+
+
+def test_a_lineage_says_what_its_fixes_teach(tmp_path: Path):
+    _with_a_fix(tmp_path)
+    code, out, _ = run(tmp_path, "--kernel", "halves")
+    assert code == 0
+    assert "teaches: the first version needs n % launch.block.x == 0" in out
+
+
+def test_the_document_says_what_fixes_teach_where_that_is_asked_for(tmp_path: Path):
+    _with_a_fix(tmp_path)
+    documents = [json.loads(run(tmp_path, "--json", *more)[1]) for more in ((), ("--conditions",))]
+    (plain,), (taught,) = (document["lineages"][0]["transitions"] for document in documents)
+    assert plain["teaches"] is None
+    (condition,) = taught["teaches"]
+    assert condition["expr"] == "n % launch.block.x == 0"
+    assert (condition["origin"], condition["conditions"]) == ("later fix", None)
+    assert "halves.cu:3" in condition["evidence"]
+
+
 def test_a_kernel_that_is_not_there(tmp_path: Path):
     make_repository(tmp_path, STEPS)
     code, _, err = run(tmp_path, "--kernel", "nothing")

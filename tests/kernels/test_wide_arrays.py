@@ -30,6 +30,9 @@ def k(x_ptr, y_ptr, at_ptr, stride, wide: tl.int64, n, B: tl.constexpr):
         ("size_t row = (size_t)blockIdx.x * C; x += row; out[i] = x[threadIdx.x];", {"x"}),
         ("long long first = blockIdx.x * C; out[i] = *(x + first);", {"x"}),
         ("out[i] = x[at[(size_t)i * C]];", {"at"}),
+        ("long int at = blockIdx.x * C; x += at; __pipeline_memcpy_async(out, x, 16);", {"x"}),
+        ("copy(out + (uint64_t)i * C, x + i * C);", {"out"}),
+        ("copy(out + i, x[(uint64_t)i * C]);", {"x"}),
         ("out[i] = x[(size_t)i];", set()),  # not multiplied: 32 bits held it before
         ("out[i] = x[i * C];", set()),
     ],

@@ -18,7 +18,9 @@ from kernel_lineage.kernels.mechanisms.comparing import Change, How
 from kernel_lineage.kernels.mechanisms.model import Occurrence
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.later_guards import conditions_from_guards, conditions_from_widening
+from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
+from kernel_lineage.learning.launch_names import LaunchNames
+from kernel_lineage.learning.preconditions.changes import CodeChange
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
@@ -59,7 +61,7 @@ def _learn(*transitions):
     commits = {
         f"c{n}": Commit(f"c{n}abcdef", (), "A", "2025-03-20", f"subject {n}", f"body {n}") for n in range(9)
     }
-    return list(conditions_from_guards(lineage, commits, lambda _: {"C", "N"}))
+    return list(conditions_from_guards(lineage, commits, lambda *_: LaunchNames(frozenset({"C", "N"}))))
 
 
 def test_a_guard_added_by_a_fix_conditions_the_step_that_the_fix_answers():
@@ -124,12 +126,11 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
         tuple(map(_version, range(3))),
         (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
     )
-    texts = {"v1": NARROW, "v2": WIDE}
+    narrow, wide = (read(text.encode(), Language.CUDA).kernel("k") for text in (NARROW, WIDE))
+    change = CodeChange(narrow, wide, LaunchNames(frozenset()))
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
-        for learned in conditions_from_widening(
-            lineage, {}, lambda version: read(texts[version.id].encode(), Language.CUDA).kernel("k")
-        )
+        for learned in conditions_from_code(lineage, {}, lambda _: change)
     ]
     assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]
 
@@ -167,6 +168,14 @@ def test_a_guard_on_a_thread_conditions_nothing():
         )
         == []
     )
+
+
+def test_a_choice_among_instances_of_a_template_requires_nothing():
+    guards = tuple(GuardSeen(f"WIDTH == {n}", "dispatch", "launcher", n) for n in (2, 4))
+    fix = _transition(2, Intent.FIX, guards=guards, answers="t1")
+    lineage = Lineage("l", "k", Language.CUDA, tuple(map(_version, range(3))), (OPTIMISED, fix))
+    names = LaunchNames(frozenset({"WIDTH"}), {}, frozenset({"WIDTH"}))
+    assert list(conditions_from_guards(lineage, {}, lambda *_: names)) == []
 
 
 OPTIMISED = _transition(1, Intent.OPTIMISATION, added=("vectorised_access",))

@@ -13,7 +13,7 @@ def _lineage(mined, kernel):
 def test_the_guard_of_rmsnorm_is_the_condition_of_its_vectorised_loads(sample, mined):
     lineage = _lineage(mined, "rmsnorm_forward")
     sources = VersionSources(sample, lineage.versions)
-    (learned,) = conditions_from_guards(lineage, mined.commits, sources.parameters)
+    (learned,) = conditions_from_guards(lineage, mined.commits, sources.launch_names)
     conditioned = next(t for t in lineage.transitions if t.id == learned.transition)
     assert "vectorised_access" in conditioned.added
     assert learned.condition.expr == "C % 4 == 0"

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kernel_lineage.cli import terminal
 from kernel_lineage.cli.lineage_screen import print_screen
+from kernel_lineage.history.document import Teaches
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition
 
 _COLOURS = {
@@ -62,8 +63,8 @@ def _versions(lineage: Lineage) -> str:
     return f"{count} version{'s' * (count != 1)}"
 
 
-def print_lineage(mined: Mined, lineage: Lineage) -> None:
-    """Every transition of a lineage."""
+def print_lineage(mined: Mined, lineage: Lineage, teaches: Teaches) -> None:
+    """Every transition of a lineage, and what it teaches."""
     console = terminal.console()
     console.print(f"{lineage.kernel} ({lineage.language}): {_versions(lineage)}\n", style="bold")
     by_id = {v.id: v for v in lineage.versions}
@@ -89,6 +90,7 @@ def print_lineage(mined: Mined, lineage: Lineage) -> None:
                 version.symbol,
                 where,
             )
+            _print_conditions(console, lineage, transition, teaches)
     _print_remarks(console, mined)
 
 
@@ -129,6 +131,14 @@ def _print_transition(
         console.print(
             Text(f"    ! {risk.kind}: {risk.message} ({_short(risk.commit)})", "red"), soft_wrap=True
         )
+
+
+def _print_conditions(console: Console, lineage: Lineage, transition: Transition, teaches: Teaches) -> None:
+    commits = {t.id: _short(t.commit) for t in lineage.transitions}
+    for condition in teaches.get(transition.id, ()):
+        step = condition.conditions
+        whose = "this step" if step == transition.id else commits[step] if step else "the first version"
+        console.print(Text(f"    teaches: {whose} needs {condition.expr}", "green"), soft_wrap=True)
 
 
 def _print_remarks(console: Console, mined: Mined) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -86,6 +87,22 @@ class RiskDocument(_Document):
     """The transition that answers this one."""
 
 
+class ConditionDocument(_Document):
+    """What a transition teaches of an earlier step: under which launches the code before it was right."""
+
+    expr: str
+    """In the language of conditions, over the kernel's parameters as they are after the transition."""
+    kind: str
+    """`validity` or `profit`."""
+    conditions: str | None
+    """The transition that it is a condition of; null where that is the first version of the lineage."""
+    origin: str
+    """`later fix`, or `guard in code` for a condition that came with its own step."""
+    reason: str
+    evidence: str
+    """The commit and the place that say it."""
+
+
 class PartDocument(_Document):
     """A definition that a transition changes: of the kernel, of what it reaches, or of its launchers."""
 
@@ -130,6 +147,8 @@ class TransitionDocument(_Document):
     changed: tuple[PartDocument, ...] = ()
     """The definitions that differ."""
     risk: tuple[RiskDocument, ...]
+    teaches: tuple[ConditionDocument, ...] | None = None
+    """What history learned from it; null where it was not asked for (`--conditions`)."""
 
 
 class LineageDocument(_Document):
@@ -159,14 +178,18 @@ class MineDocument(_Document):
     messages: tuple[str, ...]
 
 
-def mine_document(mined: Mined) -> MineDocument:
-    """The document for what mining found."""
+Teaches: TypeAlias = Mapping[str, tuple[ConditionDocument, ...]]
+"""A transition's id → what it teaches."""
+
+
+def mine_document(mined: Mined, teaches: Teaches | None = None) -> MineDocument:
+    """The document for what mining found, with what its transitions teach where that was worked out."""
     return MineDocument(
         repository=mined.repository,
         head=mined.head,
         commits=mined.commits_read,
         kernels=len({(v.path, v.symbol) for line in mined.lineages for v in line.versions}),
-        lineages=tuple(_lineage(line, mined) for line in mined.lineages),
+        lineages=tuple(_lineage(line, mined, teaches) for line in mined.lineages),
         shared=tuple(_shared(mined)),
         skipped=mined.skipped,
         messages=mined.messages,
@@ -196,13 +219,13 @@ def _shared(mined: Mined) -> Iterator[SharedChangeDocument]:
             )
 
 
-def _lineage(lineage: Lineage, mined: Mined) -> LineageDocument:
+def _lineage(lineage: Lineage, mined: Mined, teaches: Teaches | None) -> LineageDocument:
     return LineageDocument(
         id=lineage.id,
         kernel=lineage.kernel,
         language=lineage.language,
         versions=tuple(map(_version, lineage.versions)),
-        transitions=tuple(_transition(t, mined) for t in lineage.transitions),
+        transitions=tuple(_transition(t, mined, teaches) for t in lineage.transitions),
     )
 
 
@@ -218,7 +241,7 @@ def _version(version: Version) -> VersionDocument:
     )
 
 
-def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
+def _transition(transition: Transition, mined: Mined, teaches: Teaches | None) -> TransitionDocument:
     commit = mined.commits.get(transition.commit or "")
     return TransitionDocument(
         id=transition.id,
@@ -247,6 +270,7 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
         mends=transition.mends,
         changed=tuple(map(PartDocument.model_validate, transition.changed)),
         risk=tuple(map(RiskDocument.model_validate, transition.risk)),
+        teaches=None if teaches is None else teaches.get(transition.id, ()),
     )
 
 

@@ -83,7 +83,8 @@ class Indexing:
     unit: Unit
 
     @cached_property
-    def _model(self) -> Model:
+    def model(self) -> Model:
+        """What the reader of `code/` says of the unit."""
         kernel = self.unit.kernel
         return read_open(kernel) if self.unit.entry else read_function(kernel, self.unit.node)
 
@@ -91,7 +92,7 @@ class Indexing:
     def _elements(self) -> Mapping[str, str]:
         """Each array → the type of its elements where it is first named."""
         elements: dict[str, str] = {}
-        for address in self._model.addresses.values():
+        for address in self.model.addresses.values():
             elements.setdefault(address.root, address.element)
         return elements
 
@@ -108,33 +109,33 @@ class Indexing:
 
     def term(self, node: Node) -> Term | None:
         """What an expression is; None where the reader does not reach it."""
-        return self._model.values.get((node.start_byte, node.end_byte))
+        return self.model.values.get((node.start_byte, node.end_byte))
 
     @cached_property
     def _forms(self) -> dict[tuple[int, int], Linear]:
         """The forms that were asked for, kept with the model: one reading serves every version of a kernel's syntax."""
-        kept = self._model.derived.setdefault("forms", {})
+        kept = self.model.derived.setdefault("forms", {})
         assert isinstance(kept, dict)
         return kept
 
     def form_of(self, term: Term) -> Linear:
         """The linear form of a term."""
-        return _linear(self._model, term)
+        return _linear(self.model, term)
 
     def counted(self, loop: Loop, counter: str) -> tuple[Term, Term | None]:
         """The first value and the step of a loop's counter; no step where it does not advance by one amount."""
         at = (loop.node.start_byte, loop.node.end_byte)
-        read = next((one for one in self._model.loops.values() if one.at == at), None)
+        read = next((one for one in self.model.loops.values() if one.at == at), None)
         return read.counters.get(counter, (ZERO, None)) if read is not None else (ZERO, None)
 
     def place(self, node: Node | None) -> Place:
         """Where an address expression, or the operand of a subscript, points."""
         node = bare(node)
-        address = self._model.addresses.get((node.start_byte, node.end_byte)) if node is not None else None
+        address = self.model.addresses.get((node.start_byte, node.end_byte)) if node is not None else None
         if address is None:
             name = _base(node)
             return Place(name if name in self._declared else "", UNKNOWN)
-        form = _linear(self._model, address.offset, address.nbytes, f"sizeof({address.element})")
+        form = _linear(self.model, address.offset, address.nbytes, f"sizeof({address.element})")
         cast = "" if self._elements[address.root] == address.element else address.element
         return Place(address.root, form, cast)
 
@@ -150,7 +151,7 @@ class Indexing:
 
     @cached_property
     def _reached(self) -> Mapping[str, str]:
-        return {a.root: a.space for a in self._model.addresses.values()}
+        return {a.root: a.space for a in self.model.addresses.values()}
 
     @cached_property
     def _declared(self) -> Mapping[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from tree_sitter import Node
 
@@ -18,6 +19,7 @@ from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
 
 _ACCESSES = frozenset({"subscript_expression", "pointer_expression"})
 
+_N = TypeVar("_N")
 Bounds = tuple[int, int]
 """First byte and the byte behind the last one."""
 
@@ -39,6 +41,39 @@ def wide_arrays(kernel: Kernel) -> frozenset[str]:
     return frozenset() if triton is None else frozenset(_in_triton(triton.entry, sites)) & pointers
 
 
+@dataclass(frozen=True)
+class _Flow(Generic[_N]):
+    """How values come about in one function, as its language's nodes say it."""
+
+    sites: Collection[Bounds]
+    bounds: Callable[[_N], Bounds]
+    multiplies: Callable[[_N], bool]
+    inside: Callable[[_N], Iterable[_N]]
+    name: Callable[[_N], str]
+    values: Callable[[str], Iterable[_N]]
+    """What a variable is assigned."""
+    parts: Callable[[_N], Iterable[_N]]
+    """What an expression is worked out from, but not where it loads from."""
+
+    def way(self, address: Iterable[_N]) -> tuple[set[str], bool]:
+        """The names that an address is worked out from, and whether a product is widened among them."""
+        waiting = [(node, False) for node in address]
+        visited: set[tuple[str, bool]] = set()
+        wide = False
+        while waiting:
+            node, multiplied = waiting.pop()
+            multiplied = multiplied or self.multiplies(node)
+            if self.bounds(node) in self.sites:
+                wide = wide or multiplied or any(map(self.multiplies, self.inside(node)))
+            name = self.name(node)
+            if not name:
+                waiting += [(part, multiplied) for part in self.parts(node)]
+            elif (name, multiplied) not in visited:
+                visited.add((name, multiplied))
+                waiting += [(value, multiplied) for value in self.values(name)]
+        return {name for name, _ in visited}, wide
+
+
 def _in_cuda(unit: Unit, sites: Collection[Bounds]) -> Iterator[str]:
     values: dict[str, list[Node]] = {}
     for variable in unit.variables:
@@ -50,37 +85,23 @@ def _in_cuda(unit: Unit, sites: Collection[Bounds]) -> Iterator[str]:
         left, right = field_of(node, "left"), field_of(node, "right")
         if left is not None and right is not None and left.type == "identifier":
             values.setdefault(text_of(left), []).append(right)
-    flow = _CudaFlow(sites, values)
-    for access in indexing(unit).accesses:
-        if access.space == "global" and flow.is_wide(access.node.named_children):
+    flow = _Flow(
+        sites,
+        _bounds,
+        lambda node: node.type == "binary_expression" and operator_of(node) in ("*", "<<"),
+        inside,
+        lambda node: text_of(node) if node.type == "identifier" else "",
+        lambda name: values.get(name, ()),
+        lambda node: node.named_children if node.type not in _ACCESSES or operator_of(node) == "&" else (),
+    )
+    reach = indexing(unit)
+    for access in reach.accesses:
+        if access.space == "global" and flow.way(access.node.named_children)[1]:
             yield access.root
-
-
-@dataclass(frozen=True, slots=True)
-class _CudaFlow:
-    sites: Collection[Bounds]
-    values: Mapping[str, Sequence[Node]]
-    """Each variable → what is assigned to it."""
-
-    def is_wide(self, nodes: Sequence[Node]) -> bool:
-        """Whether one of these expressions is worked out from a value that is widened."""
-        waiting = [(node, False) for node in nodes]
-        visited: set[tuple[str, bool]] = set()
-        while waiting:
-            node, multiplied = waiting.pop()
-            multiplied = multiplied or _multiplies(node)
-            if _bounds(node) in self.sites and (multiplied or any(map(_multiplies, inside(node)))):
-                return True
-            if node.type == "identifier" and (text_of(node), multiplied) not in visited:
-                visited.add((text_of(node), multiplied))
-                waiting += [(value, multiplied) for value in self.values.get(text_of(node), ())]
-            elif node.type not in _ACCESSES or operator_of(node) == "&":
-                waiting += [(child, multiplied) for child in node.named_children]
-        return False
-
-
-def _multiplies(node: Node) -> bool:
-    return node.type == "binary_expression" and operator_of(node) in ("*", "<<")
+    for argument in (argument for call in unit.calls for argument in call.arguments):
+        place = reach.place(argument)  # an address that a function reads or writes at
+        if place.root and reach.space_of(place.root) == "global" and flow.way([argument])[1]:
+            yield place.root
 
 
 def _bounds(node: Node) -> Bounds:
@@ -88,34 +109,30 @@ def _bounds(node: Node) -> Bounds:
 
 
 def _in_triton(unit: TritonUnit, sites: Collection[Bounds]) -> Iterator[str]:
-    for call in (*unit.loads(), *unit.stores()):
-        names, wide = _on_the_way(unit, call.node.args[0], sites)
-        if wide:
-            yield from names
-
-
-def _on_the_way(unit: TritonUnit, address: ast.expr, sites: Collection[Bounds]) -> tuple[set[str], bool]:
-    """The names that an address is worked out from, and whether a value is widened among them."""
     arguments = unit.function.args
     parameters = {a.arg: a for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    waiting: list[tuple[ast.AST, bool]] = [(address, False)]
-    visited: set[tuple[str, bool]] = set()
-    wide = False
-    while waiting:
-        node, multiplied = waiting.pop()
-        multiplied = multiplied or _is_product(node)
+
+    def bounds(node: ast.AST) -> Bounds:
         span = unit.span(node)
-        if (span.start, span.end) in sites:
-            wide = wide or multiplied or any(_is_product(child) for child in unit.inside(node))
-        if isinstance(node, ast.Name) and (node.id, multiplied) not in visited:
-            visited.add((node.id, multiplied))
-            sources = (*unit.assignments.get(node.id, ()), *unit.advances.get(node.id, ()))
-            waiting += [(value, multiplied) for _, value in sources]
-            waiting += [(parameters[node.id], multiplied)] if node.id in parameters else []
-        elif not (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "load"):
-            waiting += [(child, multiplied) for child in children(node)]
-    return {name for name, _ in visited}, wide
+        return span.start, span.end
 
+    def values(name: str) -> Iterator[ast.AST]:
+        yield from (value for _, value in (*unit.assignments.get(name, ()), *unit.advances.get(name, ())))
+        if name in parameters:
+            yield parameters[name]
 
-def _is_product(node: ast.AST) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.LShift)
+    flow = _Flow[ast.AST](
+        sites,
+        bounds,
+        lambda node: isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.LShift),
+        unit.inside,
+        lambda node: node.id if isinstance(node, ast.Name) else "",
+        values,
+        lambda node: (
+            () if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "load" else children(node)
+        ),
+    )
+    for call in (*unit.loads(), *unit.stores()):
+        names, wide = flow.way([call.node.args[0]])
+        if wide:
+            yield from names

@@ -50,10 +50,10 @@ def requirements(
             continue
         if guard.kind == "early_return" and not guard.leaves:
             continue
-        required = _opposite(condition)
-        pairs.append((guard, required if guard.leaves else _opposite(required)))
+        required = opposite(condition)
+        pairs.append((guard, required if guard.leaves else opposite(required)))
     every = {condition for _, condition in pairs}
-    yield from ((guard, condition) for guard, condition in pairs if _opposite(condition) not in every)
+    yield from ((guard, condition) for guard, condition in pairs if opposite(condition) not in every)
 
 
 def category_of(condition: str) -> Category:
@@ -97,8 +97,11 @@ def _is_flag(tree: Expr) -> bool:
     return False
 
 
-def _opposite(condition: str) -> str:
-    """`C % 4 != 0` of `C % 4 == 0`; what is more than one comparison is put behind `not`."""
+def opposite(condition: str) -> str:
+    """What holds where a condition does not: `C % 4 != 0` of `C % 4 == 0`.
+
+    What is more than one comparison is put behind `not`.
+    """
     tree = parse(condition)
     match tree:
         case Op(op=op) if op in OPPOSITE:

@@ -2,26 +2,34 @@
 
 Before the commit that adds the guard nothing said it; afterwards the code tests it itself. A guard that arrives
 together with an optimisation is the optimisation's own (`guard in code`); one that arrives alone conditions the step
-that it answers, or the first version that it mends (`later fix`). A fix that only widens offsets to 64 bits says how
-large the arrays may be for what it mends.
+that it answers, or the first version that it mends (`later fix`). What a fix says without a guard of its own on a
+whole launch, by a mask over each thread or an offset in 64 bits, is read from the code before and after it
+(`preconditions/`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.history.narrowings import NARROWINGS
-from kernel_lineage.kernels.mechanisms import wide_index
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.wide_arrays import wide_arrays
 from kernel_lineage.learning.guard_conditions import category_of, requirements
+from kernel_lineage.learning.launch_names import LaunchNames
+from kernel_lineage.learning.preconditions.changes import CodeChange
+from kernel_lineage.learning.preconditions.readers import preconditions
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+NamesOf: TypeAlias = Callable[[Version, Iterable[str]], LaunchNames]
+"""The names around a version's launches, by what it and the files that its change touches say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +46,25 @@ class LearnedCondition:
 
 
 def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
-    """What the guards of every lineage teach, and its indices that were widened later."""
-    return [
-        learned
-        for lineage in mined.lineages
-        for learned in (
-            *conditions_from_guards(lineage, mined.commits, sources.parameters),
-            *conditions_from_widening(lineage, mined.commits, sources.kernel),
-        )
-    ]
+    """What the guards of every lineage teach, and the changes of code that its fixes make."""
+    conditions: dict[tuple[str | None, str, str], LearnedCondition] = {}
+    for lineage in mined.lineages:
+        from_guards = conditions_from_guards(lineage, mined.commits, sources.launch_names)
+        from_code = conditions_from_code(lineage, mined.commits, partial(_change, lineage, sources))
+        for learned in (*from_guards, *from_code):
+            conditions.setdefault((learned.transition, learned.teacher, learned.condition.expr), learned)
+    return list(conditions.values())
 
 
 def conditions_from_guards(
     lineage: Lineage,
     commits: dict[str, Commit],
-    parameters_of: Callable[[Version], Collection[str]],
+    names_of: NamesOf,
 ) -> Iterator[LearnedCondition]:
     """Every guard of a lineage that says a condition, in order of history.
 
-    `parameters_of` gives the names of a version's parameters, which are what a condition may speak of.
+    `names_of` gives what a condition on a version may speak of, and what other names of its host code stand for, some
+    of them in other files that a change touches.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
@@ -66,34 +74,48 @@ def conditions_from_guards(
         subject = _conditioned_by(teacher, lineage.transitions[:position], versions)
         if subject is None:
             continue
-        names = parameters_of(versions[teacher.after])
+        around = names_of(versions[teacher.after], (part.path for part in teacher.changed))
+        guards = [replace(g, expr=around.resolved(g.expr)) if g.where == "launcher" else g for g in guards]
+        guards = [
+            g
+            for g in guards
+            if g.kind != "dispatch" or not around.templates.intersection(_WORD.findall(g.expr))
+        ]
         mends = teacher.intent is Intent.FIX or teacher.answers is not None
-        for guard, expr in requirements(guards, names, mends=mends, own=subject.transition == teacher.id):
+        for guard, expr in requirements(
+            guards, around.names, mends=mends, own=subject.transition == teacher.id
+        ):
             where = f"{versions[teacher.after].path}:{guard.line}"
             yield _learned(teacher, subject, _kind(subject), expr, where, commits)
 
 
-def conditions_from_widening(
-    lineage: Lineage, commits: dict[str, Commit], kernel_of: Callable[[Version], Kernel | None]
+def conditions_from_code(
+    lineage: Lineage,
+    commits: dict[str, Commit],
+    change_of: Callable[[Transition], CodeChange | None],
 ) -> Iterator[LearnedCondition]:
-    """What fixes that work out offsets in 64 bits say of the steps that they answer: each array fits into 32 bits.
+    """What the changes of code that fixes make say of the steps that they answer.
 
-    `kernel_of` gives a version's kernel, None where it cannot be read.
+    `change_of` gives a transition's change, None where a side cannot be read.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
         subject = _mended(teacher, lineage.transitions[:position], versions)
-        widens = any(change.mechanism == wide_index.ID for change in teacher.occurrences)
-        if subject is None or not widens or teacher.intent is not Intent.FIX:
-            continue
-        before, after = kernel_of(versions[teacher.before]), kernel_of(versions[teacher.after])
-        if before is None or after is None:
-            continue
-        of_both = {p.name for p in before.parameters}
-        for array in sorted((wide_arrays(after) - wide_arrays(before)) & of_both):
-            where = f"{versions[teacher.after].path}:{versions[teacher.after].first_line}"
-            expr = f"elements({array}) <= {2**31}"
-            yield _learned(teacher, subject, ConditionKind.VALIDITY, expr, where, commits)
+        change = change_of(teacher) if subject is not None and teacher.intent is Intent.FIX else None
+        for needed in preconditions(change) if change is not None else ():
+            where = f"{versions[teacher.after].path}:{needed.line}"
+            if subject is not None:
+                yield _learned(teacher, subject, ConditionKind.VALIDITY, needed.expr, where, commits)
+
+
+def _change(lineage: Lineage, sources: VersionSources, transition: Transition) -> CodeChange | None:
+    versions = {v.id: v for v in lineage.versions}
+    new = versions[transition.after]
+    before, after = sources.kernel(versions[transition.before]), sources.kernel(new)
+    if before is None or after is None:
+        return None
+    names = sources.launch_names(new, (part.path for part in transition.changed))
+    return CodeChange(before, after, names, sources.elsewhere(transition, new))
 
 
 @dataclass(frozen=True, slots=True)

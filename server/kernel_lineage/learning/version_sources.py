@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from kernel_gate.files.reading import is_plain_file, read_file
 from kernel_lineage.history.git import open_repository
-from kernel_lineage.history.model import Version
+from kernel_lineage.history.model import Transition, Version
 from kernel_lineage.history.objects import BlobReader
+from kernel_lineage.kernels.cuda_constants import whole_numbers_in
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, SourceFile
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.learning.launch_names import LaunchNames, launch_names
 
 
 class VersionSources:
@@ -25,6 +24,7 @@ class VersionSources:
 
     def __init__(self, repository: Path, versions: Iterable[Version]):
         opened = open_repository(repository)
+        self._repository = opened
         self._top = opened.top
         wanted = list(versions)
         self._data: dict[str, bytes] = {}
@@ -60,10 +60,34 @@ class VersionSources:
         lines = self.data(version).decode("utf-8", "replace").splitlines()
         return "\n".join(lines[version.first_line - 1 : version.last_line])
 
-    def parameters(self, version: Version) -> frozenset[str]:
-        """The names that a condition on this version may speak of: its parameters and what its launches pass."""
+    def launch_names(self, version: Version, changed: Iterable[str] = ()) -> LaunchNames:
+        """The names that a condition on this version may speak of, and what others around its launches stand for.
+
+        Constants are looked for in its file and in the files of these paths, as they are at the version's commit.
+        """
         kernel = self.kernel(version)
         if kernel is None:
-            return frozenset()
-        passed = (_IDENTIFIER.findall(a) for launch in kernel.launches for a in launch.arguments)
-        return frozenset(p.name for p in kernel.parameters).union(*passed)
+            return LaunchNames(frozenset())
+        texts = [self.data(version)]
+        if version.language is Language.CUDA and version.commit is not None:
+            texts += self._at(version.commit, {path for path in changed if path != version.path})
+        constants = {name: c.value for data in texts for name, c in whole_numbers_in(data).items()}
+        return launch_names(kernel, constants if version.language is Language.CUDA else {})
+
+    def elsewhere(self, transition: Transition, version: Version) -> tuple[tuple[bytes, bytes], ...]:
+        """The other files with device code that a transition to a version changes, before and after its commit."""
+        paths = {p.path for p in transition.changed if p.role == "device" and p.path != version.path}
+        if transition.commit is None or not paths:
+            return ()
+        states = (self._at(f"{transition.commit}{mark}", paths) for mark in ("^", ""))
+        return tuple(zip(*states, strict=True))
+
+    def _at(self, commit: str, paths: Collection[str]) -> list[bytes]:
+        """Files of a commit, those that it has."""
+        wanted = [f"{commit}:{path}" for path in sorted(paths)]
+        missing = [one for one in wanted if one not in self._data]
+        if missing:
+            self._data |= dict.fromkeys(missing, b"")
+            with BlobReader(self._repository, {}) as reader:
+                self._data.update(reader.read(missing))
+        return [self._data[one] for one in wanted]

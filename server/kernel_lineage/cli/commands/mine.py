@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -25,6 +26,11 @@ from kernel_gate.standing import ExitCode
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema mine).")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
 @click.option("--counts", is_flag=True, help="Also count what was added how often: skills are ranked by it.")
+@click.option(
+    "--conditions",
+    is_flag=True,
+    help="With --json, also say what each fix and guard teaches: the code of every fix is read again for it.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use; by default one per core.")
 def command(
     repository: Path,
@@ -34,6 +40,7 @@ def command(
     as_json: bool,
     no_cache: bool,
     counts: bool,
+    conditions: bool,
     jobs: int | None,
 ) -> None:
     """Mine the lineages of the kernels in REPO (default: the current folder) from its git history.
@@ -61,10 +68,13 @@ def command(
 
         for note in count_mined(mined):
             click.echo(note, err=True)
+    from kernel_lineage.learning.taught import taught
+
     if as_json:
         from kernel_lineage.history.document import mine_document
 
-        click.echo(mine_document(mined).model_dump_json(by_alias=True))
+        teaches = taught(repository, mined) if conditions else None
+        click.echo(mine_document(mined, teaches).model_dump_json(by_alias=True))
         return
     from kernel_lineage.cli.lineage_table import lineages_named, print_choice, print_lineage, print_lineages
 
@@ -73,7 +83,7 @@ def command(
         return
     lineages = lineages_named(mined, kernel)
     if len(lineages) == 1:
-        print_lineage(mined, lineages[0])
+        print_lineage(mined, lineages[0], taught(repository, replace(mined, lineages=(lineages[0],))))
     elif lineages:
         print_choice(kernel, lineages)
         sys.exit(ExitCode.WRONG_USE)
