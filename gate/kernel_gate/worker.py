@@ -262,13 +262,13 @@ def without_answer(
     request: GateRequest, at: str, code: Reason, reason: str, *, finished: Sequence[Stage] = ()
 ) -> Verdict:
     """A verdict for a run that gave none: the stage that it was at is unavailable, and `finished` are those before."""
-    told = {stage.name: stage for stage in finished}
+    ended = {stage.name: stage for stage in finished}
     before: list[Stage] = []
     for name in ("build", "check", "sanitize", "profile"):
         if name == at:
             break
-        if name in told:
-            before.append(told[name])
+        if name in ended:
+            before.append(ended[name])
             continue
         lost = Stage(
             name=name, status=StageStatus.SKIPPED, code=Reason.RESULT_LOST, reason="its result was lost"

@@ -96,10 +96,10 @@ def _stored(frame: Frame, node: ast.Call, kernel: Function) -> None:
     """What a launch before the one that is looked for stores to holds no longer what the host had put there."""
     if isinstance(kernel.node, ast.Lambda):
         return
-    given = dict(zip((a.arg for a in kernel.node.args.args), node.args, strict=False))
-    given |= {k.arg: k.value for k in node.keywords if k.arg}
-    for parameter in stored_by(kernel.node) & given.keys():
-        host = given[parameter]
+    passed = dict(zip((a.arg for a in kernel.node.args.args), node.args, strict=False))
+    passed |= {k.arg: k.value for k in node.keywords if k.arg}
+    for parameter in stored_by(kernel.node) & passed.keys():
+        host = passed[parameter]
         tensor = frame.names.get(host.id) if isinstance(host, ast.Name) else None
         if isinstance(host, ast.Name) and isinstance(tensor, Tensor):
             frame.names[host.id] = replace(tensor, values="")

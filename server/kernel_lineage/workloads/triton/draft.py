@@ -202,9 +202,9 @@ def _guessed_alone(
         dim = next(iter(names & guesses.keys() - used), None)
         if tensor is not None and dim is not None and grid and used & {*reading.reader.sizes}:
             alone[pointer] = tensor, dim
-    said = [f"{dim} is chosen: nothing tells it" for _, dim in alone.values()]
-    said += [f"{guesses[d]} is taken to have the shape ({d})" for _, d in alone.values()]
-    reading.said[:] = [note for note in reading.said if note not in said]
+    notes = [f"{dim} is chosen: nothing tells it" for _, dim in alone.values()]
+    notes += [f"{guesses[d]} is taken to have the shape ({d})" for _, d in alone.values()]
+    reading.said[:] = [note for note in reading.said if note not in notes]
     return alone
 
 
