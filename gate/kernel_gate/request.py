@@ -12,7 +12,7 @@ from kernel_gate.program import Program
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
-_ANSWERING = 0.05
+_ANSWERING = 0.15
 """The share of the time that is kept for ending what is under way, and for the answer."""
 
 
