@@ -9,11 +9,11 @@ import pytest
 
 from gate.programs import affine, workload
 from kernel_gate.build.contained_run import run_contained
-from kernel_gate.deadline import Threads, ends_within, seconds_left
+from kernel_gate.deadline import Threads, TimeSpentError, ends_within, seconds_left
 from kernel_gate.gate import judge
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.stages import build
+from kernel_gate.stages import build, check
 from kernel_gate.worker import Worker
 
 
@@ -56,11 +56,20 @@ def test_a_verdict_under_a_deadline_names_the_cases_that_agree_and_those_that_do
         begun = time.monotonic()
         verdict = judge(slow, slow, workload(), device="emulated")
     assert time.monotonic() - begun < 14.0
-    check = verdict.stage("check")
-    assert check is not None
-    assert check.code is Reason.CASE_TIME_SPENT
-    assert check.reason.startswith(f"{len(check.details['passed'])} cases agree, but ")
-    assert "N 3, C 70," in " ".join(check.details["unreached"])
+    stage = verdict.stage("check")
+    assert stage is not None
+    assert stage.code is Reason.CASE_TIME_SPENT
+    assert stage.reason.startswith(f"{len(stage.details['passed'])} cases agree, but ")
+    assert "N 3, C 70," in " ".join(stage.details["unreached"])
+
+
+def test_what_is_wrong_stays_so_where_no_time_is_left_to_ask_for_which_values(monkeypatch) -> None:
+    def late(*_: object) -> None:
+        raise TimeSpentError("no time")
+
+    monkeypatch.setattr(check, "needed_of_range", late)
+    verdict = judge(affine(), affine("2.0f", "3.0f"), workload(), device="emulated")
+    assert verdict.code is Reason.WRONG_VALUE
 
 
 def test_a_build_has_the_deadline_of_its_verdict(monkeypatch) -> None:
