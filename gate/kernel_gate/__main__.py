@@ -9,11 +9,13 @@ The device stays open from request to request, until a kernel makes it unusable.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 
 from pydantic import ValidationError
 
+from kernel_gate.deadline import ends_within
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.files.temporary import remove_own
 from kernel_gate.gate import judge
@@ -47,17 +49,18 @@ def main() -> int:
 
             kept.more_follow = not request.last
             try:
-                verdict = judge(
-                    request.baseline,
-                    request.candidate,
-                    request.workload.model_copy(update={"folder": request.folder}),
-                    device=request.device,
-                    options=request.options,
-                    progress=_progress,
-                    kept=kept,
-                    finished=request.finished,
-                    on_stage=tell if request.tell_stages else None,
-                )
+                with ends_within(math.inf if request.seconds is None else request.seconds):
+                    verdict = judge(
+                        request.baseline,
+                        request.candidate,
+                        request.workload.model_copy(update={"folder": request.folder}),
+                        device=request.device,
+                        options=request.options,
+                        progress=_progress,
+                        kept=kept,
+                        finished=request.finished,
+                        on_stage=tell if request.tell_stages else None,
+                    )
             except DeviceError as error:
                 sys.stderr.write(f"{error}\n")
                 return ExitCode.ENVIRONMENT

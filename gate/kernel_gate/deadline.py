@@ -3,7 +3,8 @@
     with ends_within(60):
         draft_of(…)             # compilations, contained runs and launches inside ask `seconds_left`
 
-A work that has several limits of its own, such as a compilation's, takes the nearest one.
+A work that has several limits of its own, such as a compilation's, takes the nearest one. A stage of
+the gate that it ends in the middle raises `TimeSpentError`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 _END: ContextVar[float] = ContextVar("end", default=math.inf)
+
+
+class TimeSpentError(Exception):
+    """The deadline came in the middle of a work, which says nothing of what is worked on."""
 
 
 @contextmanager

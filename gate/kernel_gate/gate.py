@@ -13,6 +13,7 @@ from kernel_gate.build.unit import Unit
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, other_integer, plan, the_case
 from kernel_gate.conclusion import conclude
+from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes, toolchain
@@ -47,6 +48,10 @@ Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
 _NOT_WRONG = (Reason.ONE_CASE_ONLY, Reason.CASE_TIME_SPENT)
 """How a check ends in which no element was wrong, and which is no whole check."""
+_CASES = 0.6
+"""The share of what a deadline leaves that cases may take: the rest is for finding the line that is at fault."""
+_FOLLOWING = 0.2
+"""The share of it for looking for cases that follow the code."""
 _DRAWN = "verdict_seed"
 """Detail of a check: the seed that its cases were drawn from, for a run that goes on after it."""
 
@@ -107,6 +112,11 @@ class _Run:
         seconds, self._since = round(now - self._since, 3), now
         return stage.model_copy(update={"seconds": seconds})
 
+    def unfinished(self, reason: str) -> Stage:
+        """The stage after those that ended, which the time was not enough for."""
+        name = ("build", "check", "sanitize", "profile")[len(self.stages)]
+        return Stage(name=name, status=StageStatus.UNAVAILABLE, code=Reason.CASE_TIME_SPENT, reason=reason)
+
     def resume(self, *names: str) -> bool:
         """Take over stages that were finished before, when all of these were; whether they were."""
         if not all(name in self.finished for name in names):
@@ -148,7 +158,7 @@ def judge(
         with parts.part("open device"):
             opened, why_emulated = keeper.devices.open(
                 device,
-                seconds_per_launch=options.check_seconds,
+                seconds_per_launch=min(options.check_seconds, _CASES * seconds_left()),
                 launch_seconds=options.launch_seconds,
                 emulated_arch=options.emulated_arch,
             )
@@ -165,6 +175,8 @@ def judge(
             if not is_full(error):
                 raise
             run.add(no_room(run.stages))
+        except TimeSpentError as error:
+            run.add(run.unfinished(f"the time for a verdict was spent: {error}"))
         with parts.part("environment"):
             run.environment |= {
                 **about,
@@ -218,7 +230,8 @@ def _stages(
         return
     both = built.baseline, built.candidate
     if options.case is None and options.hidden:
-        cases = followed(cases, *both, workload, options.seed)
+        with ends_within(_FOLLOWING * seconds_left()):
+            cases = followed(cases, *both, workload, options.seed)
     if (
         on_gpu
     ):  # a size that the baseline does not take may cost the GPU its context: the emulated device tries them
@@ -281,7 +294,7 @@ def _right(
                 workload,
                 cases,
                 oracle=oracle,
-                seconds=options.check_seconds,
+                seconds=min(options.check_seconds, _CASES * seconds_left()),
                 progress=run.report("check"),
                 whole=options.case is None,
                 seed=options.seed,

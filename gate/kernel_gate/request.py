@@ -12,8 +12,8 @@ from kernel_gate.program import Program
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
-_CASES = 0.6
-"""The share of the time that cases may take: the rest is for building, and for finding the line that is at fault."""
+_ANSWERING = 0.15
+"""The share of the time that is kept for ending what is under way, and for the answer."""
 
 
 class GateRequest(BaseModel):
@@ -28,6 +28,8 @@ class GateRequest(BaseModel):
     """The workload's folder, where its oracle and data files are."""
     device: Literal["auto", "cuda", "emulated"] = "auto"
     options: GateOptions = GateOptions()
+    seconds: float | None = None
+    """The verdict is there within these seconds, whatever takes them; None: each stage has its own limits alone."""
     last: bool = False
     """No other request follows: nothing is made ready for one."""
     finished: tuple[Stage, ...] = ()
@@ -36,9 +38,8 @@ class GateRequest(BaseModel):
     """Whether to tell every stage that passes before the run goes on."""
 
     def within(self, seconds: float) -> GateRequest:
-        """The same with times that end in a verdict within these seconds; cases that it does not reach are named."""
-        times = {"check_seconds": _CASES * seconds, "build_seconds": seconds}
-        return self.model_copy(update={"options": self.options.model_copy(update=times)})
+        """The same that ends in a verdict within these seconds; cases that it does not reach are named."""
+        return self.model_copy(update={"seconds": (1 - _ANSWERING) * seconds, "tell_stages": True})
 
     @classmethod
     def of(

@@ -11,7 +11,7 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -113,8 +113,10 @@ class Worker:
                 if cancelled is not None and cancelled():
                     return without_answer(request, watch.at, Reason.CANCELLED, "cancelled")
                 if time.monotonic() > deadline:
-                    why = f"ended after {timeout:.3g} s without a verdict: the kernel hangs, or it needs more time"
-                    return without_answer(request, watch.at, Reason.HANG, why)
+                    why = f"ended after {timeout:.3g} s without a verdict{watch.last_seen()}: the kernel hangs, or it "
+                    return without_answer(
+                        request, watch.at, Reason.HANG, f"{why}needs more time", finished=watch.finished
+                    )
                 try:
                     event = self._events.get(timeout=_POLL_SECONDS)
                 except queue.Empty:
@@ -126,8 +128,9 @@ class Worker:
                 elif event.kind == "foreign":
                     return without_answer(request, watch.at, Reason.WORKER_DIED, event.text)
                 elif event.text.startswith(_FINISHED):
+                    watch.finished.append(FinishedLine.model_validate_json(event.text).finished)
                     if on_stage is not None:
-                        on_stage(FinishedLine.model_validate_json(event.text).finished)
+                        on_stage(watch.finished[-1])
                 elif event.text.startswith(_LEAVING):
                     leaves = True
                 else:
@@ -205,9 +208,16 @@ class _Watch:
 
     def __init__(self, on_progress: Progress | None) -> None:
         self.at = "build"
+        self.what = ""
+        self.finished: list[Stage] = []
+        """Stages that it told."""
         self.lines: list[str] = []
         self.answered = False
         self._on_progress = on_progress
+
+    def last_seen(self) -> str:
+        """What it was at."""
+        return f", at {self.what}" if self.what else ""
 
     def last_words(self) -> str:
         """What it died of: its last exception, which a driver's complaints may follow, or its last line."""
@@ -222,7 +232,7 @@ class _Watch:
         except ValidationError:
             self.lines[:] = [*self.lines[-_KEPT_MESSAGES:], line]
             return
-        self.at = progress.stage
+        self.at, self.what = progress.stage, progress.what
         if self._on_progress is not None:
             self._on_progress(progress.stage, progress.what, progress.share)
 
@@ -248,12 +258,18 @@ def _read_messages(child: Child, into: queue.SimpleQueue[_Event]) -> None:
         into.put(_Event("message", line.decode("utf-8", "replace").rstrip("\n")))
 
 
-def without_answer(request: GateRequest, at: str, code: Reason, reason: str) -> Verdict:
-    """A verdict for a run that gave none: the stage that it was at is unavailable."""
+def without_answer(
+    request: GateRequest, at: str, code: Reason, reason: str, *, finished: Sequence[Stage] = ()
+) -> Verdict:
+    """A verdict for a run that gave none: the stage that it was at is unavailable, and `finished` are those before."""
+    ended = {stage.name: stage for stage in finished}
     before: list[Stage] = []
     for name in ("build", "check", "sanitize", "profile"):
         if name == at:
             break
+        if name in ended:
+            before.append(ended[name])
+            continue
         lost = Stage(
             name=name, status=StageStatus.SKIPPED, code=Reason.RESULT_LOST, reason="its result was lost"
         )

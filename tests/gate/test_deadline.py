@@ -5,8 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
+from gate.programs import affine, workload
 from kernel_gate.build.contained_run import run_contained
-from kernel_gate.deadline import Threads, ends_within, seconds_left
+from kernel_gate.deadline import Threads, TimeSpentError, ends_within, seconds_left
+from kernel_gate.gate import judge
+from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
+from kernel_gate.stages import build, check
+from kernel_gate.worker import Worker
 
 
 def test_the_nearest_of_nested_deadlines_counts() -> None:
@@ -35,3 +43,55 @@ def test_work_of_threads_has_the_deadline_of_who_submits_it() -> None:
             assert threads.submit(seconds_left).result() <= 5.0
             assert [left <= 5.0 for left in threads.map(seconds_left, [60.0, 60.0])] == [True, True]
         assert threads.submit(seconds_left, 60.0).result() == 60.0
+
+
+LONG = "float s = 0.0f; for (int k = 0; n > 96 && k < 1000000000; ++k) s += x[0] * k; if (i < n && s != 0.5f)"
+"""In the place of a guard: more than 96 elements take longer than anybody waits."""
+
+
+@pytest.mark.long
+def test_a_verdict_under_a_deadline_names_the_cases_that_agree_and_those_that_do_not_fit() -> None:
+    slow = affine("if (i < n)", LONG)
+    with ends_within(12.0):
+        begun = time.monotonic()
+        verdict = judge(slow, slow, workload(), device="emulated")
+    assert time.monotonic() - begun < 14.0
+    stage = verdict.stage("check")
+    assert stage is not None
+    assert stage.code is Reason.CASE_TIME_SPENT
+    assert stage.reason.startswith(f"{len(stage.details['passed'])} cases agree, but ")
+    assert "N 3, C 70," in " ".join(stage.details["unreached"])
+
+
+def test_what_is_wrong_stays_so_where_no_time_is_left_to_ask_for_which_values(monkeypatch) -> None:
+    def late(*_: object) -> None:
+        raise TimeSpentError("no time")
+
+    monkeypatch.setattr(check, "needed_of_range", late)
+    verdict = judge(affine(), affine("2.0f", "3.0f"), workload(), device="emulated")
+    assert verdict.code is Reason.WRONG_VALUE
+
+
+def test_a_build_has_the_deadline_of_its_verdict(monkeypatch) -> None:
+    left: list[float] = []
+
+    def built(*_: object, **__: object) -> None:
+        left.append(seconds_left())
+        raise build.BuildError("late", code=Reason.COMPILER_LIMIT)
+
+    monkeypatch.setattr(build, "build_program", built)
+    with ends_within(50.0):
+        judge(affine(), affine(), workload(), device="emulated")
+    assert len(left) == 2
+    assert max(left) <= 50.0
+
+
+def test_a_worker_that_is_late_tells_what_passed_and_what_it_was_at(tmp_path: Path) -> None:
+    (tmp_path / "oracle.py").write_text("import time\ntime.sleep(1000)\n")
+    slow = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    request = GateRequest.of(affine(), affine(), slow, device="emulated").within(100.0)
+    with Worker() as worker:
+        verdict = worker.judge(request, timeout=10.0)
+    assert verdict.code is Reason.HANG
+    assert "without a verdict, at N 1, C 32" in verdict.reason
+    assert verdict.stages[0].code is None

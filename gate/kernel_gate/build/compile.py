@@ -8,7 +8,6 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from kernel_gate.build.child import program_to_json, unit_to_json
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
+from kernel_gate.deadline import Threads
 from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.temporary import TemporaryFolder
@@ -123,7 +123,7 @@ def compile_program(
     )
     if children < 2:
         return one_child(units)
-    with ThreadPoolExecutor(children) as pool:
+    with Threads(children) as pool:
         made = list(pool.map(one_child, [units[n::children] for n in range(children)]))
     return {unit: made[number % children][unit] for number, unit in enumerate(units)}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import Fault, LaunchResult
 from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpace, Segment
@@ -235,7 +236,7 @@ class Launch:
         refused = refusal(self, arch)
         if refused is not None:
             return LaunchResult((Fault("launch", refused),))
-        self.deadline = time.monotonic() + self.limits.seconds
+        self.deadline = time.monotonic() + seconds_left(self.limits.seconds)
         faults: list[Fault] = []
         births = Births()
         kernel = self._watched(births)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
+from kernel_gate.deadline import Threads
 from kernel_gate.devices.image import Image
 from kernel_gate.launching import units_for
 from kernel_gate.options import GateOptions
@@ -74,7 +75,7 @@ def build(
                 raise
             return built_for(program, named)
 
-    with ThreadPoolExecutor(2) as pool:
+    with Threads(2) as pool:
         first, second = pool.submit(one, baseline), pool.submit(one, candidate)
         built_baseline, built_candidate = _outcome(first), _outcome(second)
     for who, built in (("baseline", built_baseline), ("candidate", built_candidate)):

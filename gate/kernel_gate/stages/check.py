@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements, needed_of_scalars, repeat_options
+from kernel_gate.deadline import TimeSpentError
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
@@ -76,7 +78,8 @@ def check(
         if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
             left = seconds - (time.monotonic() - started)
             try:
-                run.callers = check_callers(run, seed, min(left, callers_seconds))
+                with suppress(TimeSpentError):  # the cases agree all the same
+                    run.callers = check_callers(run, seed, min(left, callers_seconds))
             except Stop as stop:
                 return _stopped(run, stop, stop.case or cases[0])
     finally:
@@ -111,6 +114,8 @@ def _run_cases(
             run.device.family = family_of(case)
         try:
             check_case(run, case, again=number == 0)
+        except TimeSpentError:
+            return [*unreached, case, *waiting]
         except Dropped as dropped:
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
             if case.origin == "hidden" and run.baseline.program.language == "triton":
@@ -134,6 +139,8 @@ def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
     except Dropped as dropped:
         run.dropped.append(f"{case}: {dropped.code}: {dropped}")
         return True
+    except TimeSpentError:  # wrong it is, whether or not a range of values tells when
+        return False
     if of_range is None:
         return False
     run.conditions.setdefault(*of_range)
@@ -163,6 +170,8 @@ def _another_expression(run: CheckState, progress: Callable[[str, float], None])
             check_case(run, case, again=False)
         except Dropped:
             continue
+        except TimeSpentError:
+            break
         except Stop as stop:
             stop.reason = f"{run.algebra[-1].why} than the baseline's; {stop.reason}"
             return _stopped(run, stop, case)
@@ -252,7 +261,7 @@ def _finished(
     if missing := [c for c in unreached if c.required]:
         return unavailable(
             Reason.CASE_TIME_SPENT,
-            f"{run.compared} cases agree, but {len(missing)} named shapes did not fit into {seconds:g} s on the "
+            f"{run.compared} cases agree, but {len(missing)} named shapes did not fit into {seconds:.3g} s on the "
             f"{run.device.kind} device; the first is {missing[0]}",
             "environment",
         )

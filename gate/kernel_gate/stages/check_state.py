@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case
+from kernel_gate.deadline import TimeSpentError, seconds_left
 from kernel_gate.devices.base import Device, DeviceError, Fault
 from kernel_gate.devices.opening import open_emulated
 from kernel_gate.dtypes import Array
@@ -161,8 +162,11 @@ def stop_for_the_environment(error: LaunchError | DeviceError, case: Case) -> No
 
 
 def hard_fault(run: Run) -> Fault | None:
-    """The first fault that ends a launch, if there is one."""
-    return next((f for f in run.faults if f.kind not in SANITIZER_KINDS), None)
+    """The first fault that ends a launch, if there is one. Raises `TimeSpentError` where the deadline ended it."""
+    fault = next((f for f in run.faults if f.kind not in SANITIZER_KINDS), None)
+    if fault is not None and fault.kind == "timeout" and not seconds_left():
+        raise TimeSpentError(fault.message)
+    return fault
 
 
 def argument_of(workload: Workload, name: str) -> Argument:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, elements, float_scalars, is_valid, named_shapes, typical_shape
+from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
@@ -253,6 +254,8 @@ def _shapes(
         return []
     proposals = itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED)
     for dims in sorted(proposals, key=_is_single):
+        if not seconds_left():
+            break
         for side in _taken(sides_of(dims)) - seen:
             best = by_side.get(side)
             if best is None or _size(workload, dims) < _size(workload, best):

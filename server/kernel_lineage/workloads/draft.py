@@ -20,6 +20,7 @@ from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.launcher import draft_of_launcher
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.loose_dims import with_ties
 from kernel_lineage.workloads.measured import with_measured_shapes
 from kernel_lineage.workloads.model import (
     UNRANGED,
@@ -97,7 +98,10 @@ def draft_of(
         best = min((*recorded, best), key=_openness)
         if why and best.missing:
             best = replace(best, assumed=(*best.assumed, f"{UNRECORDED}{why}"))
-    return _readable(best if best.recorded else with_checked_sizes(best), target, path, state.root)
+    best = best if best.recorded else with_checked_sizes(best)
+    if measure and not best.missing and not _unusable(best):
+        best = with_ties(best, target, path, state.root)
+    return _readable(best, target, path, state.root)
 
 
 def recorded_drafts(

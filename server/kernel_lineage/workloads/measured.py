@@ -25,7 +25,7 @@ from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_pr
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
-from kernel_lineage.workloads.promises import fitted_sizes
+from kernel_lineage.workloads.promises import broken, fitted_sizes
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
 
 _SEED = 91
@@ -90,6 +90,9 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         if not seconds_left():
             break
+        if unkept := broken(plan.tried, way.promises):
+            why.append(f"no sizes were found that keep `{unkept[0]}`")
+            continue
         try:
             measured = _Measured(way, plan, races, kept, kernel, path, root)
             shapes = measured.shapes([a.name for a in way.arguments if a.is_buffer and a.shape is None])
@@ -100,7 +103,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
             continue
         left = [n for n, shape in shapes.items() if shape is None]
         if not left:
-            return _completed(way, plan, shapes, measured.uses)
+            return _in_bounds(_completed(way, plan, shapes, measured.uses), kernel, path, root)
         # What is not reached at some sizes, or with some values, may be at others.
         why.append(f"{', '.join(left)} is touched at none of the sizes that were tried")
         writes = any(written for _, written in measured.uses.values())
@@ -121,6 +124,25 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     missing = [f"{m} ({reason})" for m in asked.missing] or [f"sizes for {', '.join(draft.chosen)}: {reason}"]
     best = _of(asked, first)
     return replace(asked, dims=best.timed, checked=best.tried, missing=tuple(missing))
+
+
+def _in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft in which ranges that are dims of their own are those with which the kernel stays in its buffers."""
+    names = [a.name for a in draft.arguments if a.values == f"integers(0, {a.name}_values)"]
+    asked = replace(
+        draft,
+        dims={n: size for n, size in draft.dims.items() if n.removesuffix("_values") not in names},
+        checked={n: size for n, size in draft.checked.items() if n.removesuffix("_values") not in names},
+        arguments=tuple(replace(a, values="") if a.name in names else a for a in draft.arguments),
+        assumed=tuple(s for s in draft.assumed if not any(s.startswith(_below_own_dim(n)) for n in names)),
+        missing=tuple(f"{UNRANGED}{name}" for name in names),
+    )
+    ranged = with_ranges_in_bounds(asked, kernel, path, root) if names else draft
+    return draft if ranged.missing else ranged
+
+
+def _below_own_dim(name: str) -> str:
+    return f"{name} is taken to hold numbers below {name}_values"
 
 
 def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | None:
@@ -174,9 +196,7 @@ def _with_ranges(draft: Draft) -> Draft:
     arguments = tuple(
         replace(a, values=f"integers(0, {a.name}_values)") if a.name in wanted else a for a in draft.arguments
     )
-    notes = tuple(
-        f"{name} is taken to hold numbers below {name}_values: nothing tells their range" for name in wanted
-    )
+    notes = tuple(f"{_below_own_dim(name)}: nothing tells their range" for name in wanted)
     missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
     return replace(draft, dims=dims, arguments=arguments, assumed=(*draft.assumed, *notes), missing=missing)
 

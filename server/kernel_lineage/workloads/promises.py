@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 from kernel_gate.expressions import ExpressionError, evaluate, names
 
@@ -64,6 +65,7 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
             32,
             *others,
         ]
+        tried[:0] = _solved(name, promise, sizes)
         same = {n: sizes[n] for n in _equal_to(name, promises) if n in sizes}
         for size in dict.fromkeys(s for s in tried if s > 0):
             sizes.update(dict.fromkeys(same, size))
@@ -71,6 +73,21 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
             if count < best:
                 return
         sizes.update(same)
+
+
+def _solved(name: str, promise: str, sizes: Mapping[str, int]) -> list[int]:
+    """What a dim is that stands alone on one side of an equality."""
+    try:
+        tree = ast.parse(promise, mode="eval").body
+    except SyntaxError:
+        return []
+    if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.Eq) or len(tree.ops) > 1:
+        return []
+    sides = [ast.unparse(side) for side in (tree.left, tree.comparators[0])]
+    others = [other for side, other in (sides, reversed(sides)) if side == name]
+    with suppress(ExpressionError):
+        return [int(evaluate(other, sizes)) for other in others]
+    return []
 
 
 def _equal_to(name: str, promises: tuple[str, ...]) -> set[str]:

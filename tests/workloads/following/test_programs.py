@@ -11,6 +11,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.promises import broken
 
 KERNELS = """\
 __global__ void fill(float* x, int n) { x[threadIdx.x] = n; }
@@ -158,3 +159,33 @@ def test_a_pointer_that_a_condition_on_the_way_asks_for_is_not_null(tmp_path: Pa
 )
 def test_expressions_are_written_in_their_shortest_spelling(text: str, short: str) -> None:
     assert tidy(text) == short
+
+
+def test_an_extent_by_which_a_switch_takes_the_launch_is_the_number_of_its_case(tmp_path: Path) -> None:
+    host = (
+        "template <int W> __global__ void rows(float* out, const float* x, int n) {\n"
+        "  for (int i = threadIdx.x; i < W; i += 32) out[blockIdx.x * W + i] = x[blockIdx.x * W + i] * n;\n}\n"
+        "at::Tensor run(at::Tensor x) {\n  int width = x.size(1);\n  auto out = at::empty_like(x);\n"
+        "  switch (width) {\n"
+        "    case 48: rows<48><<<x.size(0), 32>>>(out.data_ptr<float>(), x.data_ptr<float>(), width); break;\n"
+        "    default: TORCH_CHECK(false);\n  }\n  return out;\n}\n"
+    )
+    draft = drafted(tmp_path, host, "rows")
+    assert draft.template_arguments == ("48",)
+    assert draft.dims["width"] == 48
+    assert "width == 48" in draft.promises
+
+
+def test_how_many_elements_share_a_scale_is_a_size_that_keeps_the_checks(tmp_path: Path) -> None:
+    host = (
+        "__global__ void scale(float* out, const float* x, int n, int group) {\n"
+        "  int i = blockIdx.x * 64 + threadIdx.x;\n  if (i < n) out[i] = x[i] * (i / group);\n}\n"
+        "at::Tensor run(at::Tensor x, int64_t group_size) {\n  int n = x.numel();\n"
+        "  TORCH_CHECK(n % group_size == 0 && group_size % 8 == 0);\n  auto out = at::empty_like(x);\n"
+        "  scale<<<(n + 63) / 64, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), n, group_size);\n"
+        "  return out;\n}\n"
+    )
+    draft = drafted(tmp_path, host, "scale")
+    assert argument(draft, "group").value == "group_size"
+    assert not broken(draft.dims, draft.promises)
+    assert draft.dims["group_size"] % 8 == 0

@@ -32,7 +32,7 @@ LAUNCH = """
 
 
 def drafted(folder: Path, host: str, kernel: str = "blend") -> Draft:
-    (folder / ".git").mkdir()
+    (folder / ".git").mkdir(parents=True)
     (folder / "rows.py").write_text(host)
     return draft_of(kernel_of(folder / "rows.py", kernel), folder / "rows.py", measure=False)
 
@@ -188,3 +188,70 @@ def test_what_is_asked_of_a_tensor_that_the_kernel_is_not_given_is_no_promise(tm
     draft = drafted(tmp_path, code, "mix")
     assert not any("more" in p for p in draft.promises), draft.promises
     assert {*draft.dims} == {"M", "N", "first"}
+
+
+PERMUTED = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def count(ids, counts, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(counts + tl.load(ids + at, mask=at < n, other=0), 1, mask=at < n)
+
+
+@triton.jit
+def sums(counts, ends, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(ends + at, tl.cumsum(tl.load(counts + at, mask=at < n, other=0), 0), mask=at < n)
+
+
+@triton.jit
+def gather(out, x, order, width, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    tl.store(out + row * width + at, tl.load(x + tl.load(order + row) * width + at, mask=at < width), mask=at < width)
+
+
+def permute(x, ids, bins: int):
+    rows, width = x.shape
+    counts = torch.zeros(bins, dtype=torch.int32, device=x.device)
+    ends = torch.empty(bins, dtype=torch.int32, device=x.device)
+    count[(triton.cdiv(rows, 64),)](ids, counts, rows, BLOCK=64)
+    sums[(1,)](counts, ends, bins, BLOCK=triton.next_power_of_2(bins))
+    order = torch.argsort(ids, stable=True)
+    out = torch.empty_like(x)
+    gather[(rows,)](out, x, order, width, BLOCK=triton.next_power_of_2(width))
+    return out, ends
+"""
+
+
+def test_a_tensor_of_unknown_rank_that_nothing_ties_to_the_launch_is_as_the_kernel_addresses_it(
+    tmp_path: Path,
+) -> None:
+    draft = drafted(tmp_path, PERMUTED, "gather")
+    (order,) = [a for a in draft.arguments if a.name == "order"]
+    assert (order.shape, order.values) == (("rows",), "integers(0, rows)")
+    assert set(draft.dims) == {"rows", "width"}
+    assert not any("ids_elements" in note for note in draft.assumed)
+
+
+def test_a_tensor_of_unknown_rank_whose_elements_the_launch_counts_keeps_its_dim(tmp_path: Path) -> None:
+    host = KERNEL + "\ndef run(x, gate):" + LAUNCH
+    assert shape(drafted(tmp_path, host), "x") == ("x_elements",)
+
+
+def test_a_whole_number_input_without_shape_asks_for_its_range_too(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, PERMUTED, "count")
+    assert [m for m in draft.missing if m.startswith("the range")] == ["the range of the values of ids"]
+
+
+def test_what_an_earlier_launch_stores_to_is_no_longer_what_the_host_put_there(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, PERMUTED, "sums")
+    counts = next(a for a in draft.arguments if a.name == "counts")
+    assert counts.values == ""
+    assert draft.missing == ("the range of the values of counts",)
+    (counting,) = [a for a in drafted(tmp_path / "other", PERMUTED, "count").arguments if a.name == "counts"]
+    assert counting.values == "integers(0, 1)"

@@ -41,6 +41,8 @@ _SMALL_NUMBERS: tuple[tuple[str, int], ...] = (
     ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
 )  # fmt: skip
 """Parameters of which a small number is usual → that."""
+_NOT_SMALL = re.compile(r"row|ld|num|.*group_?size")
+"""How other parameters begin: how many elements share a scale is a size, where how many groups there are may be 1."""
 _THREADS = 128
 _LIST = re.compile(
     r"(?:at::|c10::|torch::)*(?:(?:Sym)?IntArrayRef|IntList"
@@ -121,7 +123,7 @@ class Declarations(Calls):
             self.sizes.say(f"{name} of {self.function} is taken to be {_THREADS}: nothing tells it")
             return plain(_THREADS)
         usual = next((n for part, n in _SMALL_NUMBERS if part in name.lower()), None)
-        if usual is not None and not name.lower().startswith(("row", "ld", "num")):
+        if usual is not None and not _NOT_SMALL.match(name.lower()):
             self.sizes.say(f"{name} of {self.function} is taken to be {usual}: nothing tells it")
             return plain(usual)
         return self.sizes.free(name)

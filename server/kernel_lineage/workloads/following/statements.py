@@ -32,6 +32,7 @@ from kernel_lineage.workloads.following.values import (
     Text,
     TypeName,
     Value,
+    combined,
     plain,
 )
 
@@ -292,6 +293,10 @@ class Follower(Launches):
         leading = [c for c in cases if self._leads(c)]
         if leading and (chosen is None or chosen not in leading):
             chosen = leading[0] if chosen is None or not _falls_to(cases, chosen, leading) else chosen
+        taken = chosen.child_by_field_name("value") if chosen is not None and chosen in leading else None
+        number = self.either(taken, names)
+        if isinstance(number, Number) and isinstance(value, Number):
+            self.sizes.require(combined("==", value, number))
         for case in cases[cases.index(chosen) :] if chosen is not None else ():
             label = case.child_by_field_name("value")
             try:

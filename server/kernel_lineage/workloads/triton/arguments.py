@@ -99,6 +99,8 @@ def buffer(
         reading.missing.append(
             f"{UNSHAPED}{name}: no test of the repository gives it, nor does the kernel alone"
         )
+        if role == "input" and not dtype.startswith(("float", "bfloat")):
+            reading.missing.append(f"{UNRANGED}{name}")
         return DraftArgument(name, role, dtype)
     values = tensor.values if role != "output" and _fits(tensor.values, dtype) else ""
     if values.startswith("listed("):

@@ -16,6 +16,7 @@ from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, 
 from kernel_lineage.workloads.triton.dtypes import limits_of
 from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
+from kernel_lineage.workloads.triton.indices import stored_by
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
     Class,
@@ -66,6 +67,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
             if reader.is_target(kernel) and reader.only in (None, node):
                 raise Reached(node, frame)
             if isinstance(kernel, Function):
+                _stored(frame, node, kernel)
                 return None
     if reader.makes_dims(frame.module) and ast.unparse(node.func).startswith("torch."):
         _name_examples(frame, node)
@@ -88,6 +90,19 @@ def read_call(frame: Frame, node: ast.Call) -> object:
             else called(reader, reader.attribute_of(receiver, node.func.attr), args, named)
         )
     return called(reader, frame.evaluate(node.func), args, named)
+
+
+def _stored(frame: Frame, node: ast.Call, kernel: Function) -> None:
+    """What a launch before the one that is looked for stores to holds no longer what the host had put there."""
+    if isinstance(kernel.node, ast.Lambda):
+        return
+    passed = dict(zip((a.arg for a in kernel.node.args.args), node.args, strict=False))
+    passed |= {k.arg: k.value for k in node.keywords if k.arg}
+    for parameter in stored_by(kernel.node) & passed.keys():
+        host = passed[parameter]
+        tensor = frame.names.get(host.id) if isinstance(host, ast.Name) else None
+        if isinstance(host, ast.Name) and isinstance(tensor, Tensor):
+            frame.names[host.id] = replace(tensor, values="")
 
 
 def _name_examples(frame: Frame, node: ast.Call) -> None:

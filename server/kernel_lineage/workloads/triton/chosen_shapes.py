@@ -63,6 +63,8 @@ class Chosen:
     _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Tensor → its axes as the code uses it that was read before."""
     _first_notes: tuple[str, ...] = ()
+    rankless: dict[str, str] = field(default_factory=dict)
+    """Dim → the tensor that is taken to have one axis of it alone, as no code says how many it has."""
 
     def __post_init__(self) -> None:
         self._first_notes = tuple(self.said)
@@ -215,6 +217,7 @@ class Chosen:
             rank = len(wanted)
             names = {**{at: axis for at, axis in enumerate(wanted) if axis}, **names}
         if rank == 0:
+            self.rankless[f"{name}_elements"] = name
             return (f"{name}_elements",)
         if rank == 1 and -1 in names:
             rank = 2

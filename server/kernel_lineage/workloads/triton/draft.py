@@ -5,6 +5,7 @@ What no code of the repository tells is missing, or is chosen and said to be.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -25,7 +26,7 @@ from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses, strides_alike
 from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
-from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, is_number
+from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, is_number, product, text_of
 from kernel_lineage.workloads.triton.ways import Reading, Ways, left_out, may_be_none
 from kernel_lineage.workloads.triton.windows import shapes_by_windows
 
@@ -112,6 +113,8 @@ def _draft(
     indices = indices_of(kernel.function) if kernel.function is not None else frozenset()
     pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, args)]
     tensors = {p.name: as_tensor(args.get(p.name), reading) for p in pointers}
+    guessed = _guessed_alone(tensors, args, reading)
+    tensors.update({n: replace(t, shape=None) for n, (t, _) in guessed.items()})
     with_shape = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
     args = {**args, **{n: t for n, t in tensors.items() if t is not None}}
     windows = shapes_by_windows(kernel, args, reading.reader.sizes)
@@ -121,7 +124,10 @@ def _draft(
     for name, (shape, why) in prefixes.items():
         tensor = tensors.get(name)
         if tensor is not None and tensor.shape is None:
-            tensors[name] = replace(tensor, shape=shape)
+            values = tensor.values
+            if name in guessed:
+                values = re.sub(rf"\b{guessed[name][1]}\b", text_of(product(shape)), values)
+            tensors[name] = replace(tensor, shape=shape, values=values)
             reading.said.append(f"the shape of {name} {why}")
     if reading.chosen is not None:
         shaped = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
@@ -175,6 +181,31 @@ def _draft(
     only = tuple(f"{name} == {size}" for name, size in draft.dims.items())
     why = "the numbers that the test writes out hold at its own sizes alone"
     return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
+
+
+def _guessed_alone(
+    tensors: Mapping[str, Tensor | None], args: Mapping[str, object], reading: Reading
+) -> dict[str, tuple[Tensor, str]]:
+    """Pointer → its tensor and a dim, where only tensors have that dim and no code says how many axes they have.
+
+    Such a dim is a guess that nothing holds to the others: the kernel tells better how far it reaches.
+    """
+    guesses = reading.chosen.rankless if reading.chosen is not None else {}
+    if not guesses:
+        return {}
+    grid = grid_of(replace(reading, missing=[]), {}, args)
+    others = [text_of(v) for v in args.values() if is_number(v)]
+    used = {*re.findall(r"\w+", " ".join((*grid, *others)))}
+    alone: dict[str, tuple[Tensor, str]] = {}
+    for pointer, tensor in tensors.items():
+        names = {*re.findall(r"\w+", " ".join(map(text_of, tensor.shape or ())))} if tensor else set()
+        dim = next(iter(names & guesses.keys() - used), None)
+        if tensor is not None and dim is not None and grid and used & {*reading.reader.sizes}:
+            alone[pointer] = tensor, dim
+    notes = [f"{dim} is chosen: nothing tells it" for _, dim in alone.values()]
+    notes += [f"{guesses[d]} is taken to have the shape ({d})" for _, d in alone.values()]
+    reading.said[:] = [note for note in reading.said if note not in notes]
+    return alone
 
 
 def _chosen_numbers(

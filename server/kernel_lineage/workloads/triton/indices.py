@@ -29,6 +29,19 @@ def indices_of(function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(indices)
 
 
+def stored_by(function: ast.FunctionDef) -> frozenset[str]:
+    """The parameters that addresses are made of to which a kernel itself stores."""
+    values = values_of(function)
+    parameters = {a.arg for a in (*function.args.posonlyargs, *function.args.args)}
+    stores = (n for n in ast.walk(function) if isinstance(n, ast.Call) and n.args)
+    addresses = [c.args[0] for c in stores if _is_store(dotted(c.func))]
+    return frozenset(parameters & {n.id for n in _reached(addresses, values) if isinstance(n, ast.Name)})
+
+
+def _is_store(name: str) -> bool:
+    return name == "tl.store" or name.startswith("tl.atomic_")
+
+
 def counts_of(function: ast.FunctionDef) -> frozenset[str]:
     """The names that addresses, masks, the ends of loops and seeds are made of."""
     values = values_of(function)

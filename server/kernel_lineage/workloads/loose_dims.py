@@ -1,0 +1,89 @@
+"""Dims that nothing of a launch speaks of: whether the kernel takes them to be others, seen by running it.
+
+The batch of a cache that no check compares with the batch of the queries is such a dim: with fewer of it than the
+kernel takes for granted it leaves its buffers, and then it is one of those that the launch is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.deadline import seconds_left
+from kernel_lineage.workloads.files import Target
+from kernel_lineage.workloads.index_ranges import stays_in_bounds
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.promises import broken
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_RANGE = re.compile(r"integers\(0, .*\)")
+_SECONDS = 10.0
+"""What a kernel has to have left for being run some times more."""
+
+
+def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft in which a dim of buffers alone is another one, where the kernel leaves them with fewer of it.
+
+    With a dim that the kernel does not count on, it stays in its buffers; indices are at their lowest meanwhile.
+    """
+    kept = KeptImages()
+    for name in loose(draft):
+        few = replace(draft, arguments=tuple(replace(a, values=_lowest(a.values)) for a in draft.arguments))
+        sizes = {**draft.checked, name: 1}
+        if seconds_left() < _SECONDS or broken(sizes, draft.promises):
+            continue
+        if stays_in_bounds(few, sizes, kernel, path, root, kept):
+            continue
+        for other in _others(draft):
+            tied = _as(draft, name, other)
+            if not broken(tied.checked, tied.promises) and stays_in_bounds(
+                tied, dict(tied.checked), kernel, path, root, kept
+            ):
+                draft = tied
+                break
+    return draft
+
+
+def loose(draft: Draft) -> list[str]:
+    """The dims that only extents of buffers are made of."""
+    texts = [*draft.grid, *draft.block, draft.shared_bytes, *draft.constexpr.values()]
+    texts += [str(text) for a in draft.arguments for text in (a.value, a.values)]
+    used = {name for text in texts for name in _NAME.findall(str(text))}
+    return [name for name in draft.dims if name not in used]
+
+
+def _others(draft: Draft) -> Iterator[str]:
+    """Dims that a launch speaks of: those first that a buffer begins with."""
+    alone = {*loose(draft)}
+    first = [a.shape[0] for a in draft.arguments if a.shape]
+    yield from (n for n in dict.fromkeys((*first, *draft.dims)) if n in draft.dims and n not in alone)
+
+
+def _lowest(values: str) -> str:
+    return "integers(0, 1)" if _RANGE.fullmatch(values) else values
+
+
+def _as(draft: Draft, name: str, other: str) -> Draft:
+    """The draft in which a loose dim is another one."""
+
+    def renamed(text: str) -> str:
+        return re.sub(rf"\b{name}\b", other, text)
+
+    dims, checked = ({n: s for n, s in sizes.items() if n != name} for sizes in (draft.dims, draft.checked))
+    arguments = tuple(
+        replace(a, shape=tuple(map(renamed, a.shape)) if a.shape is not None else None)
+        for a in draft.arguments
+    )
+    note = f"{name} is taken to be {other}: with fewer the kernel leaves its buffers"
+    return replace(
+        draft,
+        dims=dims,
+        checked=checked,
+        arguments=arguments,
+        promises=tuple(dict.fromkeys(map(renamed, draft.promises))),
+        chosen=tuple(n for n in draft.chosen if n != name),
+        assumed=(*(s for s in draft.assumed if s.split(" is ")[0] != name), note),
+    )

@@ -1,0 +1,48 @@
+"""Dims that only buffers have: another one where the kernel counts on it, their own where it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.loose_dims import loose
+from kernel_lineage.workloads.model import Draft
+
+HOST = """\
+__global__ void decode(float* out, const float* q, const float* cache, int width) {
+    int row = blockIdx.x;
+    for (int i = threadIdx.x; i < width; i += 32) out[row * width + i] = q[row * width + i] * cache[%s * width + i];
+}
+at::Tensor run(at::Tensor q, at::Tensor cache) {
+    int rows = q.size(0), width = q.size(1);
+    TORCH_CHECK(cache.size(1) == width && cache.size(0) > 0);
+    auto out = at::empty_like(q);
+    decode<<<rows, 32>>>(out.data_ptr<float>(), q.data_ptr<float>(), cache.data_ptr<float>(), width);
+    return out;
+}
+"""
+
+
+def drafted(folder: Path, row: str, *, measure: bool = True) -> Draft:
+    (folder / ".git").mkdir()
+    (folder / "decode.cu").write_text(HOST % row)
+    return draft_of(kernel_of(folder / "decode.cu", "decode"), folder / "decode.cu", measure=measure)
+
+
+def cache(draft: Draft) -> tuple[str, ...] | None:
+    return next(a.shape for a in draft.arguments if a.name == "cache")
+
+
+def test_a_dim_that_only_a_buffer_has_is_loose(tmp_path: Path) -> None:
+    assert loose(drafted(tmp_path, "row", measure=False)) == ["cache_size_0"]
+
+
+@pytest.mark.parametrize(("row", "first"), [("row", "rows"), ("0", "cache_size_0")])
+def test_a_loose_dim_is_the_one_that_the_kernel_takes_it_for(tmp_path: Path, row: str, first: str) -> None:
+    draft = drafted(tmp_path, row)
+    assert draft.missing == ()
+    assert cache(draft) == (first, "width")
+    assert ("cache_size_0" in draft.dims) is (first == "cache_size_0")
