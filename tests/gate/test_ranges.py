@@ -63,3 +63,14 @@ def test_what_is_wrong_there_without_leaving_the_range_is_wrong():
         "rejected",
         "all scaled by the largest to the power 2/3",
     )
+
+
+FLUSHED = """[&] { float v; asm("mul.ftz.f32 %0, %1, %2;" : "=f"(v) : "f"(a[i]), "f"(b[i])); return v; }()"""
+
+
+def test_a_candidate_that_takes_subnormal_inputs_for_zero_needs_others():
+    _, stage = checked("a[i] * b[i]", FLUSHED)
+    assert stage.status == "pass"
+    assert conditions(stage) == ["(range(a) <= -1.18e-38 or range(a) >= 1.18e-38)"]
+    assert conditions(checked("a[i] * b[i]", "b[i] * a[i]")[1]) == []
+    assert conditions(checked("a[i] * b[i] + 1.0f", f"{FLUSHED} + 1.0f")[1]) == []

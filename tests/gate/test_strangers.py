@@ -10,7 +10,7 @@ from kernel_gate.kept import Kept
 
 PAIRS = [pair for pairs in SETS.values() for pair in pairs]
 LET_THROUGH = {
-    "one less a square": "beside other elements of its row a small root may be as wrong as they",
+    "one less a square": "no more wrong than the root of an x that differs in its last bit",
     "a narrow index": "no shape of its workload makes an index that does not fit",
 }
 NOT_IN_PLACE = "online, starts at zero"

@@ -33,6 +33,8 @@ _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
 _FEW_DIGITS = 3
+_OF_BITS = {"mov.b32": ("uint32", "float32"), "mov.b16": ("uint16", "float16")}
+"""Moves of bits that may be those of a float."""
 _RELATED = 2
 """Arguments on which both sides of a comparison depend, from which it says how they relate."""
 
@@ -171,7 +173,20 @@ def constants(kernel: DecodedKernel) -> Constants:
                     (numbers.compared if compares else numbers.others).add(value)
             elif compares and isinstance(operand, Integer):
                 numbers.whole.add(operand.value)
+            elif isinstance(operand, Integer) and (moved := _moved_float(instruction, operand)):
+                numbers.others.add(moved)
     return numbers
+
+
+def _moved_float(instruction: Instruction, operand: Integer) -> float | None:
+    """The float with few digits whose bits a move without a type gives a register: so Triton writes its floats."""
+    kinds = _OF_BITS.get(".".join(instruction.parts))
+    if kinds is None:
+        return None
+    raw, kind = map(np.dtype, kinds)
+    value = float(np.array(operand.value % (1 << 8 * raw.itemsize), raw).view(kind))
+    normal = np.isfinite(value) and abs(value) >= np.finfo(kind).smallest_normal
+    return value if normal and has_few_digits(value) else None
 
 
 def has_few_digits(number: float) -> bool:

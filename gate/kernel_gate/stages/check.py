@@ -24,6 +24,7 @@ from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
 from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
+from kernel_gate.stages.infinities import needed_of_infinities
 from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.verdict import Stage, StageStatus
@@ -131,19 +132,19 @@ def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
     """Whether what is wrong is the candidate's only under a condition, or says nothing; it is kept then."""
     if stop.at_fault != "candidate":
         return False
-    if (needed := needed_of_scalars(run.workload, case)) is not None:
-        _keep_condition(run.conditions, needed, f"{stop.reason}; the baseline takes other values")
+    if (of_scalars := needed_of_scalars(run.workload, case)) is not None:
+        _keep_condition(run.conditions, of_scalars, f"{stop.reason}; the baseline takes other values")
         return True
     try:
-        of_range = needed_of_range(run, case, stop)
+        needed = needed_of_range(run, case, stop) or needed_of_infinities(run, case, stop)
     except Dropped as dropped:
         run.dropped.append(f"{case}: {dropped.code}: {dropped}")
         return True
     except TimeSpentError:  # wrong it is, whether or not a range of values tells when
         return False
-    if of_range is None:
+    if needed is None:
         return False
-    run.conditions.setdefault(*of_range)
+    run.conditions.setdefault(*needed)
     return True
 
 

@@ -36,6 +36,7 @@ from kernel_gate.stages.check_state import (
 )
 from kernel_gate.stages.expressions import reordered
 from kernel_gate.stages.own_noise import is_coarser, noise_of, rounds_in_between, with_noise
+from kernel_gate.stages.ranges import needed_of_flushing
 from kernel_gate.stages.reference import Reference, condition_of
 from kernel_gate.tolerance import Errors, derive, roundings, scale_of
 from kernel_gate.variations import OF_CONSTANTS, OF_RANGE, Variation
@@ -157,6 +158,8 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
             note := rounds_in_between(run, case, name, got, reference)
         ):
             raise Stop("candidate", Reason.LESS_PRECISE, f"{note}; {case}; {run.candidate.label}")
+        if needed := needed_of_flushing(run, case, name, got, reference):
+            run.conditions.setdefault(*needed)
         if dtype.is_float and case.variation is Variation.DECLARED:
             scale = float(np.median(scale_of(_wide(want, dtype))))
             run.usual[name] = max(scale, run.usual.get(name, 0.0))

@@ -1,19 +1,23 @@
 """Inputs so large or so small that squares and products of them leave their type's range: whose doing it is.
 
 Where the baseline itself overflows or underflows in between, or what it computes is noise, the case says
-nothing. Where the candidate alone does, its inputs have to lie further inside: a condition.
+nothing. Where the candidate alone does, its inputs have to lie further inside: a condition. The same goes for a
+candidate that takes subnormal inputs for zero.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernel_gate.cases import Case
-from kernel_gate.dtypes import DTYPES
+from kernel_gate.dtype_names import FLOAT_NAMES
+from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.inputs import make_inputs
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.births import births_in
-from kernel_gate.stages.check_state import CheckState, Dropped, Stop
+from kernel_gate.stages.check_state import CheckState, Dropped, Stop, argument_of
 from kernel_gate.stages.own_noise import noise_of
-from kernel_gate.stages.reference import condition_of, run_baseline
+from kernel_gate.stages.reference import Reference, condition_of, run_baseline
 from kernel_gate.value_variations import scale_of
 from kernel_gate.variations import OF_RANGE, TO_LARGEST, TO_SMALLEST, Variation, is_scaled
 from kernel_gate.workload import Argument
@@ -22,6 +26,8 @@ _NOISE = 2.0**-6
 """Relative error of the baseline's output, for inputs or results in between that differ in their last bit, from which
 it says nothing.
 """
+_FEW_STEPS = 16
+"""Fewer of the smallest steps than this another order of products may lose."""
 _UP = (Variation.LARGE, Variation.ALL_LARGE, *TO_LARGEST)
 _DOWN = (Variation.SMALL, Variation.ALL_TINY, *TO_SMALLEST)
 
@@ -51,6 +57,32 @@ def needed_of_range(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] 
     if not after or not within:
         return None
     return within, f"{stop.reason}; {after[0]}; the baseline stays within its types' ranges"
+
+
+def needed_of_flushing(
+    run: CheckState, case: Case, name: str, got: Array, reference: Reference
+) -> tuple[str, str] | None:
+    """The condition for a candidate whose output is zero wherever the baseline's is subnormal, as its inputs are."""
+    dtype = DTYPES[argument_of(run.workload, name).dtype]
+    if case.variation is not Variation.SUBNORMAL or not dtype.is_float:
+        return None
+    want = reference.expected[name]
+    size = np.abs(dtype.wide(want if want.dtype == dtype.storage else dtype.narrow(want)))
+    subnormal = (size >= _FEW_STEPS * dtype.quantum) & (size < dtype.smallest_normal)
+    if not subnormal.any() or dtype.wide(got)[subnormal].any():
+        return None
+    inputs = [a for a in run.workload.args if a.name in reference.inputs and a.dtype in FLOAT_NAMES]
+    small = [a for a in inputs if _has_subnormal(reference.inputs[a.name], DTYPES[a.dtype])]
+    needed = " and ".join(_inside(a, DTYPES[a.dtype].smallest_normal, False) for a in small)
+    return (
+        needed,
+        f"{name} is zero where the baseline's is subnormal: {int(subnormal.sum())} elements; {case}",
+    )
+
+
+def _has_subnormal(values: Array, dtype: DType) -> bool:
+    size = np.abs(dtype.wide(values))
+    return bool(((size > 0) & (size < dtype.smallest_normal)).any())
 
 
 def _within(run: CheckState, case: Case) -> str:

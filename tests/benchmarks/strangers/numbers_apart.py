@@ -60,7 +60,7 @@ PAIRS = (
     *each(ELLIPTIC, ("no quotient before the squares", "range", (("a[i] * sqrtf(1.0f + (b[i] / a[i]) * (b[i] / a[i]))", "sqrtf(a[i] * a[i] + b[i] * b[i])"),), (("1.0f + (b[i] / a[i]) * (b[i] / a[i])", "fmaf(b[i] / a[i], b[i] / a[i], 1.0f)"),))),
     *each(SOFTSIGN, ("a magnitude by its square", "range", (("fabsf(a[i])", "sqrtf(a[i] * a[i])"),), (("a[i] / (1.0f + fabsf(a[i]))", "a[i] / (a[i] < 0.0f ? 1.0f - a[i] : 1.0f + a[i])"),))),
     *each(GROWTH, ("growth less one", "small differences", (("expm1f(a[i] * 0.01f)", "(expf(a[i] * 0.01f) - 1.0f)"),), (("expm1f(a[i] * 0.01f) * 100.0f", "(float)(expm1((double)(a[i] * 0.01f)) * 100.0)"),))),
-    *each(SNELL, ("one less a square", "small differences", (("(1.0f - s[i]) * (1.0f + s[i])", "1.0f - s[i] * s[i]"),), (("(1.0f - s[i]) * (1.0f + s[i])", "(1.0f + s[i]) * (1.0f - s[i])"),))),
+    *each(SNELL, ("one less a square", "small differences", (("(1.0f - s[i]) * (1.0f + s[i])", "__fsub_rn(1.0f, __fmul_rn(s[i], s[i]))"),), (("(1.0f - s[i]) * (1.0f + s[i])", "(1.0f + s[i]) * (1.0f - s[i])"),))),
     *each(DECIBEL,
         ("a floor instead of a summand", "epsilon", (("p[i] + 1e-10f", "fmaxf(p[i], 1e-10f)"),), (("10.0f * log10f(p[i] + 1e-10f)", "4.34294482f * logf(p[i] + 1e-10f)"),)),
         ("ten times the summand", "epsilon", (("1e-10f", "1e-9f"),), (("p[i] + 1e-10f", "1e-10f + p[i]"),)),

@@ -123,6 +123,7 @@ RMS_ONCE = """def rms(y, x, C, BLOCK: tl.constexpr):
 OTHER = 'other=-float("inf")'
 PAIRS = (
     Pair("masked lanes are zero in a maximum", "values", MOST, ((OTHER, "other=0.0"),), (("tl.maximum(most, tl.load(", "tl.maximum(tl.load("), (f'{OTHER}))', f"{OTHER}), most)"))),
+    Pair("masked lanes are minus a million in a maximum", "values", MOST, ((OTHER, "other=-1e6"),), (("tl.max(most, axis=0)", "-tl.min(-most, axis=0)"),)),
     Pair("the store has no mask", "bounds", ADD, (("v * 2.0 + 1.0, mask=i < C)", "v * 2.0 + 1.0)"),), (("v * 2.0 + 1.0", "1.0 + v * 2.0"),)),
     Pair("rows are taken for dense", "values", ADD, (("row * sx + i", "row * C + i"),), (("row * sx + i", "i + sx * row"),), True),
     Pair("products are summed in halves", "precision", DOT, (("total = tl.zeros((BLOCK, BLOCK), tl.float32)", "total = tl.zeros((BLOCK, BLOCK), tl.float16)"), ("total += tl.dot(left, right)", "total += tl.dot(left, right, out_dtype=tl.float16)"), (", total, mask", ", total.to(tl.float32), mask")), (("total += tl.dot(left, right)", "total = tl.dot(left, right, total)"),)),

@@ -1,0 +1,78 @@
+"""NaNs that the candidate alone makes of infinities: a condition where they alone do it, wrong elsewhere."""
+
+import pytest
+
+from benchmarks.strangers.fresh import ground
+from gate.test_ranges import conditions
+from kernel_gate.gate import judge
+from kernel_gate.kept import Kept
+from kernel_gate.options import GateOptions
+from kernel_gate.verdict import Stage
+
+ROWS = [
+    ("y", "output", "float32", "N"),
+    ("x", "input", "float32", "N,C"),
+    ("C", "scalar", "int32", "C"),
+]
+HEAD = "__global__ void kernel(float *y, const float *x, int C) {\n    const float *r = x + (size_t)blockIdx.x * C;\n"
+SUM = "float s = 0.0f;\n    for (int c = 0; c < C; c++) s += r[c];\n    y[blockIdx.x] = s;\n}\n"
+COMPENSATED = """float s = 0.0f, e = 0.0f;
+    for (int c = 0; c < C; c++) { float v = r[c] - e, t = s + v; e = (t - s) - v; s = t; }
+    y[blockIdx.x] = s;
+}
+"""
+LOG_SUM = """float m = -INFINITY, s = 0.0f;
+    for (int c = 0; c < C; c++) m = fmaxf(m, r[c]);
+    for (int c = 0; c < C; c++) s += expf(r[c] - m);
+    y[blockIdx.x] = m + logf(s);
+}
+"""
+CARRIED = """float m[8], s[8], most = -INFINITY, sum = 0.0f;
+    for (int k = 0; k < 8; k++) m[k] = -INFINITY, s[k] = 0.0f;
+    for (int c = 0; c < C; c++) {
+        int k = c % 8; float n = fmaxf(m[k], r[c]);
+        s[k] = s[k] * expf(m[k] - n) + expf(r[c] - n); m[k] = n;
+    }
+    for (int k = 0; k < min(C, 8); k++) {
+        float n = fmaxf(most, m[k]);
+        sum = sum * expf(most - n) + s[k] * expf(m[k] - n); most = n;
+    }
+    y[blockIdx.x] = most + logf(sum);
+}
+"""
+
+
+def checked(before: str, after: str, seed: int = 7) -> Stage:
+    of = ground("kernel", HEAD + before, {"N": [3, 5], "C": [8, 20]}, ROWS, "N", 1, {"N": 64, "C": 128})
+    with Kept() as kept:
+        options = GateOptions(seed=seed, callers_seconds=0)
+        verdict = judge(
+            of.program(), of.program(HEAD + after), of.workload, device="emulated", options=options, kept=kept
+        )
+    stage = verdict.stage("check")
+    assert stage is not None
+    return stage
+
+
+@pytest.mark.parametrize(("before", "after"), [(SUM, COMPENSATED), (LOG_SUM, CARRIED)])
+def test_what_only_infinities_make_nan_is_needed_of_the_inputs(before, after):
+    stage = checked(before, after)
+    assert stage.status == "pass" and conditions(stage) == ["finite(x)"]
+    assert "with numbers for infinities it agrees" in stage.details["conditions"][0]["evidence"]
+
+
+def test_both_alike_need_nothing():
+    stage = checked(SUM, SUM.replace("s += r[c]", "s = r[c] + s"))
+    assert stage.status == "pass" and conditions(stage) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (SUM.replace("s += r[c]", "if (r[c] == r[c]) s += r[c]"), SUM),  # a NaN that the baseline leaves out
+        (SUM, SUM.replace("= s;", "= s != s || isinf(s) ? 0.0f : s;")),  # one that is hidden
+        (LOG_SUM.replace("= m +", "= m == -INFINITY ? 0.0f : m +"), LOG_SUM),  # masked rows
+    ],
+)
+def test_nans_of_nans_hidden_ones_and_masked_rows_are_wrong(before, after):
+    assert checked(before, after).status == "fail"
