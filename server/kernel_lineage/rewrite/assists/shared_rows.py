@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Launch
@@ -104,9 +104,9 @@ def _shared_out(
             before, after = _combined(part.reductions, taken, indent_unit(kernel), sharers, again)
             waits = order.around(at, at) if part.writes else (False, False)
             if part.running is None:
-                edits += _strided(part.loop, own, sharers)
+                edits += _strided(part, own, sharers)
             else:
-                text = shared_running_sum(kernel, part.loop, part.running, own, taken)
+                text = shared_running_sum(kernel, part.loop, part.running, own, taken, down=part.down)
                 edits.append(replace_node(at, text))
             wait = [sharers.wait]
             edits += _around(kernel, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
@@ -129,12 +129,13 @@ def _around(kernel: Kernel, loop: Node, before: list[str], after: list[str]) -> 
     )
 
 
-def _strided(loop: Loop, own: str, sharers: Sharers) -> list[Edit]:
+def _strided(row: RowLoop, own: str, sharers: Sharers) -> list[Edit]:
+    loop, sign = row.loop, "-" if row.down else "+"
     assert loop.start is not None and loop.update is not None
     start = text_of(loop.start)
     return [
-        replace_node(loop.start, own if start == "0" else f"{start} + {own}"),
-        replace_node(loop.update, f"{loop.counter} += {sharers.count}"),
+        replace_node(loop.start, own if start == "0" and not row.down else f"{start} {sign} {own}"),
+        replace_node(loop.update, f"{loop.counter} {sign}= {sharers.count}"),
     ]
 
 

@@ -192,7 +192,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     for (int i = 0; i < C; i++) { out[row * C + i] += x[row * C + i]; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -223,7 +223,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] += threadIdx.x;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards by one
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
