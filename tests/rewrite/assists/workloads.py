@@ -109,6 +109,14 @@ WORKLOADS = {
         workload("backwards", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
                  "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
+    "norms_of_grid": (
+        workload("norms_of_grid", "N = [1, 37]\nC = [1, 130]", 'grid = ["3"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "grid_of_norms": (
+        workload("grid_of_norms", "N = [1, 37]\nC = [1, 130]", 'grid = ["min(ceil_div(N, 128), 132)"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
     "swap_axes": (
         workload("swap_axes", "N = [1, 33]\nC = [5, 32]",
                  'grid = ["ceil_div(C, 16)", "ceil_div(N, 16)"]\nblock = [16, 16]',

@@ -44,6 +44,8 @@ class Sharers:
 
     row: str
     """Which row a thread works on."""
+    rows: str
+    """How many rows the grid works on at once."""
     name: str
     """What a thread's number among them is called."""
     number: str
@@ -60,7 +62,7 @@ class Sharers:
 
 def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     """The edits that share each row of a kernel out, its launches with it."""
-    shared = thread_work_of(kernel)
+    shared = thread_work_of(kernel, over_grid=True)
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
@@ -78,10 +80,14 @@ def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
 def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: Sharers) -> list[Edit]:
     data, node = data_of(kernel), work.index.node
     gap = newline_of(data) + indent_at(data, node.start_byte)
-    own = _own(syntax, sharers)
+    own = f"const int {_own(syntax, sharers)} = {sharers.number};"
+    if work.update is None:
+        return [replace_node(work.start, sharers.row), insert_before(kernel, node.end_byte, gap + own)]
+    gap = newline_of(data) + indent_at(data, work.guard.start_byte)
     return [
+        insert_before(kernel, work.guard.start_byte, own + gap),
         replace_node(work.start, sharers.row),
-        insert_before(kernel, node.end_byte, f"{gap}const int {own} = {sharers.number};"),
+        replace_node(work.update, f"{work.index.name} += {sharers.rows}"),
     ]
 
 
@@ -94,7 +100,7 @@ def _shared_out(
 ) -> list[Edit]:
     data, own = data_of(kernel), _own(syntax, sharers)
     taken = identifiers_in(syntax.entry.node)
-    order = LaneOrder(work.inner)
+    order = LaneOrder(work.inner if work.update is None else [work.guard])
     edits: list[Edit] = []
     parts: list[RowLoop | list[Node]] = [*rows.loops, *_groups(data, rows.once)]
     for part in sorted(parts, key=lambda p: (p.loop.node if isinstance(p, RowLoop) else p[0]).start_byte):

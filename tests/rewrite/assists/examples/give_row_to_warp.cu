@@ -946,3 +946,54 @@ __global__ void along(float* out, const float* x, unsigned N, unsigned C) {
     out[row] = sum;
 }
 void run(float* out, const float* x, unsigned N, unsigned C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- norms_of_grid applies
+__global__ void norms_of_grid(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int i = 0; i < C; i++) { out[row * C + i] = x[row * C + i] * rsqrtf(sum / C + 1e-5f); }
+    }
+}
+void run(float* out, const float* x, int N, int C) {
+    int blocks = min((N + 127) / 128, 132);
+    norms_of_grid<<<blocks, 128>>>(out, x, N, C);
+}
+// --- norms_of_grid becomes
+__global__ void norms_of_grid(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    const int lane = threadIdx.x % 32;
+    for (int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; row < N; row += gridDim.x * (blockDim.x / 32)) {
+        float sum = 0.0f;
+        for (int i = lane; i < C; i += 32) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        }
+        __syncwarp();
+        for (int i = lane; i < C; i += 32) { out[row * C + i] = x[row * C + i] * rsqrtf(sum / C + 1e-5f); }
+        __syncwarp();
+    }
+}
+void run(float* out, const float* x, int N, int C) {
+    int blocks = min((N + 127) / 128, 132);
+    norms_of_grid<<<blocks * 32, 128>>>(out, x, N, C);
+}
+// --- along refuses: `threadIdx` tells a thread or the grid beside `row`
+__global__ void along(float* out, const float* x, int N, int C) {
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += gridDim.x * blockDim.x) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+        out[row] = sum + threadIdx.x;
+    }
+}
+void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }
+// --- along refuses: `stride` tells a thread or the grid beside `row`
+__global__ void along(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+        out[row] = sum + stride;
+    }
+}
+void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }
