@@ -85,7 +85,7 @@ def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: S
         return [replace_node(work.start, sharers.row), insert_before(kernel, node.end_byte, gap + own)]
     gap = newline_of(data) + indent_at(data, work.guard.start_byte)
     return [
-        insert_before(kernel, work.guard.start_byte, own + gap),
+        insert_before(kernel, _with_pragmas(work.guard).start_byte, own + gap),
         replace_node(work.start, sharers.row),
         replace_node(work.update, f"{work.index.name} += {sharers.rows}"),
     ]
@@ -124,15 +124,22 @@ def _shared_out(
 def _around(kernel: Kernel, loop: Node, before: list[str], after: list[str]) -> list[Edit]:
     data = data_of(kernel)
     gap = newline_of(data) + indent_at(data, loop.start_byte)
-    first = loop
-    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
-        first = first.prev_sibling  # nothing may stand between a loop and its #pragma
     edits = (
-        [insert_before(kernel, first.start_byte, "".join(line + gap for line in before))] if before else []
+        [insert_before(kernel, _with_pragmas(loop).start_byte, "".join(line + gap for line in before))]
+        if before
+        else []
     )
     return edits + (
         [insert_before(kernel, loop.end_byte, "".join(gap + line for line in after))] if after else []
     )
+
+
+def _with_pragmas(loop: Node) -> Node:
+    """What a loop begins with: nothing may stand between it and its #pragma."""
+    first = loop
+    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
+        first = first.prev_sibling
+    return first
 
 
 def _strided(row: RowLoop, own: str, sharers: Sharers) -> list[Edit]:

@@ -287,6 +287,7 @@ void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127
 // --- grid_of_norms applies
 __global__ void grid_of_norms(float* out, const float* x, int N, int C) {
     int stride = gridDim.x * blockDim.x;
+    #pragma unroll 1
     for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
         float sum = 0.0f;
         for (int i = 0; i < C; i++) { sum += x[row * C + i] * x[row * C + i]; }
@@ -301,6 +302,7 @@ void run(float* out, const float* x, int N, int C) {
 __global__ void grid_of_norms(float* out, const float* x, int N, int C) {
     int stride = gridDim.x * blockDim.x;
     const int part = threadIdx.x;
+    #pragma unroll 1
     for (int row = blockIdx.x; row < N; row += gridDim.x) {
         float sum = 0.0f;
         for (int i = part; i < C; i += blockDim.x) { sum += x[row * C + i] * x[row * C + i]; }
