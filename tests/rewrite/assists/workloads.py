@@ -97,6 +97,26 @@ WORKLOADS = {
                  "out: output int8 [N, C]", "x: inout float32 [N, C]", "bias: input float32 [C]",
                  "rows: int32 = N", "cols: int32 = C"),
     ),
+    "suffix_sums": (
+        workload("suffix_sums", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "sums_before": (
+        workload("sums_before", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "backwards": (
+        workload("backwards", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "norms_of_grid": (
+        workload("norms_of_grid", "N = [1, 37]\nC = [1, 130]", 'grid = ["3"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "grid_of_norms": (
+        workload("grid_of_norms", "N = [1, 37]\nC = [1, 130]", 'grid = ["min(ceil_div(N, 128), 132)"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
     "swap_axes": (
         workload("swap_axes", "N = [1, 33]\nC = [5, 32]",
                  'grid = ["ceil_div(C, 16)", "ceil_div(N, 16)"]\nblock = [16, 16]',

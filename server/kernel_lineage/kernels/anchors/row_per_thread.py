@@ -27,12 +27,14 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         loop = innermost_loop(unit, access)
         if access.space != "global" or loop is None or not _is_of_own_row(access, loop):
             continue
-        if stride_of(unit, loop) is not Stride.ONE or integer_of(loop.bound) is not None:
+        down = loop.step == "-1"
+        last = loop.start if down else loop.bound
+        if (stride_of(unit, loop) is not Stride.ONE and not down) or integer_of(last) is not None:
             continue
         guard = guard_of(unit, loop.node, "x")
         names = {
             "x": access.root,
-            "C": text_of(loop.bound),
+            "C": text_of(last),
             "index": loop.counter,
             "N": text_of(guard.bound) if guard is not None else "",
             "row": text_of(guard.index) if guard is not None else "",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, contains, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.index_guards import conditions
+from kernel_lineage.rewrite.assists.index_guards import Condition, conditions
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -58,6 +58,8 @@ class ElementWork:
     """What the guard lets happen."""
     leaves: bool
     """The guard returns, and the rest of the kernel is the work."""
+    update: Node | None = None
+    """What takes a thread to its next element, where the guard is the head of a loop over the grid."""
 
     @property
     def counted(self) -> str:
@@ -89,6 +91,41 @@ def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
     """What each thread does for its element, independently of all others. Refused where that is not known."""
     check_alone(kernel, syntax)
     return _work(kernel, syntax)
+
+
+def strided_work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | None:
+    """What each thread does for its elements, where a loop over the whole grid is all that the kernel does after
+    declarations; None where it is not.
+    """
+    order = ThreadOrder(kernel, syntax)
+    statements = [
+        s for s in statements_of(syntax.entry.node.child_by_field_name("body")) if s.type != "comment"
+    ]
+    loop = next((one for one in syntax.entry.loops if statements and one.node == statements[-1]), None)
+    if loop is None or loop.node.type != "for_statement" or order.covers_all(loop) != "grid":
+        return None
+    check_alone(kernel, syntax)
+    index = next(
+        (v for v in syntax.entry.variables if contains(loop.node, v.node) and v.name == loop.counter), None
+    )
+    header, test = loop.node.child_by_field_name("initializer"), bare(loop.condition)
+    if index is None or header is None or loop.start is None or loop.update is None or test is None:
+        return None
+    bound = Condition(test, holds=True).bound_of(loop.counter)
+    kind = text_of(header.child_by_field_name("type"))
+    inner = statements_of(loop.body)
+    if (
+        bound is None
+        or kind not in _COUNTED
+        or not inner
+        or len(header.children_by_field_name("declarator")) != 1
+    ):
+        return None
+    if loop.counter in changed_between(syntax, inner[0].start_byte, inner[-1].end_byte):
+        return None
+    if not all(_only_declares(s) for s in statements[:-1]):
+        return None
+    return ElementWork(index, kind, loop.start, loop.node, bound, [], inner, leaves=False, update=loop.update)
 
 
 def check_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:

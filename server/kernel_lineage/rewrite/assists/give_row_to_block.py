@@ -26,6 +26,7 @@ def _threads(launch: Launch) -> str:
 
 _BLOCK = Sharers(
     row="blockIdx.x",
+    rows="gridDim.x",
     name="part",
     number="threadIdx.x",
     count="blockDim.x",

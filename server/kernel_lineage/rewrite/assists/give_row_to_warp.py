@@ -19,6 +19,7 @@ from kernel_lineage.rewrite.candidate import Candidate
 
 _WARP = Sharers(
     row="blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32",
+    rows="gridDim.x * (blockDim.x / 32)",
     name="lane",
     number="threadIdx.x % 32",
     count="32",

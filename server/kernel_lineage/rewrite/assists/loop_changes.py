@@ -28,6 +28,12 @@ def changed_in(syntax: CudaSyntax, part: Node) -> set[str]:
     return changed_between(syntax, part.start_byte, part.end_byte)
 
 
+def promised_apart(syntax: CudaSyntax, one: str, other: str) -> bool:
+    """Whether `__restrict__` says of two arguments that nothing that is written lies in both."""
+    parameters = [p for p in map(syntax.kernel.parameter, {one, other}) if p is not None]
+    return len(parameters) == 2 and any(p.restrict for p in parameters)
+
+
 def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:
     """Names that have no one value from one byte of the kernel to another.
 

@@ -29,7 +29,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting, declares
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.running_sums import RunningSum, running_sum
@@ -41,6 +41,8 @@ _SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "lo
 _COUNTERS = frozenset(
     {"int", "unsigned", "unsigned int", "size_t", "long", "long long", "int64_t", "uint", "uint32_t"}
 )
+_SIGNED = frozenset({"int", "long", "long long", "int64_t"})
+"""Counters that a thread beyond the end of a row may take below zero."""
 _FLOATING = frozenset({"float", "double"})
 _CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
 _ZERO = re.compile(r"0|0?\.0*[fF]?|0\.0*[fF]?|0\.?[fF]?")
@@ -57,6 +59,8 @@ class RowLoop:
     """Its rounds write memory, which other lanes see only behind a barrier of the warp."""
     running: RunningSum | None = None
     """A sum of which each round uses what it is so far."""
+    down: bool = False
+    """The counter goes down by one, not up."""
 
 
 def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
@@ -64,6 +68,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     head = header_of(loop)
     loop = counting(syntax, loop)
     condition = bare(loop.condition)
+    down = loop.step == "-1" and counter_type(syntax, loop) in _SIGNED
     if (
         loop.body is None
         or loop.start is None
@@ -71,11 +76,11 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
         or loop.update is None
         or condition is None
         or counter_type(syntax, loop) not in _COUNTERS
-        or loop.step != "1"
-        or operator_of(condition) not in ("<", "<=")
+        or (loop.step != "1" and not down)
+        or operator_of(condition) not in ((">", ">=") if down else ("<", "<="))
         or text_of(condition.child_by_field_name("left")) != loop.counter
     ):
-        raise Refusal(f"`{head}` does not count upwards by one from a start to a bound")
+        raise Refusal(f"`{head}` does not count by one from a start to a bound")
     end = loop.update.start_byte if contains(loop.body, loop.update) else loop.body.end_byte
     changed = changed_between(syntax, loop.body.start_byte, end)
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
@@ -105,7 +110,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
         v for v in syntax.entry.variables if v.node.parent is not None and contains(v.node.parent, loop.node)
     ]
     own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)} - {v.name for v in around}
-    carried = _carried(syntax, loop, changed - own)
+    carried = {} if down else _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
     combined = sorted(changed - own - remembered)
     plain = declares(loop) and len(combined) == 1
@@ -113,7 +118,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     names = [] if running is not None else combined
     reductions = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed)
-    return RowLoop(loop, tuple(reductions), writes, running)
+    return RowLoop(loop, tuple(reductions), writes, running, down)
 
 
 def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -297,7 +302,7 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
             and base is not None
             and not identifiers_in(base) & changed
             and _moves_by_one(access.indices[0], loop.counter, changed)
-            and access.index.get(axis) == 1
+            and access.index.get(axis) in (1, -1)
         )
         if not own:
             raise Refusal(
@@ -311,19 +316,13 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
         same = same or all(_at_one_offset(syntax, access.node, w.node) for w in written)
         if same or not _ROW_AXES & set(access.index):
             continue
-        other = next((w for w in written if not _promised_apart(syntax, access.root, w.root)), None)
+        other = next((w for w in written if not promised_apart(syntax, access.root, w.root)), None)
         if other is not None:
             kind = Refusal if access.root == other.root else MayOverlap
             raise kind(
                 f"`{text_of(access.node)}` is read while other lanes write `{text_of(other.node)}`, "
                 "and both may lie in one buffer; read it before the loop, or promise by __restrict__ that they do not"
             )
-
-
-def _promised_apart(syntax: CudaSyntax, one: str, other: str) -> bool:
-    """Whether `__restrict__` says of two arguments that nothing that is written lies in both."""
-    parameters = [p for p in map(syntax.kernel.parameter, {one, other}) if p is not None]
-    return len(parameters) == 2 and any(p.restrict for p in parameters)
 
 
 def _moves_by_one(index: Node | None, counter: str, changed: set[str]) -> bool:

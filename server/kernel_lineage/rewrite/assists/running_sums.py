@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
@@ -24,7 +25,8 @@ from kernel_lineage.rewrite.assists.layout import (
     newline_of,
     statements_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
+from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
+from kernel_lineage.rewrite.assists.model import MayOverlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class RunningSum:
 def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: Collection[str]) -> RunningSum | None:
     """The sum that a variable is in a loop, where a round adds to it once and reads it; None where it is none.
 
-    What is added must be worked out before the round changes anything, and without the sum.
+    What is added is worked out without the sum, and before the round changes anything: what the round reads behind its
+    own writes (`y[i] = sum; sum += x[i];`) must lie elsewhere. Raises `MayOverlap` where only a promise of that lacks.
     """
     variables = [v for v in syntax.entry.variables if v.name == name]
     if len(variables) != 1 or variables[0].type not in types or variables[0].sizes or variables[0].pointer:
@@ -72,21 +75,26 @@ def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: Collection[str
         for p in parts
         if any(n.type in ("subscript_expression", "pointer_expression") for n in descendants(p))
     ]
-    if name in needed or (late and any(late[0].start_byte < p.start_byte for p in reads)):
+    if name in needed:
+        return None
+    behind = [p for p in reads if late and late[0].start_byte < p.start_byte]
+    if behind and not _reads_what_it_did_not_write(syntax, late, behind):
         return None
     if any(n.type in ("continue_statement", "switch_statement") for s in statements for n in descendants(s)):
         return None  # What is added would depend on the way that the round takes.
     calls = [n for p in parts for n in descendants(p) if n.type == "call_expression"]
     called = [text_of(c.child_by_field_name("function")) for c in calls]
-    if any(not is_of_the_language(name) or name.startswith(("atomic", "printf", "__st")) for name in called):
+    if not all(map(_is_plain, called)):
         return None
     if any(n.type in ("update_expression", "assignment_expression") for p in parts for n in descendants(p)):
         return None
     return RunningSum(name, variables[0].type, added, tuple(declared))
 
 
-def shared_running_sum(kernel: Kernel, loop: Loop, running: RunningSum, lane: str, taken: set[str]) -> str:
-    """The text of a loop whose rounds 32 lanes take together."""
+def shared_running_sum(
+    kernel: Kernel, loop: Loop, running: RunningSum, lane: str, taken: set[str], *, down: bool
+) -> str:
+    """The text of a loop whose rounds 32 lanes take together; `down`: its counter goes down."""
     assert loop.start is not None and loop.bound is not None and loop.body is not None
     data, unit, at = data_of(kernel), indent_unit(kernel), loop.node
     margin, newline = indent_at(data, at.start_byte), newline_of(data)
@@ -100,6 +108,7 @@ def shared_running_sum(kernel: Kernel, loop: Loop, running: RunningSum, lane: st
     test = field_of(at, "condition")
     assert test is not None
     condition = f"{operator_of(test)} {text_of(loop.bound)}"
+    sign = "-" if down else "+"
     inside = f"if ({counter} {condition})"
     body = [text_of(loop.body)]
     if loop.body.type == "compound_statement":
@@ -110,8 +119,8 @@ def shared_running_sum(kernel: Kernel, loop: Loop, running: RunningSum, lane: st
     early = [" ".join(text_of(d).split()) for d in running.declared]
     shuffled = f"__shfl_up_sync(0xffffffffu, {part}, "
     lines = [
-        f"for ({type_} {first} = {text_of(loop.start)}; {first} {condition}; {first} += 32) {{",
-        f"{unit}const {type_} {counter} = {first} + {lane};",
+        f"for ({type_} {first} = {text_of(loop.start)}; {first} {condition}; {first} {sign}= 32) {{",
+        f"{unit}const {type_} {counter} = {first} {sign} {lane};",
         f"{unit}{kind} {part} = 0;",
         f"{unit}{inside} {{ {' '.join([*early, f'{part} = {text_of(running.added)};'])} }}",
         f"{unit}for (int {offset} = 1; {offset} < 32; {offset} *= 2) {{",
@@ -129,6 +138,29 @@ def shared_running_sum(kernel: Kernel, loop: Loop, running: RunningSum, lane: st
         "}",
     ]
     return newline.join([lines[0], *(margin + line if line else "" for line in lines[1:])])
+
+
+def _reads_what_it_did_not_write(syntax: CudaSyntax, writing: list[Node], reading: list[Node]) -> bool:
+    """Whether what is read lies in buffers that what stands before it does not write."""
+    calls = [n for s in writing for n in descendants(s) if n.type == "call_expression"]
+    if any(not _is_plain(text_of(c.child_by_field_name("function"))) for c in calls):
+        return False
+    accesses = [a for a in indexing(syntax.entry).accesses if a.space != "local"]
+    written = {a.root for a in accesses if a.writes and any(contains(s, a.node) for s in writing)}
+    read = {a.root for a in accesses if any(contains(s, a.node) for s in reading)}
+    if written & read:
+        return False
+    for one, other in sorted((r, w) for r in read for w in written):
+        if not promised_apart(syntax, one, other):
+            raise MayOverlap(
+                f"`{one}` is read behind a write into `{other}` in the same round, and both may lie in one buffer"
+            )
+    return True
+
+
+def _is_plain(function: str) -> bool:
+    """Whether a function of the language does nothing but to give a value."""
+    return is_of_the_language(function) and not function.startswith(("atomic", "printf", "__st"))
 
 
 def _added(statement: Node, name: str) -> Node | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Launch
@@ -44,6 +44,8 @@ class Sharers:
 
     row: str
     """Which row a thread works on."""
+    rows: str
+    """How many rows the grid works on at once."""
     name: str
     """What a thread's number among them is called."""
     number: str
@@ -60,7 +62,7 @@ class Sharers:
 
 def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     """The edits that share each row of a kernel out, its launches with it."""
-    shared = thread_work_of(kernel)
+    shared = thread_work_of(kernel, over_grid=True)
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
@@ -78,10 +80,14 @@ def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
 def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: Sharers) -> list[Edit]:
     data, node = data_of(kernel), work.index.node
     gap = newline_of(data) + indent_at(data, node.start_byte)
-    own = _own(syntax, sharers)
+    own = f"const int {_own(syntax, sharers)} = {sharers.number};"
+    if work.update is None:
+        return [replace_node(work.start, sharers.row), insert_before(kernel, node.end_byte, gap + own)]
+    gap = newline_of(data) + indent_at(data, work.guard.start_byte)
     return [
+        insert_before(kernel, _with_pragmas(work.guard).start_byte, own + gap),
         replace_node(work.start, sharers.row),
-        insert_before(kernel, node.end_byte, f"{gap}const int {own} = {sharers.number};"),
+        replace_node(work.update, f"{work.index.name} += {sharers.rows}"),
     ]
 
 
@@ -94,7 +100,7 @@ def _shared_out(
 ) -> list[Edit]:
     data, own = data_of(kernel), _own(syntax, sharers)
     taken = identifiers_in(syntax.entry.node)
-    order = LaneOrder(work.inner)
+    order = LaneOrder(work.inner if work.update is None else [work.guard])
     edits: list[Edit] = []
     parts: list[RowLoop | list[Node]] = [*rows.loops, *_groups(data, rows.once)]
     for part in sorted(parts, key=lambda p: (p.loop.node if isinstance(p, RowLoop) else p[0]).start_byte):
@@ -104,9 +110,9 @@ def _shared_out(
             before, after = _combined(part.reductions, taken, indent_unit(kernel), sharers, again)
             waits = order.around(at, at) if part.writes else (False, False)
             if part.running is None:
-                edits += _strided(part.loop, own, sharers)
+                edits += _strided(part, own, sharers)
             else:
-                text = shared_running_sum(kernel, part.loop, part.running, own, taken)
+                text = shared_running_sum(kernel, part.loop, part.running, own, taken, down=part.down)
                 edits.append(replace_node(at, text))
             wait = [sharers.wait]
             edits += _around(kernel, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
@@ -118,23 +124,31 @@ def _shared_out(
 def _around(kernel: Kernel, loop: Node, before: list[str], after: list[str]) -> list[Edit]:
     data = data_of(kernel)
     gap = newline_of(data) + indent_at(data, loop.start_byte)
-    first = loop
-    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
-        first = first.prev_sibling  # nothing may stand between a loop and its #pragma
     edits = (
-        [insert_before(kernel, first.start_byte, "".join(line + gap for line in before))] if before else []
+        [insert_before(kernel, _with_pragmas(loop).start_byte, "".join(line + gap for line in before))]
+        if before
+        else []
     )
     return edits + (
         [insert_before(kernel, loop.end_byte, "".join(gap + line for line in after))] if after else []
     )
 
 
-def _strided(loop: Loop, own: str, sharers: Sharers) -> list[Edit]:
+def _with_pragmas(loop: Node) -> Node:
+    """What a loop begins with: nothing may stand between it and its #pragma."""
+    first = loop
+    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
+        first = first.prev_sibling
+    return first
+
+
+def _strided(row: RowLoop, own: str, sharers: Sharers) -> list[Edit]:
+    loop, sign = row.loop, "-" if row.down else "+"
     assert loop.start is not None and loop.update is not None
     start = text_of(loop.start)
     return [
-        replace_node(loop.start, own if start == "0" else f"{start} + {own}"),
-        replace_node(loop.update, f"{loop.counter} += {sharers.count}"),
+        replace_node(loop.start, own if start == "0" and not row.down else f"{start} {sign} {own}"),
+        replace_node(loop.update, f"{loop.counter} {sign}= {sharers.count}"),
     ]
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
+from kernel_lineage.rewrite.assists.element_work import ElementWork, strided_work_of, work_of
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
+from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, syntax_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
 
 _THREAD = re.compile(r"\bthreadIdx\b")
+_OF_THE_GRID = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _HIDDEN = re.compile(r"threadIdx|blockDim|warpSize")
 
 
@@ -27,16 +28,38 @@ class ThreadWork:
     rows: RowWork
 
 
-def thread_work_of(kernel: Kernel) -> ThreadWork:
-    """The work of a thread of a kernel, or why several threads cannot share it."""
+def thread_work_of(kernel: Kernel, *, over_grid: bool = False) -> ThreadWork:
+    """The work of a thread of a kernel, or why several threads cannot share it.
+
+    `over_grid`: the work may be that of a round of a loop over the whole grid.
+    """
     syntax = syntax_of(kernel)
-    work = work_of(kernel, syntax)
+    work = (strided_work_of(kernel, syntax) if over_grid else None) or work_of(kernel, syntax)
     _check_several(kernel, syntax, work)
     return ThreadWork(syntax, work, row_work(syntax, work.inner))
 
 
+def _beside(syntax: CudaSyntax, work: ElementWork) -> str:
+    """What names a place in the grid outside of the head of the loop over it; "" where nothing does."""
+    assert work.update is not None
+    declared = {v.name: v.node for v in syntax.entry.variables if v.node.end_byte <= work.guard.start_byte}
+    head = [work.start, work.update]
+    for part in head:
+        head += [declared[n] for n in identifiers_in(part) & declared.keys() if declared[n] not in head]
+    own = {name for name, node in declared.items() if node in head}
+    for node in descendants(syntax.entry.node):
+        named = node.type == "identifier" and text_of(node) in own | _OF_THE_GRID
+        if named and not any(contains(part, node) for part in head):
+            return text_of(node)
+    return ""
+
+
 def _check_several(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
     """Refuse work in which several threads cannot stand where one thread stood."""
+    if work.update is not None and (beside := _beside(syntax, work)):
+        raise Refusal(
+            f"`{beside}` tells a thread or the grid beside `{work.index.name}`; it has another meaning then"
+        )
     if len(_THREAD.findall(text_of(syntax.entry.node))) > 1:
         raise Refusal(f"{kernel.name} uses threadIdx beside `{work.index.name}`; it would name a lane then")
     check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")

@@ -16,7 +16,9 @@ from kernel_lineage.rewrite.assists.triton_places import assignments, called, ca
 from kernel_lineage.rewrite.assists.triton_values import OF_LANES, OF_TYPES, number_of
 from kernel_lineage.rewrite.candidate import Edit
 
-_OVER_LANES = ("sum", "max", "min", "argmax", "argmin")
+_OVER_LANES = ("sum", "max", "min")
+_BY_ORDER = ("argmax", "argmin")
+"""Which element they find where one is NaN depends on who is compared with whom: on the shape of the block."""
 _ALONG_LANES = ("cumsum", "cumprod")
 
 
@@ -147,6 +149,10 @@ class Expressions:
                 return Many(lanes=bool(listed))
             case "load" if called(call):
                 return self._load(call)
+            case _ if name in _BY_ORDER and called(call):
+                raise Refusal(
+                    f"what `{ast.unparse(call)}` finds among NaNs depends on the shape of its block"
+                )
             case _ if name in (*_OVER_LANES, *_ALONG_LANES) and called(call):
                 return self._over_lanes(call, name)
             case "where" if len(call.args) == 3 and not call.keywords:

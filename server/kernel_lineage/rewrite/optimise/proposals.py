@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
+from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import carried_over
@@ -106,7 +107,7 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
     Where pointers can be promised not to overlap, what waits for just that is made together with the promise.
     """
     skills = tuple(skills)
-    plain = carried(kernel, applicable(kernel, skills, facts))
+    plain = _with_indexed_walks(kernel, skills, facts, carried(kernel, applicable(kernel, skills, facts)))
     waiting = [s for s in skills if any(r.overlap and r.skill == s.id for r in plain.refused)]
     promise = next((p for p in plain.made if p.place.skill.mechanism == _PROMISE), None)
     promised = read(promise.text, kernel.language).kernel(kernel.name) if promise and waiting else None
@@ -119,6 +120,24 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
         tuple(sorted((*plain.made, *both), key=_order)),
         tuple(r for r in plain.refused if r.skill not in waited),
     )
+
+
+def _with_indexed_walks(
+    kernel: Kernel, skills: tuple[Skill, ...], facts: Facts, plain: Proposals
+) -> Proposals:
+    """With what skills make only where the places of walking pointers are told by the counters of their loops."""
+    edits = attempt(lambda: indexed_walks(kernel)) if kernel.language is Language.CUDA else []
+    if isinstance(edits, Refusal) or not edits or kernel.source is None:
+        return plain
+    first = Candidate("", kernel.name, tuple(edits), "assist", "Places are told by the loop's counter.")
+    indexed = read(first.apply(kernel.source.data), kernel.language).kernel(kernel.name)
+    if indexed is None:
+        return plain
+    offered = {p.skill for p in plain.made}
+    waiting = [s for s in skills if s.id not in offered]
+    also = carried(indexed, applicable(indexed, waiting, facts))
+    made = [replace(p, candidate=_joined(first, p.candidate)) for p in also.made]
+    return Proposals(tuple(sorted((*plain.made, *made), key=_order)), also.refused)
 
 
 def _joined(first: Candidate, then: Candidate) -> Candidate:

@@ -192,7 +192,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     for (int i = 0; i < C; i++) { out[row * C + i] += x[row * C + i]; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -223,7 +223,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] += threadIdx.x;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards by one
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -284,3 +284,64 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = sum;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- grid_of_norms applies
+__global__ void grid_of_norms(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    #pragma unroll 1
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int i = 0; i < C; i++) { out[row * C + i] = x[row * C + i] * rsqrtf(sum / C + 1e-5f); }
+    }
+}
+void run(float* out, const float* x, int N, int C) {
+    int blocks = min((N + 127) / 128, 132);
+    grid_of_norms<<<blocks, 128>>>(out, x, N, C);
+}
+// --- grid_of_norms becomes
+__global__ void grid_of_norms(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    const int part = threadIdx.x;
+    #pragma unroll 1
+    for (int row = blockIdx.x; row < N; row += gridDim.x) {
+        float sum = 0.0f;
+        for (int i = part; i < C; i += blockDim.x) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        }
+        __shared__ float sum_of_warps[32];
+        if (threadIdx.x % 32 == 0) { sum_of_warps[threadIdx.x / 32] = sum; }
+        __syncthreads();
+        sum = sum_of_warps[0];
+        for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+            sum += sum_of_warps[warp];
+        }
+        __syncthreads();
+        __syncthreads();
+        for (int i = part; i < C; i += blockDim.x) { out[row * C + i] = x[row * C + i] * rsqrtf(sum / C + 1e-5f); }
+        __syncthreads();
+    }
+}
+void run(float* out, const float* x, int N, int C) {
+    int blocks = min((N + 127) / 128, 132);
+    grid_of_norms<<<blocks * 128, 256>>>(out, x, N, C);
+}
+// --- along refuses: `threadIdx` tells a thread or the grid beside `row`
+__global__ void along(float* out, const float* x, int N, int C) {
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += gridDim.x * blockDim.x) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+        out[row] = sum + threadIdx.x;
+    }
+}
+void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }
+// --- along refuses: `stride` tells a thread or the grid beside `row`
+__global__ void along(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+        out[row] = sum + stride;
+    }
+}
+void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }

@@ -416,7 +416,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = value;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards by one
+// --- along refuses: does not count by one
 // How far a thread went is told behind the loop.
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -427,7 +427,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = sum / i;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards by one
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -482,7 +482,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     for (int i = 0; i < C; i++) { sum += x[row * C + i]; if (sum > 1.0f) { sum = 0.0f; } out[row * C + i] = sum; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: carried from round to round
+// --- along refuses: both may lie in one buffer
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -680,7 +680,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     for (int i = 0; i < C; i++) { out[row * C + i] += x[row * C + i]; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -711,7 +711,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] += threadIdx.x;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: does not count upwards by one
+// --- along refuses: does not count by one
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
@@ -810,3 +810,190 @@ __global__ void narrowed(float* out, int* ends, const int* starts, int segments)
 void run(float* out, int* ends, const int* starts, int segments) {
     narrowed<<<(segments + 127) / 128, 128>>>(out, ends, starts, segments);
 }
+// --- suffix_sums applies
+__global__ void suffix_sums(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) {
+        float sum = 0.0f;
+        for (int i = C - 1; i >= 0; --i) {
+            sum += x[row * C + i];
+            out[row * C + i] = sum;
+        }
+    }
+}
+void run(float* out, const float* x, int N, int C) { suffix_sums<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- suffix_sums becomes
+__global__ void suffix_sums(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < N) {
+        float sum = 0.0f;
+        for (int first = C - 1; first >= 0; first -= 32) {
+            const int i = first - lane;
+            float sum_part = 0;
+            if (i >= 0) { sum_part = x[row * C + i]; }
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                if (lane >= offset) { sum_part += other; }
+            }
+            const float sum_whole = sum + __shfl_sync(0xffffffffu, sum_part, 31);
+            sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+            const float sum_before = lane > 0 ? sum + sum_part : sum;
+            if (i >= 0) {
+                float sum = sum_before;
+                sum += x[row * C + i];
+                out[row * C + i] = sum;
+            }
+            sum = sum_whole;
+        }
+    }
+}
+void run(float* out, const float* x, int N, int C) { suffix_sums<<<((N + 127) / 128) * 32, 128>>>(out, x, N, C); }
+// --- sums_before applies
+__global__ void sums_before(float* __restrict__ out, const float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) {
+        out[row * C + i] = sum;
+        sum += x[row * C + i];
+    }
+}
+void run(float* out, const float* x, int N, int C) { sums_before<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- sums_before becomes
+__global__ void sums_before(float* __restrict__ out, const float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int first = 0; first < C; first += 32) {
+        const int i = first + lane;
+        float sum_part = 0;
+        if (i < C) { sum_part = x[row * C + i]; }
+        for (int offset = 1; offset < 32; offset *= 2) {
+            const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+            if (lane >= offset) { sum_part += other; }
+        }
+        const float sum_whole = sum + __shfl_sync(0xffffffffu, sum_part, 31);
+        sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+        const float sum_before = lane > 0 ? sum + sum_part : sum;
+        if (i < C) {
+            float sum = sum_before;
+            out[row * C + i] = sum;
+            sum += x[row * C + i];
+        }
+        sum = sum_whole;
+    }
+}
+void run(float* out, const float* x, int N, int C) { sums_before<<<((N + 127) / 128) * 32, 128>>>(out, x, N, C); }
+// --- backwards applies
+__global__ void backwards(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f, most = -1.0f;
+    for (int i = C - 1; i > 0; i--) {
+        sum += x[row * C + i];
+        most = fmaxf(most, x[row * C + i]);
+    }
+    out[row] = sum + most;
+}
+void run(float* out, const float* x, int N, int C) { backwards<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- backwards becomes
+__global__ void backwards(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= N) { return; }
+    float sum = 0.0f, most = -1.0f;
+    for (int i = C - 1 - lane; i > 0; i -= 32) {
+        sum += x[row * C + i];
+        most = fmaxf(most, x[row * C + i]);
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    }
+    __syncwarp();
+    if (lane == 0) { out[row] = sum + most; }
+}
+void run(float* out, const float* x, int N, int C) { backwards<<<((N + 127) / 128) * 32, 128>>>(out, x, N, C); }
+// --- along refuses: carried from round to round
+// The same buffer: each round adds what it has just written.
+__global__ void along(float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 1.0f;
+    for (int i = 0; i < C; i++) { x[row * C + i] = sum; sum += x[row * C + i]; }
+}
+void run(float* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(x, N, C); }
+// --- along refuses: carried from round to round
+// Of equal values the last one is found.
+__global__ void along(int* out, const float* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float best = -1.0f;
+    int where = 0;
+    for (int i = C - 1; i >= 0; i--) { if (x[row * C + i] > best) { best = x[row * C + i]; where = i; } }
+    out[row] = where;
+}
+void run(int* out, const float* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- along refuses: does not count by one
+// A lane beyond the row's end would count to a large number, not below zero.
+__global__ void along(float* out, const float* x, unsigned N, unsigned C) {
+    unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (unsigned i = C; i > 0; i--) { sum += x[row * C + i - 1]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, unsigned N, unsigned C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- norms_of_grid applies
+__global__ void norms_of_grid(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int i = 0; i < C; i++) { out[row * C + i] = x[row * C + i] * rsqrtf(sum / C + 1e-5f); }
+    }
+}
+void run(float* out, const float* x, int N, int C) {
+    int blocks = min((N + 127) / 128, 132);
+    norms_of_grid<<<blocks, 128>>>(out, x, N, C);
+}
+// --- norms_of_grid becomes
+__global__ void norms_of_grid(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    const int lane = threadIdx.x % 32;
+    for (int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; row < N; row += gridDim.x * (blockDim.x / 32)) {
+        float sum = 0.0f;
+        for (int i = lane; i < C; i += 32) { sum += x[row * C + i] * x[row * C + i]; }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        }
+        __syncwarp();
+        for (int i = lane; i < C; i += 32) { out[row * C + i] = x[row * C + i] * rsqrtf(sum / C + 1e-5f); }
+        __syncwarp();
+    }
+}
+void run(float* out, const float* x, int N, int C) {
+    int blocks = min((N + 127) / 128, 132);
+    norms_of_grid<<<blocks * 32, 128>>>(out, x, N, C);
+}
+// --- along refuses: `threadIdx` tells a thread or the grid beside `row`
+__global__ void along(float* out, const float* x, int N, int C) {
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += gridDim.x * blockDim.x) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+        out[row] = sum + threadIdx.x;
+    }
+}
+void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }
+// --- along refuses: `stride` tells a thread or the grid beside `row`
+__global__ void along(float* out, const float* x, int N, int C) {
+    int stride = gridDim.x * blockDim.x;
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < N; row += stride) {
+        float sum = 0.0f;
+        for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+        out[row] = sum + stride;
+    }
+}
+void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }
