@@ -109,7 +109,9 @@ class Session:
         end = time.monotonic() + CARD_SECONDS
         while words not in (card := await self.card(uri, text)):
             told = [f"{status.state}: {status.message}" for status in self.statuses]
-            assert time.monotonic() < end, f"no {words!r} in {CARD_SECONDS:.0f} s; told {told}; the card: {card}"
+            assert time.monotonic() < end, (
+                f"no {words!r} in {CARD_SECONDS:.0f} s; told {told}; the card: {card}"
+            )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.status_changed.wait(), 0.5)
             self.status_changed.clear()
