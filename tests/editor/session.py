@@ -108,9 +108,9 @@ class Session:
         """The card once it holds some words, which mining brings. Fails with the last card where they never come."""
         end = time.monotonic() + CARD_SECONDS
         while words not in (card := await self.card(uri, text)):
-            told = [f"{status.state}: {status.message}" for status in self.statuses]
+            statuses = [f"{status.state}: {status.message}" for status in self.statuses]
             assert time.monotonic() < end, (
-                f"no {words!r} in {CARD_SECONDS:.0f} s; told {told}; the card: {card}"
+                f"no {words!r} in {CARD_SECONDS:.0f} s; statuses {statuses}; the card: {card}"
             )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.status_changed.wait(), 0.5)

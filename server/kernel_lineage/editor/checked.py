@@ -33,9 +33,11 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         state = result.state
         check = result.verdict.stage("check")
         passed = _compared(result, check.reason) if check is not None else ""
-        told = result.verdict.reason
-        told = of_itself(told) if result.reference is Reference.ITSELF else told
-        reason = passed if state is VersionState.RIGHT else told
+        reason = result.verdict.reason
+        if state is VersionState.RIGHT:
+            reason = passed
+        elif result.reference is Reference.ITSELF:
+            reason = of_itself(reason)
         findings = list(findings_of(result))
         if state is VersionState.WRONG and (guess := _guess(result, spot)):
             state, reason = VersionState.UNKNOWN, f"{reason}; or the draft is wrong: {guess}"
