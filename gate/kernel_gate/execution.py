@@ -187,6 +187,7 @@ class Execution:
                 added(done.asserted, result.asserted),
                 tuple(dict.fromkeys((*done.tags_lost, *result.tags_lost))),
                 result.device_lost,
+                done.stopped or result.stopped,
             )
             if done.device_lost or any(f.kind not in SANITIZER_KINDS for f in faults):
                 break

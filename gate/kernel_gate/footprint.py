@@ -39,14 +39,14 @@ class Footprint:
 class FootprintError(Exception):
     """The program could not be run to its end; the message says why."""
 
-    def __init__(self, message: str, *, of_races: bool = False) -> None:
+    def __init__(self, message: str, *, of_order: bool = False) -> None:
         super().__init__(message)
-        self.of_races = of_races
-        """Whether it may run to its end where nobody looks for races, which takes time and memory too."""
+        self.of_order = of_order
+        """Whether it may run to its end where nobody looks at the order of threads, which takes time and memory too."""
 
 
-_OF_RACES = frozenset({"race", "timeout"})
-"""Kinds of faults that there may not be where nobody looks for races."""
+_OF_ORDER = frozenset({"race", "barrier", "timeout"})
+"""Kinds of faults that may not end a run in which nobody looks at the order of threads."""
 
 
 def footprints(
@@ -63,9 +63,9 @@ def footprints(
     """For each shape, what the program does with each buffer.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds`
-    is what one launch may take, under the caller's deadline; with `races`, a race is a fault too; `kept` holds what
-    was built before; inputs are drawn by `seed` and `variation`. Raises `FootprintError` at the first shape that
-    cannot be built, launched or run without a fault.
+    is what one launch may take, under the caller's deadline; with `races`, a race and a barrier in divergent code are
+    faults too; `kept` holds what was built before; inputs are drawn by `seed` and `variation`. Raises
+    `FootprintError` at the first shape that cannot be built, launched or run without a fault.
     """
     kept = kept or KeptImages()
     seconds = seconds_left(seconds)
@@ -92,7 +92,7 @@ def footprints(
         message = (
             f"this machine's memory does not hold the buffers of a shape{f': {error}' if str(error) else ''}"
         )
-        raise FootprintError(message, of_races=races) from error
+        raise FootprintError(message, of_order=races) from error
     finally:
         device.close()
 
@@ -102,10 +102,13 @@ def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: boo
         execution.fill(make_inputs(workload, case), 0)
         reached = {n: b.measure() for n, b in execution.buffers.items() if isinstance(b, EmulatedBuffer)}
         done = execution.launch()
-        if done.faults:
+        # A barrier in divergent code ends no run, and what is reached is seen beyond it; threads that wait for ever do.
+        faults = [f for f in done.faults if races or done.stopped or f.kind != "barrier"]
+        if faults:
             sizes = ", ".join(f"{name} = {extent}" for name, extent in case.dims.items())
-            fault = done.faults[0]
-            raise FootprintError(f"{fault.message} at {sizes}", of_races=races and fault.kind in _OF_RACES)
+            raise FootprintError(
+                f"{faults[0].message} at {sizes}", of_order=races and faults[0].kind in _OF_ORDER
+            )
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}
     return {
         name: Footprint(-(-seen.stop // items[name]), seen.reads, seen.writes)

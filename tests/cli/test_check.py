@@ -55,3 +55,29 @@ def test_a_drafted_kernel_is_run_for_its_verdict_alone(
     assert kernel["workload"] == "drafted"
     kept = "out is not written everywhere by the kernel, so what it leaves alone is compared too"
     assert (kept in kernel["assumed"]) is (requests == 2)
+
+
+RACING = """\
+__global__ void scale(float* out, const float* x, int n) {
+    __shared__ float last[64];
+    last[threadIdx.x] = 2.0f;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = last[63 - threadIdx.x] * x[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(PROGRAM % "i <= n", "out of bounds: "), (RACING + PROGRAM[PROGRAM.index("int main") :], "race on ")],
+    ids=["a fault of a case", "what a detector saw"],
+)
+def test_a_check_speaks_of_one_kernel_and_of_no_baseline(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scale.cu").write_text(text)
+    kernel, *findings = CliRunner().invoke(main, ["check", str(tmp_path / "scale.cu")]).stdout.splitlines()
+    assert f" wrong: {why}" in kernel
+    assert f"error: scale: {why}" in findings[0]
+    assert not any(
+        word in line for line in (kernel, *findings) for word in ("baseline", "candidate", "itself")
+    )

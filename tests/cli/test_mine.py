@@ -136,11 +136,11 @@ def test_the_screen_has_80_columns_and_is_sorted_by_what_happened(tmp_path: Path
     assert "…/a_long_folder_name/" in screen and "(mends " in screen
 
 
-def test_variants_that_came_side_by_side_are_no_change(tmp_path: Path):
+def test_variants_that_came_side_by_side_are_counted_and_are_no_change(tmp_path: Path):
     both = KERNEL.replace("row_sum", "sum_kernel1") + WARP.format(name="sum_kernel2")
     make_repository(tmp_path, [Step("add", {"sum.cu": both})])
     _, out, _ = run(tmp_path)
-    assert "0 changes in 1 commit\n" in out and "Optimised" not in out
+    assert "0 changes in 1 commit; 1 variant side by side\n" in out and "Optimised" not in out
 
 
 def test_a_name_of_several_lineages_asks_which(tmp_path: Path):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 COMMAND = [sys.executable, "-m", "kernel_lineage", "serve", "--stdio"]
 QUIET = {"check": "off"}
 """For tests that look at no check: it costs more than most answers."""
+CARD_SECONDS = 120.0
+"""How long a test waits for a card, also on a busy machine."""
 LANGUAGES = {".cu": "cuda-cpp", ".py": "python"}
 
 
@@ -100,6 +103,19 @@ class Session:
         assert hover is not None
         assert isinstance(hover.contents, types.MarkupContent)
         return hover.contents.value
+
+    async def card_with(self, uri: str, text: str, words: str) -> str:
+        """The card once it holds some words, which mining brings. Fails with the last card where they never come."""
+        end = time.monotonic() + CARD_SECONDS
+        while words not in (card := await self.card(uri, text)):
+            statuses = [f"{status.state}: {status.message}" for status in self.statuses]
+            assert time.monotonic() < end, (
+                f"no {words!r} in {CARD_SECONDS:.0f} s; statuses {statuses}; the card: {card}"
+            )
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.status_changed.wait(), 0.5)
+            self.status_changed.clear()
+        return card
 
     async def actions(
         self,

@@ -26,6 +26,24 @@ __global__ void scale(float* out, const float* x, float alpha, int C) {
         out[blockIdx.x * C + i] = x[blockIdx.x * C + i] * last[63 - threadIdx.x];
 }
 """
+DIVERGENT = """\
+__global__ void sums(int* out, const int* in, int n) {
+    extern __shared__ int held[];
+    int t = threadIdx.x, at = blockIdx.x * n + t;
+    held[t] = t < n ? in[at] : 0;
+    __syncthreads();
+    if (t >= 32) {
+        held[t] += 1;
+        __syncthreads();  // waits
+    }
+    __syncthreads();
+    if (t < n) out[at] = held[t];
+}
+
+void launch(int* out, const int* in, int rows, int n) {
+    sums<<<rows, 64, 64 * sizeof(int)>>>(out, in, n);
+}
+"""
 
 
 @pytest.fixture
@@ -252,6 +270,20 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     (marked, *_) = re.findall(r"^  > +7 \| (.*)$", text, re.MULTILINE)
     assert marked in path.read_text()
     assert f"See it again: klineage check '{path}:block_sum'" in text
+
+
+async def test_a_barrier_in_divergent_code_is_shown_at_its_line_though_nothing_tells_the_shapes(
+    tmp_path, editor
+):
+    path = tmp_path / "sums.cu"
+    path.write_text(DIVERGENT)
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    status = await checked.ended()
+    assert status.state == "wrong", status.message
+    (diagnostic,) = checked.diagnostics
+    assert diagnostic.range.start.line == DIVERGENT[: DIVERGENT.index("// waits")].count("\n")
+    assert "barrier in divergent code" in diagnostic.message
 
 
 async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path, editor):

@@ -21,26 +21,18 @@ def commit(repository, path, text, message):
     repository.index.commit(message, author=AUTHOR, committer=AUTHOR, skip_hooks=True)
 
 
-async def card_with(editor, uri, words):
-    """The card of the kernel once mining has got so far that it holds some words."""
-    while words not in (card := await editor.card(uri, "scale(")):
-        await editor.status_changed.wait()
-        editor.status_changed.clear()
-    return card
-
-
 @pytest.mark.long
 async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
     with Repo.init(scale.parent) as repository:
         commit(repository, scale, SCALE, "Add scale")
         async with session(scale.parent, QUIET) as editor:
             uri = editor.open(scale)
-            card = await card_with(editor, uri, "1 version, 0 transitions")
+            card = await editor.card_with(uri, "scale(", "1 version, 0 transitions")
             faster = SCALE.replace("    for (", "    #pragma unroll 4\n    for (")
             commit(repository, scale, faster, "scale: unroll")
             editor.replace(uri, "    for (", "    #pragma unroll 4\n    for (")
             editor.save(uri)
-            card = await card_with(editor, uri, "2 versions, 1 transition")
+            card = await editor.card_with(uri, "scale(", "2 versions, 1 transition")
             assert f"scale.cu {repository.head.commit.hexsha[:7]}" in card
             page = await editor.command("klineage.lineage", {"uri": uri, "line": 1, "character": 20})
             assert page["title"] == "Lineage of scale"
@@ -58,7 +50,7 @@ async def test_a_kernel_in_a_string_of_a_python_file_has_its_lineage(scale):
         commit(repository, inside, f'import torch\n\nSOURCE = r"""\n{SCALE}"""\n', "Import torch")
         async with session(inside.parent, QUIET) as editor:
             uri = editor.open(inside)
-            await card_with(editor, uri, "**Lineage** 1 version, 0 transitions")
+            await editor.card_with(uri, "scale(", "**Lineage** 1 version, 0 transitions")
             drawn = await editor.command("klineage.timeline", {"uri": uri, "line": 5, "character": 20})
             assert "scale: 1 version" in drawn["html"]
 
@@ -74,8 +66,15 @@ async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
 async def test_outside_of_a_repository_there_is_none_and_it_is_said(scale):
     async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
-        while "**Lineage** not in a git repository" not in await editor.card(uri, "scale("):
-            pass
+        await editor.card_with(uri, "scale(", "**Lineage** not in a git repository")
+
+
+async def test_a_card_that_never_comes_is_not_waited_for_without_end(scale, monkeypatch):
+    monkeypatch.setattr("editor.session.CARD_SECONDS", 0.1)
+    async with session(scale.parent, QUIET) as editor:
+        uri = editor.open(scale)
+        with pytest.raises(AssertionError, match=r"no 'words that no card has' in .*the card: \*\*scale\*\*"):
+            await editor.card_with(uri, "scale(", "words that no card has")
 
 
 async def test_mining_that_fails_is_told_and_does_no_harm(scale):
@@ -124,7 +123,7 @@ async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(sca
             store.keep(record, "emulated", "question")
         async with session(scale.parent, QUIET) as editor:
             uri = editor.open(scale)
-            await card_with(editor, uri, "2 versions, 1 transition")
+            await editor.card_with(uri, "scale(", "2 versions, 1 transition")
             assert "· reproduced on emulated" in await editor.card(uri, "scale(")
             page = await editor.command("klineage.lineage", {"uri": uri, "line": 1, "character": 20})
             assert "- reproduced on emulated, 2026-01-31: 23 cases agree" in page["markdown"]

@@ -105,6 +105,36 @@ async def test_sizes_that_nobody_comes_with_are_a_hint_without_a_fix(tmp_path, e
     assert rows["state"] == "right"
 
 
+TILED = """\
+template <typename T>
+__global__ void turned(T* out, const T* in, int rows, int cols) {
+    __shared__ T tile[16][17];
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < cols && y < rows) tile[threadIdx.y][threadIdx.x] = in[y * cols + x];
+    __syncthreads();
+    x = blockIdx.y * 16 + threadIdx.x, y = blockIdx.x * 16 + threadIdx.y;
+    if (x < rows) out[y * rows + x] = tile[threadIdx.x][threadIdx.y];
+}
+
+void turn(float* out, const float* in, int rows, int cols) {
+    turned<float><<<dim3((cols + 15) / 16, (rows + 15) / 16), dim3(16, 16)>>>(out, in, rows, cols);
+}
+"""
+
+
+@pytest.mark.long
+async def test_a_guard_that_a_template_lacks_at_sizes_of_no_case_is_marked(tmp_path, editor):
+    path = tmp_path / "turned.cu"
+    path.write_text(TILED)
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    await ended_wrong(checked)
+    # Beside it are hints of the sizes at which indices overflow.
+    (diagnostic,) = [d for d in checked.diagnostics if d.severity != types.DiagnosticSeverity.Hint]
+    assert (diagnostic.code, diagnostic.range.start.line) == ("out-of-bounds", 7)
+    assert "the source shows it, a run has confirmed it" in diagnostic.message
+
+
 GUARDED = """\
 __global__ void twice(float* out, const float* in, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

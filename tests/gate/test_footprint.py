@@ -93,15 +93,38 @@ __global__ void rows(float* out, const float4* x, const int* at, int n) {
 """
 
 
+DIVERGENT = """\
+__global__ void rows(float* out, const float4* x, const int* at, int n) {
+    int i = threadIdx.x;
+    if (i % 2) __syncthreads();
+    else __syncthreads();
+    if (blockIdx.x == 0 && i < n) out[i] = i;
+}
+"""
+
+
 @pytest.mark.parametrize(
-    ("source", "of_races"), [(RACING, True), (SOURCE.replace("out[2 * i]", "out[9999 * i]"), False)]
+    ("source", "of_order"),
+    [(RACING, True), (DIVERGENT, True), (SOURCE.replace("out[2 * i]", "out[9999 * i]"), False)],
 )
 def test_a_fault_that_only_those_see_who_look_for_races_is_told_from_others(
-    workload: Workload, source: str, of_races: bool
+    workload: Workload, source: str, of_order: bool
 ) -> None:
     with pytest.raises(FootprintError) as raised:
         list(footprints(Program("cuda", source, "rows"), workload, [{"n": 10}], races=True))
-    assert raised.value.of_races is of_races
+    assert raised.value.of_order is of_order
+
+
+def test_what_is_reached_beyond_a_barrier_in_divergent_code_is_seen(workload: Workload) -> None:
+    (seen,) = footprints(Program("cuda", DIVERGENT, "rows"), workload, [{"n": 10}])
+    assert seen["out"].elements == 10
+
+
+def test_threads_that_wait_for_ever_reach_nothing_more(workload: Workload) -> None:
+    waiting = DIVERGENT.replace("    else __syncthreads();", '    else asm volatile("bar.sync 1;");')
+    with pytest.raises(FootprintError, match="deadlock") as raised:
+        list(footprints(Program("cuda", waiting, "rows"), workload, [{"n": 10}]))
+    assert not raised.value.of_order
 
 
 def test_what_fails_at_the_first_shape_is_not_built_for_the_others(
@@ -131,4 +154,4 @@ def test_a_shape_that_memory_does_not_hold_is_said(workload, monkeypatch, messag
         FootprintError, match=f"memory does not hold the buffers of a shape.*{message}"
     ) as raised:
         list(footprints(Program("cuda", SOURCE, "rows"), workload, [{"n": 10}], races=races))
-    assert raised.value.of_races == races
+    assert raised.value.of_order == races

@@ -125,6 +125,8 @@ class LaunchResult:
     """Instructions through which tags were not followed."""
     device_lost: bool = False
     """The failure made the device's context unusable; nothing more can run on it in this process."""
+    stopped: bool = False
+    """Emulated device: a fault ended the launch; others are seen on its way to the end."""
 
 
 class Buffer(Protocol):

@@ -254,6 +254,7 @@ class Launch:
             faults.append(stopped.fault)
         if self.spare is not None:
             self.kernel.spares.append(self.spare)
+        was_stopped = bool(faults)
         faults += self.findings.found.values()
         counted = None
         if self.checks.counts:
@@ -262,7 +263,9 @@ class Launch:
         births_found = tuple(births.found.values())
         asserted = self.tags.results() if self.tags is not None else ()
         lost = self.tags.tags_lost() if self.tags is not None else ()
-        return LaunchResult(tuple(faults), self._counted(), counted, births_found, asserted, lost)
+        return LaunchResult(
+            tuple(faults), self._counted(), counted, births_found, asserted, lost, stopped=was_stopped
+        )
 
     def _watched(self, births: Births) -> DecodedKernel:
         """The kernel with the watchers that this launch asks for."""

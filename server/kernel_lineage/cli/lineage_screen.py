@@ -71,7 +71,9 @@ def print_screen(console: Console, mined: Mined) -> None:
 def _summary(mined: Mined, by_id: dict[str, Version]) -> str:
     """How many lineages there are, and how often their kernels were changed for what."""
     lines = len(mined.lineages)
-    changes = [t for line in mined.lineages for t in line.transitions if not _beside(t, by_id)]
+    steps = [t for line in mined.lineages for t in line.transitions]
+    changes = [t for t in steps if not _beside(t, by_id)]
+    variants = len(steps) - len(changes)
     counts = Counter(t.intent for t in changes)
     summary = ", ".join(
         f"{n} {one if n == 1 or not many else many}"
@@ -81,6 +83,7 @@ def _summary(mined: Mined, by_id: dict[str, Version]) -> str:
     return (
         f"{lines} lineage{'s' * (lines != 1)} of kernels, {len(changes)} change{'s' * (len(changes) != 1)} "
         f"in {mined.commits_read} commit{'s' * (mined.commits_read != 1)}{': ' if summary else ''}{summary}"
+        + (f"; {variants} variant{'s' * (variants != 1)} side by side" if variants else "")
     )
 
 

@@ -10,7 +10,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
 from kernel_lineage.learning.check_document import CheckedDocument, CountedDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
-from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
+from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.index_ranges import RACING
 from kernel_lineage.workloads.model import UNTYPED
@@ -33,7 +33,11 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         state = result.state
         check = result.verdict.stage("check")
         passed = _compared(result, check.reason) if check is not None else ""
-        reason = passed if state is VersionState.RIGHT else result.verdict.reason
+        reason = result.verdict.reason
+        if state is VersionState.RIGHT:
+            reason = passed
+        elif result.reference is Reference.ITSELF:
+            reason = of_itself(reason)
         findings = list(findings_of(result))
         if state is VersionState.WRONG and (guess := _guess(result, spot)):
             state, reason = VersionState.UNKNOWN, f"{reason}; or the draft is wrong: {guess}"

@@ -8,14 +8,13 @@ from typing import Any
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
-from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
+from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
 
 _UNDECIDED = {
     "unreached": "was not reached in any case; add a small shape to the workload that reaches it",
     "untagged": "was reached, and never by data with tags; tag the argument that they come from",
 }
 _ERROR, _WARNING = "error", "warning"
-_BASELINE_SAYS = "the baseline does not pass its own check: "
 
 
 def findings_of(result: SavedVerdict) -> tuple[FindingDocument, ...]:
@@ -49,11 +48,11 @@ def _check(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     if stage.status is not StageStatus.FAIL and not result.is_wrong_beside_itself:
         return
     details = stage.details
-    what = stage.reason.removeprefix(_BASELINE_SAYS)
+    what = of_itself(stage.reason)
     expected = "fault" not in details
     if expected:
         what += f"\nExpected by {_expected_by(result)}."
-    else:
+    elif result.reference is not Reference.ITSELF:
         what += f"\nJudged beside {result.reference}."
     # Another version may be wrong itself, or the change of what is computed may be meant.
     another = (

@@ -129,18 +129,15 @@ def answered(
     from kernel_lineage.proofs.obligations.written import written
     from kernel_lineage.proofs.obligations.written_once import written_once
     from kernel_lineage.rewrite.proving.both import callers_bounds
-    from kernel_lineage.rewrite.proving.prove import proving
-    from kernel_lineage.workloads.programs import ProgramError, program_from_file
+    from kernel_lineage.rewrite.proving.prove import one_launch, proving
 
-    if workload.launches:
-        raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
     bounded = workload.model_copy(update={"promises": (*workload.promises, *callers_bounds(workload))})
     asked: list[tuple[Workload, Kinds]] = [(bounded, (no_overflow, in_bounds, written_once, written))]
     asked += [(workload, (no_overflow,))] if beyond else []
     for each, kinds in asked:
-        program = program_from_file(path, kernel, each, data=text)
+        program, launched = one_launch(path, kernel, each, data=text)
         for obligation in proving(
-            program, path, each, kinds=kinds, limit_ms=limit_ms, name=kernel, run_seconds=_RUN_SECONDS
+            program, path, launched, kinds=kinds, limit_ms=limit_ms, name=kernel, run_seconds=_RUN_SECONDS
         ):
             example = obligation.counterexample
             # What was not decided for callers may turn out to be so at their sizes.

@@ -8,6 +8,7 @@ uninitialised reads, barriers and repeatability are judged all the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -27,6 +28,11 @@ from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload
 
 _BASELINES_FAULT = {Reason.BASELINE_FAILS_CHECK, Reason.BASELINE_DOES_NOT_COMPILE}
+
+_OF_BASELINE = re.compile(
+    r"^(?:\w+: )?the baseline (?:does not pass its own check|does not build|"
+    r"has it as well, so it is not the candidate's doing): "
+)
 
 
 class Reference(StrEnum):
@@ -77,6 +83,11 @@ class SavedVerdict:
         sanitized = self.verdict.stage("sanitize")
         has_findings = sanitized is not None and bool(sanitized.details.get("findings"))
         return has_findings or self.verdict.code in _BASELINES_FAULT
+
+
+def of_itself(reason: str) -> str:
+    """The reason of a verdict on a kernel beside itself, without the words that tell a baseline from its candidate."""
+    return _OF_BASELINE.sub("", reason)
 
 
 def check_saved(

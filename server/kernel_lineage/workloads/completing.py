@@ -51,14 +51,9 @@ class InTurn:
 
         An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
         """
-        self._tried.append(draft)
-        left = left_alone(reason)
-        if any(a.name == left and a.kind == "output" for a in draft.arguments):
-            return as_inout(draft, left)
-        if isinstance(self.kernel, Launcher):
-            return None
-        if self.kernel.language is Language.TRITON and _TOO_MUCH_SHARED.search(reason):
-            return self._with_less_shared(draft)
+        read = self.after_reading(draft, reason)
+        if read is not None or isinstance(self.kernel, Launcher) or self._asks_for_too_much(reason):
+            return read
         if built and not self._resized and self.kernel.language is Language.TRITON:
             self._resized = True
             larger = with_sizes_that_run(draft, self.kernel, self.path, self.state.root)
@@ -68,6 +63,18 @@ class InTurn:
             # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
             self._others = self._recorded(self.kernel)
         return next((other for other in self._others if other not in self._tried), None)
+
+    def after_reading(self, draft: Draft, reason: str) -> Draft | None:
+        """The same as far as the code around the kernel tells it, without running the kernel at other sizes."""
+        self._tried.append(draft)
+        left = left_alone(reason)
+        if any(a.name == left and a.kind == "output" for a in draft.arguments):
+            return as_inout(draft, left)
+        return self._with_less_shared(draft) if self._asks_for_too_much(reason) else None
+
+    def _asks_for_too_much(self, reason: str) -> bool:
+        is_triton = not isinstance(self.kernel, Launcher) and self.kernel.language is Language.TRITON
+        return is_triton and _TOO_MUCH_SHARED.search(reason) is not None
 
     def _with_less_shared(self, draft: Draft) -> Draft | None:
         """What the autotuner would take next, then data of half the size where nothing tells its dtype."""

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from kernel_gate.deadline import ends_within
 from kernel_lineage.kernels.source import SourceFile
-from kernel_lineage.workloads.completing import as_inout, left_alone
-from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.completing import InTurn
 from kernel_lineage.workloads.files import source_of, target_in
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, question, saved_workload
@@ -30,10 +29,17 @@ _STATE_SECONDS = 60.0
 
 
 @dataclass(slots=True)
+class _Kept:
+    draft: Draft
+    turn: InTurn
+    """What follows the draft, where the kernel cannot be run with it."""
+
+
+@dataclass(slots=True)
 class KeptDrafts:
     """Drafts by what they were read from."""
 
-    _drafts: OrderedDict[tuple[str, str, str], Draft] = field(default_factory=OrderedDict)
+    _drafts: OrderedDict[tuple[str, str, str], _Kept] = field(default_factory=OrderedDict)
     _states: dict[Path, tuple[float, State]] = field(default_factory=dict)
 
     def workload_of(self, path: Path, data: bytes, kernel: str) -> SpotWorkload:
@@ -50,27 +56,30 @@ class KeptDrafts:
         return SpotWorkload(draft.workload(), None, draft.assumed)
 
     def mended(self, path: Path, data: bytes, kernel: str, reason: str) -> SpotWorkload | None:
-        """The draft again after a kernel failed beside itself: what it leaves alone is compared as it was before.
+        """The draft to check with in place of the last one, after a kernel failed beside itself for this reason.
 
-        None where that is not why.
+        None where the draft is not why. No other sizes are tried: the kernel that was just edited may need a guard.
         """
-        name = left_alone(reason)
-        key = _key(path, source_of(path, data), kernel)
-        draft = self._drafts.get(key)
-        if draft is None or not any(a.name == name and a.kind == "output" for a in draft.arguments):
+        kept = self._drafts.get(_key(path, source_of(path, data), kernel))
+        if kept is None:
             return None
-        draft = self._drafts[key] = as_inout(draft, name)
+        with ends_within(_SECONDS):
+            draft = kept.turn.after_reading(kept.draft, reason)
+        if draft is None:
+            return None
+        kept.draft = draft
         return SpotWorkload(draft.workload(), None, draft.assumed)
 
     def _draft_of(self, path: Path, source: SourceFile, name: str) -> Draft:
         key = _key(path, source, name)
-        draft = self._drafts.get(key)
-        if draft is None:
-            with ends_within(_SECONDS):
-                draft = draft_of(target_in(source, name, path.name), path, self._state(folder_of(path)))
-            if draft.missing:  # what cannot be run now may run after the next edit
-                return draft
-            self._drafts[key] = draft
+        kept = self._drafts.get(key)
+        if kept is not None:
+            return kept.draft
+        turn = InTurn(target_in(source, name, path.name), path, self._state(folder_of(path)))
+        with ends_within(_SECONDS):
+            draft = turn.first()
+        if not draft.missing:  # what cannot be run now may run after the next edit
+            self._drafts[key] = _Kept(draft, turn)
             while len(self._drafts) > _DRAFTS:
                 self._drafts.popitem(last=False)
         return draft

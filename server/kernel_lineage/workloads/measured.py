@@ -76,8 +76,9 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         trials.insert(0, _promised(replace(first, tried=small), ranged.promises))
     why: list[str] = []
     kept = KeptImages()
-    # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
-    # of something else fails of it where nobody looks for races, too.
+    # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that races
+    # or has a barrier in divergent code at all sizes is wrong, which its check says once it has a workload. One that
+    # fails of something else fails of it where nobody looks at the order of threads, too.
     racing: list[tuple[Draft, Plan]] = []
     partly: Draft | None = None
     free_ways = [(free, _of(free, first), True)] if free is not None else []
@@ -98,7 +99,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
             shapes = measured.shapes([a.name for a in way.arguments if a.is_buffer and a.shape is None])
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
-            if isinstance(error, FootprintError) and error.of_races:
+            if isinstance(error, FootprintError) and error.of_order:
                 racing.append((way, plan))
             continue
         left = [n for n, shape in shapes.items() if shape is None]

@@ -10,6 +10,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.completing import InTurn, tried_draft
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.kept_drafts import KeptDrafts
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.state import State
 
@@ -369,6 +370,25 @@ def test_a_configuration_that_no_device_holds_gives_way_to_the_next(tmp_path: Pa
         taken.append((draft.constexpr["BLOCK"], draft.num_warps))
         draft = turn.after(draft, refused)
     assert taken == [("128", 2), ("128", 4), ("256", 2), ("256", 4)]
+
+
+def test_a_draft_that_an_editor_keeps_gives_way_to_the_next_configuration_and_to_no_other_size(
+    tmp_path: Path,
+) -> None:
+    drafted(tmp_path, TUNED, TUNED_TEST, "gather")
+    path, kept = tmp_path / "rows.py", KeptDrafts()
+    text = path.read_bytes()
+    first = kept.workload_of(path, text, "gather").workload
+    refused = "the baseline does not pass: invalid launch: 294912 bytes of shared memory per block; sm_90 has 232448"
+    spot, taken = kept.mended(path, text, "gather", refused), []
+    while spot is not None:
+        taken.append((spot.workload.launch.constexpr["BLOCK"], spot.workload.launch.num_warps))
+        last, spot = spot, kept.mended(path, text, "gather", refused)
+    assert taken == [("128", 4), ("256", 2), ("256", 4)]
+    assert kept.workload_of(path, text, "gather") == last, "the next check begins with what has run"
+    unguarded = text.replace(b"mask=", b"other=0, mask=")
+    assert kept.mended(path, unguarded, "gather", "out of bounds at out_ptr[300]") is None
+    assert kept.workload_of(path, unguarded, "gather").workload.dims == first.dims
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernel_gate.expr.solver import LIMIT_MS
+from kernel_gate.launch_tables import MemsetTable
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
@@ -34,10 +35,37 @@ def prove_file(
     Template arguments are needed where no launch in the file gives them. Raises `ProgramError` when no program can be
     made of it, `UnreadableError` when it cannot be parsed, and `SolverMissingError` without Z3.
     """
-    if workload.launches:
-        raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
-    program = program_from_file(path, kernel_name, workload, template_arguments=template_arguments)
+    program, workload = one_launch(path, kernel_name, workload, template_arguments=template_arguments)
     return prove_program(program, path, workload, limit_ms=limit_ms, replayed=replayed, name=kernel_name)
+
+
+def one_launch(
+    path: Path,
+    kernel_name: str,
+    workload: Workload,
+    *,
+    data: bytes | None = None,
+    template_arguments: Sequence[str] = (),
+) -> tuple[Program, Workload]:
+    """The program of a kernel that is launched once, and its workload with that launch as its only one.
+
+    `data` is the file's text where that is not what the disk holds. Raises `ProgramError`, for a sequence too.
+    """
+    arguments: Sequence[str] | None = None
+    if workload.launches:
+        only, *others = workload.launches
+        names = (
+            [] if isinstance(only, MemsetTable) else [a for a in only.arguments or () if isinstance(a, str)]
+        )
+        if others or isinstance(only, MemsetTable) or len(names) < len(only.arguments or ()):
+            raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
+        arguments = names if only.arguments is not None else None
+        template_arguments = only.template_arguments or template_arguments
+        workload = workload.model_copy(update={"launches": ()})
+    program = program_from_file(
+        path, kernel_name, workload, data=data, template_arguments=template_arguments, arguments=arguments
+    )
+    return program, workload
 
 
 def prove_program(
