@@ -25,7 +25,8 @@ $(STAMP): requirements/lock.txt pyproject.toml
 demo: $(STAMP) ## the main job on a sample repository: mine, explain, check, apply, report
 	@$(BIN)/klineage demo
 
-PYTEST = $(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )) --dist loadfile
+# One worker more than processors, for tests that wait; each costs ten seconds of one to find the tests.
+PYTEST = $(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist loadfile
 
 test: $(STAMP) ## the tests that need no GPU and no editor, but for the long ones
 	@$(PYTEST) -m "not gpu and not long" $(ARGS)

@@ -141,6 +141,13 @@ def test_a_repository_overrides_built_in_skills_by_id_and_adds_its_own(tmp_path:
     assert untouched is not None and untouched.builtin
 
 
+def test_built_in_skills_are_read_once_and_others_each_time(tmp_path: Path) -> None:
+    write(tmp_path / ".klineage" / "skills", a_skill("zz-own"))
+    first, second = library(tmp_path), library(tmp_path)
+    for skill, again in zip(first, second, strict=True):
+        assert (skill is again) == skill.builtin
+
+
 def test_the_built_in_library_reads_without_a_problem() -> None:
     skills, problems = load(builtin_folder(), builtin=True)
     assert problems == ()

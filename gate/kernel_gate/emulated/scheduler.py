@@ -42,6 +42,8 @@ class Flow:
     """Block of each thread, when they are not all at the same one."""
     barriers: Barriers = field(init=False)
     steps: int = 0
+    _ended: int = 0
+    """Threads that had ended when we last looked, or do nothing but leave."""
     _tries: int = 0
     """Waits for a cluster in a row that were in vain."""
     _only_leaves: tuple[bool, ...] = field(init=False)
@@ -75,7 +77,19 @@ class Flow:
             if len(active) == self.wave.threads:
                 together = lowest
             else:
+                self._note_ends()
                 self.run_apart(lowest, active)
+
+    def _note_ends(self) -> None:
+        """Where most threads have ended, tell the wave which have not: its registers are theirs alone."""
+        going = self.at != END
+        for number, leaves in enumerate(self._only_leaves):
+            if leaves:
+                going &= self.at != number
+        ended = self.wave.threads - int(np.count_nonzero(going))
+        if ended != self._ended:
+            self._ended = ended
+            self.wave.running = np.flatnonzero(going) if 2 * ended > self.wave.threads else None
 
     def release(self) -> bool:
         """Open the barriers that can be; False when nobody waits. Raises `LaunchFault` for a deadlock."""

@@ -46,6 +46,8 @@ class Wave:
     """First free byte of each thread's local memory, once a thread has allocated some while it ran."""
     active: Index | None = None
     """Threads that execute the current instruction, ascending; None: all."""
+    running: Index | None = field(default=None, init=False)
+    """Threads that have not ended, where the others are most of them; None: any."""
     threads: int = field(init=False)
     every: Index = field(init=False)
     """0 … threads - 1."""
@@ -128,8 +130,12 @@ class Wave:
             self.registers[register] = value
             return
         current = self.registers[register]
-        if current.ndim == 0:
+        if current.ndim == 0 and self.running is None:
             current = np.full(self.threads, current)
+        elif current.ndim == 0:
+            spread = np.empty(self.threads, current.dtype)  # nobody reads what a thread held that has ended
+            spread[self.running] = current
+            current = spread
         if current.dtype != value.dtype:
             current = current.view(value.dtype)
         current[self.active] = value

@@ -3,6 +3,8 @@
 What is read is a regular file, lies in the repository that its path lies in (a link may not lead out), and has a
 bounded size; no FIFO, device or endless file is ever waited for. Every refusal is an `OSError` with words.
 """
+# Paths as texts: a library of skills asks for hundreds of files, a history for thousands.
+# ruff: noqa: PTH110, PTH115, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -91,11 +93,13 @@ def enclosing_repository(path: Path) -> Path | None:
 
     Where there is none, the nearest with `.klineage`; None where there is none either.
     """
-    place = Path(os.path.normpath(path.absolute()))
+    above = [os.path.dirname(os.path.normpath(path.absolute()))]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
     for mark in (".git", ".klineage"):
-        for folder in place.parents:
-            if (folder / mark).exists():
-                return folder
+        for folder in above:
+            if os.path.exists(os.path.join(folder, mark)):
+                return Path(folder)
     return None
 
 
@@ -105,30 +109,32 @@ def _open(path: Path, root: Path | None) -> int:
     try:
         _check_kind(path, os.fstat(handle).st_mode)
         # Between the look and the opening a folder on the way can have become a link: the open file itself decides.
-        opened = Path(f"/proc/self/fd/{handle}")
-        if root is not None and opened.exists():
-            _check_place(path, opened.readlink(), root)
+        if root is not None and os.path.exists("/proc/self/fd"):
+            _check_place(path, os.readlink(f"/proc/self/fd/{handle}"), root)
     except BaseException:
         os.close(handle)
         raise
     return handle
 
 
-def _real(path: Path, root: Path | None) -> Path:
+def _real(path: Path, root: Path | None) -> str:
     try:
-        real = path.resolve(strict=True)
-    except RuntimeError:  # a link to itself, before Python 3.13
-        raise RefusedFile(path, "is a link that leads back to itself") from None
+        real = os.path.realpath(path, strict=True)
     except ValueError:
         raise RefusedFile(path, "is no name that a file can have") from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise RefusedFile(path, "is a link that leads back to itself") from None
     if root is not None:
         _check_place(path, real, root)
-    _check_kind(path, real.stat().st_mode)
+    _check_kind(path, os.stat(real).st_mode)
     return real
 
 
-def _check_place(path: Path, real: Path, root: Path) -> None:
-    if not real.is_relative_to(root.resolve()):
+def _check_place(path: Path, real: str, root: Path) -> None:
+    top = os.path.join(os.path.realpath(root), "")
+    if not os.path.normcase(os.path.join(real, "")).startswith(os.path.normcase(top)):
         raise RefusedFile(path, f"leads out of {root} and is not read; put the file itself there")
 
 

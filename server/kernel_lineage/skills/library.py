@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import kernel_lineage
@@ -60,16 +61,19 @@ def load(folder: Path, builtin: bool) -> tuple[tuple[Skill, ...], tuple[SkillPro
 
 def library(repository: Path | None = None, extra: Iterable[Path] = ()) -> Library:
     """The built-in skills, overridden by id by those of `extra` folders, then by the repository's own."""
-    folders = [(builtin_folder(), True), *((f, False) for f in extra)]
-    if repository is not None:
-        folders.append((repository / REPOSITORY_FOLDER, False))
+    own = [] if repository is None else [repository / REPOSITORY_FOLDER]
     by_id: dict[str, Skill] = {}
     problems: list[SkillProblem] = []
-    for folder, builtin in folders:
-        skills, wrong = load(folder, builtin)
+    for skills, wrong in (_shipped(builtin_folder()), *(load(f, builtin=False) for f in (*extra, *own))):
         by_id.update((s.id, s) for s in skills)
         problems.extend(wrong)
     return Library(tuple(by_id[i] for i in sorted(by_id)), tuple(problems))
+
+
+@cache
+def _shipped(folder: Path) -> tuple[tuple[Skill, ...], tuple[SkillProblem, ...]]:
+    """The built-in skills: part of the program, and read once a process as its modules are."""
+    return load(folder, builtin=True)
 
 
 def repository_of(path: Path) -> Path | None:

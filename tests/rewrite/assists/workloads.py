@@ -258,7 +258,7 @@ WORKLOADS = {
                  "in: input int32 [R, C]", "out: output int32 [C, R]", "rows: int32 = R", "columns: int32 = C"),
     ),
     "dense": (
-        workload("dense", "M = [1, 37]\nN = [5, 40]\nK = [7, 70]", 'grid = ["M", "N"]\nconstexpr = { BK = 32 }',
+        workload("dense", "M = [1, 9]\nN = [5, 40]\nK = [7, 70]", 'grid = ["M", "N"]\nconstexpr = { BK = 32 }',
                  "a: input float32 [M, K]", "b: input float32 [N, K]", "bias: input float32 [N]",
                  "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
@@ -278,13 +278,13 @@ WORKLOADS = {
                  "width: int32 = W", language="triton"),
     ),
     "products": (
-        workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 40]\nK = [7, 70]",
+        workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 8]\nK = [7, 70]",
                  'grid = ["B * M * N"]\nconstexpr = { BK = 64 }', "a: input float16 [B, M, K]",
                  "b: input float16 [B, K, N]", "c: output float32 [B, M, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K", language="triton"),
     ),
     "dense_flat": (
-        workload("dense_flat", "M = [1, 37]\nN = [5, 70]\nK = [7, 70]",
+        workload("dense_flat", "M = [1, 3]\nN = [5, 70]\nK = [7, 70]",
                  'grid = ["M * N"]\nconstexpr = { ROWS = 128 }', "x: input float32 [M, K]",
                  "w: input float32 [N, K]", "bias: input float32 [N]", "y: output float32 [M, N]",
                  "outputs: int32 = N", "inputs: int32 = K", language="triton"),
