@@ -71,6 +71,14 @@ async def test_both_eras_find_the_tools_and_the_cards(top, mode):
             await client.read_resource("klineage://skills/grid-stride-lop")
 
 
+async def test_arguments_that_do_not_fit_are_refused_in_words(top):
+    async with server(top) as client:
+        answer = await refused(client, "check_kernel", flie="x.cu", seconds="a secret")
+        assert "`file` is missing" in answer and "no argument `flie`, did you mean `file`?" in answer
+        assert "`seconds`: input should be a valid number" in answer and "It takes `file` (needed)" in answer
+        assert "secret" not in answer and "pydantic" not in answer
+
+
 @pytest.mark.parametrize("mode", first_now(ERAS))
 async def test_both_eras_over_stdio(top, mode):
     async with stdio(top, mode) as client:

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from kernel_lineage.agents import tools
 from kernel_lineage.agents.answers import TOKENS, reply
+from kernel_lineage.agents.arguments import CheckedTool
 from kernel_lineage.agents.jobs import Jobs, TooManyJobsError, Work
 from kernel_lineage.agents.root import Root
 
@@ -68,7 +69,7 @@ class Agent:
 
     def tool(self, function: Callable[..., Any], annotations: ToolAnnotations) -> None:
         """Add a tool, named and described as its function; an argument that it does not have is refused."""
-        tool = Tool.from_function(function, annotations=annotations)
+        tool = CheckedTool.from_function(function, annotations=annotations)
         tool.fn_metadata.arg_model.model_config["extra"] = "forbid"
         tool.fn_metadata.arg_model.model_rebuild(force=True)
         tool.parameters["additionalProperties"] = False
