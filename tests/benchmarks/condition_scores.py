@@ -108,8 +108,8 @@ def learned_from(path: Path, mined: Mined, label: Label) -> list[str]:
             lineages.append(lineage)
             teachers |= of_label
     sources = VersionSources(path, (v for lineage in lineages for v in lineage.versions))
-    learned = learned_conditions(replace(mined, lineages=tuple(lineages)), sources)
-    return list(dict.fromkeys(x.condition.expr for x in learned if x.teacher in teachers))
+    learned = learned_conditions(replace(mined, lineages=tuple(lineages)), sources, teachers)
+    return list(dict.fromkeys(x.condition.expr for x in learned))
 
 
 def compared(alternatives: Sequence[str], learned: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ whole launch, by a mask over each thread or an offset in 64 bits, is read from t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -45,12 +45,17 @@ class LearnedCondition:
     condition: Condition
 
 
-def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
-    """What the guards of every lineage teach, and the changes of code that its fixes make."""
+def learned_conditions(
+    mined: Mined, sources: VersionSources, teachers: Collection[str] | None = None
+) -> list[LearnedCondition]:
+    """What the guards of every lineage teach, and the changes of code that its fixes make.
+
+    With `teachers`, ids of transitions, what these alone teach: no other code is read.
+    """
     conditions: dict[tuple[str | None, str, str], LearnedCondition] = {}
     for lineage in mined.lineages:
-        from_guards = conditions_from_guards(lineage, mined.commits, sources.launch_names)
-        from_code = conditions_from_code(lineage, mined.commits, partial(_change, lineage, sources))
+        from_guards = conditions_from_guards(lineage, mined.commits, sources.launch_names, teachers)
+        from_code = conditions_from_code(lineage, mined.commits, partial(_change, lineage, sources), teachers)
         for learned in (*from_guards, *from_code):
             conditions.setdefault((learned.transition, learned.teacher, learned.condition.expr), learned)
     return list(conditions.values())
@@ -60,6 +65,7 @@ def conditions_from_guards(
     lineage: Lineage,
     commits: dict[str, Commit],
     names_of: NamesOf,
+    teachers: Collection[str] | None = None,
 ) -> Iterator[LearnedCondition]:
     """Every guard of a lineage that says a condition, in order of history.
 
@@ -68,6 +74,8 @@ def conditions_from_guards(
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
+        if teachers is not None and teacher.id not in teachers:
+            continue
         guards = [g for g in teacher.guards_added if g.kind not in NARROWINGS and spelled(g.expr) is not None]
         if not guards:  # most say nothing of a launch; parameters are asked for only then: it parses the file
             continue
@@ -93,6 +101,7 @@ def conditions_from_code(
     lineage: Lineage,
     commits: dict[str, Commit],
     change_of: Callable[[Transition], CodeChange | None],
+    teachers: Collection[str] | None = None,
 ) -> Iterator[LearnedCondition]:
     """What the changes of code that fixes make say of the steps that they answer.
 
@@ -100,6 +109,8 @@ def conditions_from_code(
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
+        if teachers is not None and teacher.id not in teachers:
+            continue
         subject = _mended(teacher, lineage.transitions[:position], versions)
         change = change_of(teacher) if subject is not None and teacher.intent is Intent.FIX else None
         for needed in preconditions(change) if change is not None else ():
