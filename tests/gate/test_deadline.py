@@ -9,6 +9,7 @@ import pytest
 
 from gate.programs import affine, workload
 from kernel_gate.build.contained_run import run_contained
+from kernel_gate.build.errors import BuildError
 from kernel_gate.deadline import Threads, TimeSpentError, ends_within, seconds_left
 from kernel_gate.gate import judge
 from kernel_gate.reasons import Reason
@@ -63,7 +64,9 @@ def test_a_verdict_under_a_deadline_names_the_cases_that_agree_and_those_that_do
     assert "N 3, C 70," in " ".join(stage.details["unreached"])
 
 
-def test_what_is_wrong_stays_so_where_no_time_is_left_to_ask_for_which_values(monkeypatch) -> None:
+def test_what_is_wrong_stays_so_where_no_time_is_left_to_ask_for_which_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def late(*_: object) -> None:
         raise TimeSpentError("no time")
 
@@ -72,12 +75,12 @@ def test_what_is_wrong_stays_so_where_no_time_is_left_to_ask_for_which_values(mo
     assert verdict.code is Reason.WRONG_VALUE
 
 
-def test_a_build_has_the_deadline_of_its_verdict(monkeypatch) -> None:
+def test_a_build_has_the_deadline_of_its_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[float] = []
 
     def built(*_: object, **__: object) -> None:
         left.append(seconds_left())
-        raise build.BuildError("late", code=Reason.COMPILER_LIMIT)
+        raise BuildError("late", code=Reason.COMPILER_LIMIT)
 
     monkeypatch.setattr(build, "build_program", built)
     with ends_within(50.0):
