@@ -50,6 +50,10 @@ async def test_an_index_that_overflows_at_the_callers_sizes_is_widened_by_a_quic
     uri = editor.open(path)
     checked = Checked(editor, uri)
     assert "does not fit int32" in (await ended_wrong(checked)).message
+    (run,) = (await editor.command("klineage.view", {"view": "runs"}))["nodes"]
+    assert "does not fit int32" in run["description"], (
+        "what the proofs showed takes the place of what the cases said"
+    )
     diagnostic, *others = checked.diagnostics  # the two accesses may each have an example of its own
     assert {d.code for d in (diagnostic, *others)} == {"address-overflow"}
     assert diagnostic.severity == types.DiagnosticSeverity.Warning

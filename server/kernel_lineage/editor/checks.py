@@ -313,7 +313,12 @@ class Checks:
         if not changed:
             return answer
         kept = self._judged.get(uri, {})
-        return self._conclude(uri, [kept[t.name] for t in about if t.name in kept])
+        judged_now = [kept[t.name] for t in about if t.name in kept]
+        answer = self._conclude(uri, judged_now)
+        if (run := self._server.runs.ended_about(uri)) is not None:  # what it said was before the proofs
+            page = check_page(run.title, [one.document for one in judged_now])
+            run.end(RunState(answer["state"]), answer["message"], page)
+        return answer
 
     async def _proved(self, snapshot: Snapshot, target: Target, seconds: float) -> Proved | None:
         with self._process.stop_file() as stop:

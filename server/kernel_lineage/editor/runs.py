@@ -89,6 +89,10 @@ class Runs:
         """The run of that id, if it is still kept."""
         return self._runs.get(run)
 
+    def ended_about(self, about: str) -> Run | None:
+        """The last run about something, where it has ended."""
+        return next((run for run in reversed(list(self)) if run.about == about and run.ended), None)
+
     @contextmanager
     def run(self, title: str, repeat: Repeat | None, about: str = "") -> Iterator[Run]:
         """A run for the time of a block. Those `about` the same that have ended make room for it; "" for none."""
