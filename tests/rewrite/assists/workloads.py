@@ -303,6 +303,14 @@ WORKLOADS = {
         workload("typed_rows", "N = [1, 130]\nC = [1, 45, 70]", 'grid = ["ceil_div(N, 2)"]\nblock = [64]',
                  "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
+    "sum_strided": (
+        workload("sum_strided", "R = [1, 3]\nN = [1, 64, 777]", 'grid = ["R"]\nblock = [64]',
+                 "out: inout float32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
+    ),
+    "largest_strided": (
+        workload("largest_strided", "N = [1, 300, 1000]", "grid = [3]\nblock = [32]",
+                 "out: output float64 [96]", "x: input float64 [N]", "w: input float64 [N]", "n: int64 = N"),
+    ),
     "column_share": (
         workload("column_share", "R = [1, 37, 300]\nC = [1, 13, 40]", 'grid = ["C"]\nblock = [256]',
                  "mean: output float32 [C]", "x: input float32 [R, C]", "rows: int32 = R", "cols: int32 = C"),

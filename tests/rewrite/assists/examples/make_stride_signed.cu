@@ -1,13 +1,13 @@
-// --- row_sums applies
-__global__ void row_sums(float* out, const float* x, int n) {
+// --- sum_strided applies
+__global__ void sum_strided(float* out, const float* x, int n) {
     float sum = 0.0f;
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         sum += x[blockIdx.x * n + i];
     }
     atomicAdd(&out[blockIdx.x], sum);
 }
-// --- row_sums becomes
-__global__ void row_sums(float* out, const float* x, int n) {
+// --- sum_strided becomes
+__global__ void sum_strided(float* out, const float* x, int n) {
     float sum = 0.0f;
     #pragma unroll 8
     for (int i = threadIdx.x; i < n; i += (int)blockDim.x) {
@@ -15,8 +15,8 @@ __global__ void row_sums(float* out, const float* x, int n) {
     }
     atomicAdd(&out[blockIdx.x], sum);
 }
-// --- largest applies
-__global__ void largest(double* out, const double* x, const double* w, long long n) {
+// --- largest_strided applies
+__global__ void largest_strided(double* out, const double* x, const double* w, long long n) {
     double most = 0.0;
     long long i;
     for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i = i + gridDim.x * blockDim.x)
@@ -24,8 +24,8 @@ __global__ void largest(double* out, const double* x, const double* w, long long
     for (int r = threadIdx.x / 4; r < n; r += blockDim.x / 4) most = fmax(most, x[r]);
     out[blockIdx.x * blockDim.x + threadIdx.x] = most;
 }
-// --- largest becomes
-__global__ void largest(double* out, const double* x, const double* w, long long n) {
+// --- largest_strided becomes
+__global__ void largest_strided(double* out, const double* x, const double* w, long long n) {
     double most = 0.0;
     long long i;
     #pragma unroll 2
@@ -35,8 +35,8 @@ __global__ void largest(double* out, const double* x, const double* w, long long
     for (int r = threadIdx.x / 4; r < n; r += max(1, (int)(blockDim.x / 4))) most = fmax(most, x[r]);
     out[blockIdx.x * blockDim.x + threadIdx.x] = most;
 }
-// --- row_sums refuses: moves on by an unsigned number
-__global__ void row_sums(float* out, const float* x, unsigned n) {
+// --- sum_strided refuses: moves on by an unsigned number
+__global__ void sum_strided(float* out, const float* x, unsigned n) {
     float sum = 0.0f;
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
         sum += x[blockIdx.x * n + i];
