@@ -161,6 +161,10 @@ class Unit:
         nodes = [*self.of("for_statement"), *self.of("while_statement"), *self.of("do_statement")]
         return tuple(read_loop(node) for node in sorted(nodes, key=lambda n: (n.start_byte, -n.end_byte)))
 
+    def has_loop_in(self, node: Node) -> bool:
+        """Whether a loop stands inside a node that is not the node itself."""
+        return any(loop.node != node and contains(node, loop.node) for loop in self.loops)
+
     def loops_around(self, node: Node) -> tuple[Loop, ...]:
         """The loops that contain a node, outermost first; a loop's own head counts as inside."""
         return tuple(loop for loop in self.loops if contains(loop.node, node) and loop.node != node)

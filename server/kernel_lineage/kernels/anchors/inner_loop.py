@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import contains, text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
@@ -19,8 +19,12 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
     constants = {p.name for p in unit.kernel.template_parameters if p.type is not None}
     names = {p.name for p in unit.kernel.parameters} | {v.name for v in unit.variables}
     for loop in unit.loops:
-        inner = any(other.node != loop.node and contains(loop.node, other.node) for other in unit.loops)
-        if inner or loop.node.type != "for_statement" or not loop.counter or loop.halves:
+        if (
+            unit.has_loop_in(loop.node)
+            or loop.node.type != "for_statement"
+            or not loop.counter
+            or loop.halves
+        ):
             continue
         before = loop.node.prev_named_sibling
         while before is not None and before.type == "comment":

@@ -30,7 +30,7 @@ def loops_of(unit: Unit) -> list[Loop]:
         and loop.body is not None
         and _is_unsigned(loop.step)
         and any(contains(loop.body, node) for node in reads)
-        and not any(o.node != loop.node and contains(loop.node, o.node) for o in unit.loops)
+        and not unit.has_loop_in(loop.node)
         and "__sync" not in text_of(loop.body)
     ]
 

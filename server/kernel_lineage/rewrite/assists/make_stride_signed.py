@@ -12,19 +12,16 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.unsigned_stride import ID, loops_of
-from kernel_lineage.kernels.cuda_forms import Loop, text_of
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import (
-    begins_line,
-    data_of,
-    indent_at,
-    insert_before,
-    newline_of,
-    syntax_of,
-)
+from kernel_lineage.rewrite.assists.layout import syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.rounds import rounds_under_way
+from kernel_lineage.rewrite.assists.unrolling import (
+    asks_to_unroll,
+    rounds_under_way,
+    stands_alone,
+    unrolled,
+)
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -38,10 +35,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         assert loop.update is not None
         edits.append(replace_node(loop.update, f"{loop.counter} += {signed(loop.step)}"))
         rounds = rounds_under_way(kernel, syntax, loop.node)
-        if rounds > 1 and _takes_a_pragma(kernel, loop):
-            at = loop.node.start_byte
-            gap = newline_of(data_of(kernel)) + indent_at(data_of(kernel), at)
-            edits.append(insert_before(kernel, at, f"#pragma unroll {rounds}{gap}"))
+        asked = asks_to_unroll(loop.node.prev_named_sibling)
+        if rounds > 1 and not asked and stands_alone(kernel, loop.node):
+            edits.append(unrolled(kernel, loop.node, rounds))
     return ASSIST.candidate(
         kernel,
         tuple(edits),
@@ -55,14 +51,6 @@ def signed(step: str) -> str:
     if "/" in step:
         return f"max(1, (int)({step}))"
     return f"(int){step}" if step.replace(".", "").replace("_", "").isalnum() else f"(int)({step})"
-
-
-def _takes_a_pragma(kernel: Kernel, loop: Loop) -> bool:
-    """Whether the loop stands on a line of its own in a block, with no pragma above it yet."""
-    before, outer = loop.node.prev_named_sibling, loop.node.parent
-    asked = before is not None and before.type == "preproc_call" and "unroll" in text_of(before)
-    alone = outer is not None and outer.type == "compound_statement"
-    return not asked and alone and begins_line(data_of(kernel), loop.node.start_byte)
 
 
 ASSIST = Assist(

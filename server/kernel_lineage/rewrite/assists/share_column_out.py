@@ -46,9 +46,9 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
-from kernel_lineage.rewrite.assists.rounds import rounds_under_way
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
+from kernel_lineage.rewrite.assists.unrolling import asks_to_unroll, rounds_under_way
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import configuration
 
@@ -81,7 +81,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         raise Refusal("neighbouring threads do not read neighbouring columns")
     position = work.inner.index(loop.loop.node)
     before, behind = work.inner[:position], work.inner[position + 1 :]
-    if before and before[-1].type == "preproc_call" and "unroll" in text_of(before[-1]):
+    if before and asks_to_unroll(before[-1]):
         before.pop()  # The loop gets one of its own.
     declares = [s for s in before if s.type in ("declaration", "comment")]
     if len(declares) != len(before) or work.before:

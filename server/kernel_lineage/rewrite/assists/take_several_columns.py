@@ -43,8 +43,8 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.make_stride_signed import signed
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
-from kernel_lineage.rewrite.assists.rounds import rounds_under_way
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+from kernel_lineage.rewrite.assists.unrolling import rounds_under_way
 from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.launch_site import parameter_of_count
@@ -372,10 +372,9 @@ def _together(block: _Block, side: int) -> Candidate:
 
 def _rounds(block: _Block, statement: Node) -> int:
     """Rounds of a loop whose loads are under way together; 1 for what is no loop, or has loops in it."""
-    if statement.type != "for_statement":
+    if statement.type != "for_statement" or block.syntax.entry.has_loop_in(statement):
         return 1
-    inner = [n for n in descendants(statement) if n.type.endswith(("for_statement", "while_statement"))]
-    return rounds_under_way(block.kernel, block.syntax, statement) if inner in ([], [statement]) else 1
+    return rounds_under_way(block.kernel, block.syntax, statement)
 
 
 def _alone(access: Node, *, writes: bool) -> Node | None:

@@ -12,38 +12,30 @@ from __future__ import annotations
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import (
-    begins_line,
-    data_of,
-    descendants,
-    indent_at,
-    insert_before,
-    loop_at,
-    newline_of,
-    syntax_of,
-)
+from kernel_lineage.rewrite.assists.layout import descendants, loop_at, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.unrolling import asks_to_unroll, stands_alone, unrolled
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
 _WHOLLY = 64
 """Rounds up to which a loop of constant length is unrolled as a whole."""
-_LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    inner = [x for x in syntax.entry.loops if x.node.type == "for_statement" and not _has_loop(x)]
+    inner = [
+        x
+        for x in syntax.entry.loops
+        if x.node.type == "for_statement" and not syntax.entry.has_loop_in(x.node)
+    ]
     loop = loop_at(inner, anchor.span)
     if loop is None or loop.body is None:
         raise Refusal(f"{kernel.name} has no innermost for loop here")
-    before = loop.node.prev_named_sibling
-    if before is not None and before.type == "preproc_call" and "unroll" in text_of(before):
+    if asks_to_unroll(loop.node.prev_named_sibling):
         raise Refusal("the loop has an unroll pragma already")
-    data = data_of(kernel)
-    outer = loop.node.parent
-    if outer is None or outer.type != "compound_statement" or not begins_line(data, loop.node.start_byte):
+    if not stands_alone(kernel, loop.node):
         raise Refusal("the loop is not a statement on a line of its own")
     if any(
         n.type in ("break_statement", "return_statement", "goto_statement") for n in descendants(loop.body)
@@ -52,17 +44,12 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     rounds = _rounds(loop, constants_of(kernel))
     if rounds is not None and rounds <= 1:
         raise Refusal("the loop has at most one round")
-    pragma = "#pragma unroll" if rounds is not None and rounds <= _WHOLLY else "#pragma unroll 4"
-    text = f"{pragma}{newline_of(data)}{indent_at(data, loop.node.start_byte)}"
+    wholly = rounds is not None and rounds <= _WHOLLY
     return ASSIST.candidate(
         kernel,
-        (insert_before(kernel, loop.node.start_byte, text),),
+        (unrolled(kernel, loop.node, None if wholly else 4),),
         explanation="The loop's own instructions are paid once for several rounds; it may take more registers.",
     )
-
-
-def _has_loop(loop: Loop) -> bool:
-    return loop.body is not None and any(n.type in _LOOPS for n in descendants(loop.body))
 
 
 def _rounds(loop: Loop, constants: dict[str, str]) -> int | None:
