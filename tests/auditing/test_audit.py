@@ -131,6 +131,100 @@ def test_sizes_that_are_too_large_are_made_smaller_and_said(judged):
     assert wrong.standing is Standing.UNDECIDED and "smaller sizes than its own" in wrong.reason
 
 
+def test_code_that_names_its_sizes_is_run_again_at_them(judged):
+    large = REFERENCE.replace("torch.randn(3, 40)", "torch.randn(4000, 40)")
+    own = SUBMISSION.replace("        return ext", "        assert x.shape[0] == 4000\n        return ext")
+    verdict = judged(own, large)
+    assert verdict.standing is Standing.RIGHT and "4000" not in verdict.sizes, verdict.reason
+    other_path = SUBMISSION.replace(
+        "        return ext",
+        "        if x.shape[0] != 4000:\n"
+        "            return torch.relu(x) * self.scale + x.mean(dim=1, keepdim=True)\n"
+        "        return ext",
+    )
+    assert judged(other_path, large).launched == ("act",)
+    wrong = judged(own.replace("* scale +", "+ scale +"), large)
+    assert wrong.standing is Standing.REJECTED, wrong.reason
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        "ext.run(torch.cat([x, x], 1)[:, :40], self.scale)",
+        "ext.run((x.view(torch.int32) & -1).view(torch.float32), self.scale)",
+        "ext.run(torch.from_numpy(x.cpu().numpy()), self.scale)",
+        "ext.run(einops.rearrange(einops.rearrange(x, 'a b -> b a'), 'b a -> a b').contiguous(), self.scale)",
+        "ext.run(x, self.scale) if x.dtype is torch.float32 else x",
+        "sum(ext.run(x, self.scale).chunk(1, dim=1))",
+    ],
+)
+def test_what_a_module_does_around_its_kernels_is_worked_out(judged, forward):
+    text = SUBMISSION.replace("x.is_contiguous()", "true").replace(
+        "ext.run(x.contiguous(), self.scale)", forward
+    )
+    text = text.replace("row * cols + t] : 0.0f", "row * x_row + t] : 0.0f").replace(
+        "float v = x[row * cols", "float v = x[row * x_row"
+    )
+    text = text.replace("int cols, float scale)", "int cols, float scale, int x_row)").replace(
+        "(float)scale)", "(float)scale, x.stride(0))"
+    )
+    verdict = judged(f"import einops\n{text}")
+    assert verdict.standing is Standing.RIGHT, verdict.reason
+
+
+UPDATED = """        flat = x.clone()
+        view = flat.view(-1)
+        before = view._version
+        flat += 1
+        assert view._version > before
+        minus_one = ~torch.zeros_like(view, dtype=torch.int64)
+        return ext.run((view + minus_one).reshape(3, 40), self.scale)"""
+
+
+def test_an_update_in_place_is_seen_through_every_view(judged):
+    verdict = judged(SUBMISSION.replace("        return ext.run(x.contiguous(), self.scale)", UPDATED))
+    assert verdict.standing is Standing.RIGHT, verdict.reason
+
+
+CAPTURED = """        held = torch.zeros_like(x)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(stream), torch.cuda.graph(graph):
+            assert torch.cuda.is_current_stream_capturing()
+            out = ext.run(held * 1, self.scale)
+        held.copy_(x)
+        graph.replay()
+        return out"""
+
+
+def test_a_graph_runs_when_it_is_replayed(judged):
+    text = SUBMISSION.replace("        return ext.run(x.contiguous(), self.scale)", CAPTURED)
+    verdict = judged(text)
+    assert verdict.standing is Standing.RIGHT, verdict.reason
+    unplayed = judged(text.replace("        graph.replay()\n", ""))
+    assert unplayed.standing is Standing.REJECTED, unplayed.reason
+
+
+def test_a_conversion_of_the_reference_rounds(judged):
+    half = REFERENCE.replace("torch.relu(x)", "torch.relu(x.to(torch.float8_e4m3fn).float())")
+    assert judged(SUBMISSION, half).standing is Standing.REJECTED
+    text = SUBMISSION.replace(
+        "return ext.run(x.contiguous(), self.scale)",
+        "y = x.to(torch.float8_e4m3fn).float()\n"
+        "        return ext.run(y, self.scale) - y.mean(dim=1, keepdim=True) + x.mean(dim=1, keepdim=True)",
+    )
+    assert judged(text, half).standing is Standing.RIGHT
+
+
+def test_a_macro_that_a_host_function_defines_is_followed(judged):
+    launch = SUBMISSION[SUBMISSION.index("    act<<<") : SUBMISSION.index("    return out;")]
+    macro = "    #define RUN(N) " + launch.strip().replace("64", "N").rstrip(";") + "\n    RUN(64);\n"
+    text = SUBMISSION.replace(launch, macro)
+    verdict = judged(text)
+    assert verdict.standing is Standing.RIGHT, verdict.reason
+
+
 def test_a_submission_runs_contained(judged, tmp_path):
     mark = tmp_path / "was-run"
     judged(f"open({str(mark)!r}, 'w')\n{SUBMISSION}")
@@ -180,8 +274,10 @@ def test_what_needs_torch_is_not_judged_where_the_module_catches_it(judged, caug
 @pytest.mark.parametrize(
     "lie",
     [
-        '{"value": [[{"tensor": "AAAA", "kind": "<f8", "shape": [1 << 40], "dtype": "float32"}], []]}',
-        '{"value": [[{"tensor": "AAAA", "kind": "|O", "shape": [1], "dtype": "float32"}], []]}',
+        '{"value": [[{"tensor": "AAAA", "kind": "<f8", "shape": [99999999], "strides": [1], "dtype": "int8"}], []]}',
+        '{"value": [[{"tensor": "AAAA", "kind": "|O", "shape": [1], "strides": [1], "dtype": "float32"}], []]}',
+        '{"value": [[{"tensor": "AAAA", "kind": "|u1", "shape": [3, 3], "strides": [-1, 1], "dtype": "uint8"}], []]}',
+        '{"value": [[{"tensor": "AAAA", "kind": "|u1", "shape": [2, 2], "strides": [8, 1], "dtype": "uint8"}], []]}',
         '{"launch": "act", "grid": [1], "args": [{"tensor": 1}], "kwargs": 3}',
         "no line of JSON",
         "[]",

@@ -43,9 +43,11 @@ class Session:
         arguments = [*request["args"], *request.get("kwargs", {}).values()]
         self.say({k: encoded(v) for k, v in request.items()})
         reply = json.loads(sys.stdin.readline())
+        if "too_large" in reply:
+            raise TooLargeError(reply["too_large"])
         for tensor, after in zip(arguments, decoded(reply["after"]), strict=True):
             if isinstance(tensor, Tensor) and isinstance(after, Tensor):
-                tensor.values[...] = after.values
+                _rewrite(tensor, after)
         same = reply["same"]  # what it gives may be one of its arguments
         return arguments[same] if same is not None else decoded(reply["value"])
 
@@ -57,7 +59,7 @@ class Session:
     def answer(self, request: Mapping[str, Any]) -> Any:
         """What a request asks for."""
         NotEvaluableError.noted = []
-        self._torch.exact = request["exact"]
+        self._torch.exact, self._torch.most = request["exact"], request["most"]
         if "seed" in request:
             self._torch.rng = np.random.default_rng(request["seed"])
         match request["do"]:
@@ -111,6 +113,15 @@ class Session:
         if isinstance(error, NameError) and error.name in self._failed:
             return self._failed[error.name]
         return said_of(error)
+
+
+def _rewrite(tensor: Tensor, after: Tensor) -> None:
+    """Give a tensor's memory what a launch left in it. Raises `NotEvaluableError` for a copy that stands for a view."""
+    memory, left = tensor.memory(), after.memory()
+    if memory.flags.writeable:
+        memory[...] = left
+    elif not np.array_equal(memory, left, equal_nan=memory.dtype.kind == "f"):
+        raise NotEvaluableError("a kernel writes to a tensor that is seen as another type")
 
 
 def said_of(error: Exception, line: int = 0) -> str:

@@ -13,11 +13,12 @@ from kernel_gate.processes.python import python_command
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.auditing.messages import decoded, encoded
 from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor
-from kernel_lineage.auditing.torch_values import TooLargeError
+from kernel_lineage.auditing.torch_values import MOST_ELEMENTS, TooLargeError
 
 _MOST_BYTES = 6 << 30
 """Bytes of address space: the arrays of a model are far below."""
-_ANSWER_BYTES = 64 << 20
+_ANSWER_BYTES = 1 << 29
+"""Bytes of one answer: ten tensors of the largest scale, in letters."""
 _MOST_LAUNCHES = 1000
 
 Launch = Callable[[str, Sequence[Any], Sequence[Any], Mapping[str, Any]], None]
@@ -29,14 +30,19 @@ Host = Callable[[str, str, Sequence[Any]], Any]
 class ContainedModule:
     """A module that runs contained. A context manager: its process ends with it.
 
-    With `exact` floats stay in float64; `seconds` bound all that it does, launches among it. What it asks for and
-    cannot be done raises `NotEvaluableError`.
+    With `exact` floats stay in float64; a tensor has at most `most` elements; `seconds` bound all that it does,
+    launches among it. What it asks for and cannot be done raises `NotEvaluableError`.
     """
 
     def __init__(
-        self, exact: bool, seconds: float, launch: Launch | None = None, host: Host | None = None
+        self,
+        exact: bool,
+        seconds: float,
+        most: int = MOST_ELEMENTS,
+        launch: Launch | None = None,
+        host: Host | None = None,
     ) -> None:
-        self._exact, self._launch, self._host = exact, launch, host
+        self._exact, self._most, self._launch, self._host = exact, most, launch, host
         self._launches = 0
         self._seconds, self._deadline = seconds, time.monotonic() + seconds
         try:
@@ -92,7 +98,7 @@ class ContainedModule:
 
     def _ask(self, request: Mapping[str, Any]) -> Any:
         try:
-            self._child.say({"exact": self._exact, **request})
+            self._child.say({"exact": self._exact, "most": self._most, **request})
             while True:
                 message = self._child.hear(max(self._deadline - time.monotonic(), 0.0))
                 if "error" in message:
@@ -100,7 +106,11 @@ class ContainedModule:
                     raise kind(str(message["error"])[:2000])
                 if "value" in message:
                     return decoded(message["value"])
-                self._child.say(self._run(message))
+                try:
+                    reply = self._run(message)
+                except TooLargeError as error:  # the module is asked again, at smaller sizes
+                    reply = {"too_large": str(error)}
+                self._child.say(reply)
         except ChildError as error:
             if time.monotonic() >= self._deadline:
                 raise NotEvaluableError(f"it took more than {self._seconds:g} s") from error

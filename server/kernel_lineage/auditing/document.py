@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -99,7 +100,7 @@ def table(document: AuditDocument) -> str:
     for row in document.submissions:
         claim = f" (claimed {row.claim})" if row.claim else ""
         lines.append(_clipped(f"{row.standing.label}{claim}: {row.file}", _WIDE))
-        lines.append("    " + _clipped(row.reason, _WIDE - 4))
+        lines += textwrap.wrap(row.reason, _WIDE, initial_indent="    ", subsequent_indent="    ")
         if row.sizes:
             smaller = ", ".join(f"{n} {a} → {b}" for n, (a, b) in row.sizes.items())
             lines.append("    " + _clipped(f"run smaller: {smaller}", _WIDE - 4))

@@ -61,8 +61,7 @@ class Emulation:
         for name, held in outputs.items():
             tensor = arguments[name]
             if isinstance(tensor, Tensor):
-                wide = DTYPES[tensor.dtype].wide(held).reshape(tensor.values.shape)
-                tensor.values[...] = stored(np.asarray(wide), tensor.dtype, exact=False)
+                tensor.memory()[...] = stored(DTYPES[tensor.dtype].wide(held), tensor.dtype, exact=False)
 
     def _run(
         self, program: Program, workload: Workload, built: Built, arguments: Mapping[str, object]
@@ -83,7 +82,7 @@ class Emulation:
 
 def _bytes(tensor: Tensor) -> np.ndarray:
     kind = DTYPES[tensor.dtype]
-    values = np.ascontiguousarray(tensor.values)
+    values = tensor.memory()
     return np.asarray(
         kind.narrow(values.astype(np.float64)) if kind.is_float else values.astype(kind.storage)
     )
@@ -95,8 +94,6 @@ def _workload(program: Program, names: Sequence[str], arguments: Mapping[str, ob
     for name in names:
         value = arguments[name]
         if isinstance(value, Tensor):
-            if not value.values.flags.c_contiguous:
-                raise NotEvaluableError(f"{name} of {program.entry} is a view that is not contiguous")
             if not value.values.size:
                 raise NotEvaluableError(f"{name} of {program.entry} is empty")
             values = {} if DTYPES[value.dtype].is_float else {"values": "integers(0, 1)"}
@@ -105,7 +102,7 @@ def _workload(program: Program, names: Sequence[str], arguments: Mapping[str, ob
                     "name": name,
                     "kind": "inout",
                     "dtype": value.dtype,
-                    "shape": [str(value.values.size)],
+                    "shape": [str(value.memory().size)],
                     **values,
                 }
             )

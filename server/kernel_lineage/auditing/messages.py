@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from kernel_gate.dtypes import DTYPES
-from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError, Tensor
+from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError, Tensor, span
 
 _KINDS = "fiub"
 """Floats, whole numbers and booleans: NumPy's letters of the elements that are taken."""
@@ -20,9 +19,10 @@ _KINDS = "fiub"
 def encoded(value: Any) -> Any:
     """A value for a message. Raises `NotEvaluableError` for what has no meaning in another process."""
     if isinstance(value, Tensor):
-        values = np.ascontiguousarray(value.values)
-        held = base64.b64encode(values.tobytes()).decode()
-        return {"tensor": held, "kind": values.dtype.str, "shape": list(values.shape), "dtype": value.dtype}
+        held = base64.b64encode(value.memory().tobytes()).decode()
+        shape, strides = list(value.shape), list(value.strides)
+        kind = value.values.dtype.str
+        return {"tensor": held, "kind": kind, "shape": shape, "strides": strides, "dtype": value.dtype}
     if isinstance(value, DTypeName):
         return {"type": str(value)}
     if isinstance(value, list | tuple):
@@ -49,11 +49,14 @@ def decoded(message: Any) -> Any:
             return DTypeName(str(message["type"]))
         kind = np.dtype(message["kind"])
         shape = tuple(int(extent) for extent in message["shape"])
+        strides = tuple(int(stride) for stride in message["strides"])
         held = base64.b64decode(message["tensor"], validate=True)
         if kind.kind not in _KINDS or message["dtype"] not in DTYPES or min(shape, default=0) < 0:
             raise ValueError
-        if len(held) != math.prod(shape) * kind.itemsize:
+        if len(held) != span(shape, strides) * kind.itemsize:
             raise ValueError
-        return Tensor(np.frombuffer(held, kind).reshape(shape).copy(), message["dtype"])
+        memory = np.frombuffer(held, kind).copy()
+        steps = [stride * kind.itemsize for stride in strides]
+        return Tensor(np.lib.stride_tricks.as_strided(memory, shape, steps), message["dtype"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, binascii.Error) as error:
         raise NotEvaluableError("an answer that cannot be read") from error

@@ -166,6 +166,12 @@ def _sort(input: Array, dim: int = -1, descending: bool = False, stable: bool = 
     return _topk(input, input.shape[dim], dim, largest=descending)
 
 
+def _parts(input: Array, size: int | Sequence[int], dim: int) -> tuple[Array, ...]:
+    """An array cut along an axis: pieces of `size`, the last one smaller, or pieces of these sizes. Views."""
+    ends = range(size, input.shape[dim], size) if isinstance(size, int) else np.cumsum(size)[:-1]
+    return tuple(np.split(input, list(ends), axis=dim))
+
+
 def _expanded(input: Array, *sizes: Any) -> Array:
     wanted = _sizes(sizes)
     own = (1,) * (len(wanted) - input.ndim) + input.shape
@@ -234,7 +240,24 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sign": np.sign, "index_select": lambda input, dim, index: np.take(input, index, axis=dim),
     "floor_divide": np.floor_divide, "remainder": np.mod, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
     "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
-    "bitwise_xor": np.bitwise_xor,
+    "bitwise_xor": np.bitwise_xor, "bitwise_not": np.invert, "logical_not": np.logical_not,
+    "logical_and": np.logical_and, "logical_or": np.logical_or,
+    "isfinite": np.isfinite, "isnan": np.isnan, "isinf": np.isinf, "outer": np.outer,
+    "logsumexp": lambda input, dim, keepdim=False: np.logaddexp.reduce(input, axis=_axes(dim), keepdims=keepdim),
+    "mish": lambda input, inplace=False: input * np.tanh(np.logaddexp(0, input)),
+    "hardswish": lambda input, inplace=False: input * np.clip(input + 3, 0, 6) / 6,
+    "hardsigmoid": lambda input, inplace=False: np.clip(input + 3, 0, 6) / 6,
+    "roll": lambda input, shifts, dims=None: np.roll(input, shifts, axis=dims),
+    "argsort": lambda input, dim=-1, descending=False, stable=False: _sort(input, dim, descending)[1],
+    "unbind": lambda input, dim=0: tuple(np.moveaxis(input, dim, 0)),
+    "chunk": lambda input, chunks, dim=0: _parts(input, -(-input.shape[dim] // chunks), dim),
+    "split": lambda input, split_size, dim=0: _parts(input, split_size, dim),
+    "narrow": lambda input, dim, start, length: np.moveaxis(
+        np.moveaxis(input, dim, 0)[start : start + length], 0, dim
+    ),
+    "select": lambda input, dim, index: np.moveaxis(input, dim, 0)[index],
+    "expand_as": lambda input, other: np.broadcast_to(input, other.shape),
+    "view_as": lambda input, other: input.reshape(other.shape),
     "repeat_interleave": lambda input, repeats, dim=None: np.repeat(input, repeats, axis=dim),
     "diag": np.diag, "flip": lambda input, dims: np.flip(input, axis=_axes(dims)),
     "transpose": _swapped, "t": lambda input: input.T,

@@ -16,8 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kernel_gate.dtypes import DTYPES
 from kernel_lineage.auditing.operations import OPERATIONS
+from kernel_lineage.auditing.queues import Capture, Event, Graph, Recorder, Stream
 from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError, Tensor, dtype_of, stored
 from kernel_lineage.auditing.torch_values import Layer, Torch
 from kernel_lineage.workloads.device_size import CHECKED
@@ -29,11 +32,13 @@ _BINARY = {
     "and": "bitwise_and", "xor": "bitwise_xor", "or": "bitwise_or",
 }  # fmt: skip
 """Python's operators by what the table of operations calls them."""
+_UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs"}
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
 _DRAWN = {"normal_": {"mean": 0.0, "std": 1.0}, "uniform_": {"a": 0.0, "b": 1.0}}
 _NOTHING = frozenset(
     {"torch.manual_seed", "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize",
-     "torch.set_float32_matmul_precision", "torch.set_grad_enabled", "torch.cuda.empty_cache"}
+     "torch.set_float32_matmul_precision", "torch.set_grad_enabled", "torch.cuda.empty_cache", "torch.cuda.set_device",
+     "torch.cuda.set_stream", "torch.cuda.graph_pool_handle"}
 )  # fmt: skip
 """Functions that change nothing here."""
 _AROUND = frozenset(
@@ -43,10 +48,13 @@ _AROUND = frozenset(
         "torch.enable_grad",
         "torch.cuda.device",
         "torch.cuda.device_of",
+        "torch.cuda.stream",
     }
 )
 """What stands in `with` or above a function and changes nothing here."""
-_ITSELF = frozenset({"torch.compile", "torch.jit.script", "torch.nn.Parameter"})
+_ITSELF = frozenset(
+    {"torch.compile", "torch.jit.script", "torch.nn.Parameter", "torch._dynamo.allow_in_graph"}
+)
 _ANSWERS = {"torch.cuda.is_available": True, "torch.cuda.current_device": 0, "torch.cuda.device_count": 1,
             "torch.cuda.get_device_capability": (9, 0), "torch.is_grad_enabled": False,
             "torch.cuda.get_device_properties": types.SimpleNamespace(
@@ -56,17 +64,25 @@ Run = Callable[[Mapping[str, Any]], Any]
 """Has a launch, or a call of a host function, run; what it gives."""
 
 
-@dataclass(frozen=True)
+@dataclass(init=False)
 class Name:
     """A name of torch, of Triton or of a package that is not there: `torch.nn.functional.relu`."""
 
     name: str
     world: World
 
+    def __init__(self, name: str, world: World) -> None:
+        vars(self).update(name=name, world=world)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return self.world.named(f"{self.name}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not self.name.startswith("torch.backends"):
+            raise NotEvaluableError(f"{self.name}.{name} is replaced")
+        self.world.settings[f"{self.name}.{name}"] = value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.world.called(self.name, args, kwargs)
@@ -96,7 +112,7 @@ class JitKernel:
             meta = {**self.fixed, **kwargs}
             extents = grid(meta) if callable(grid) else grid
             extents = extents if isinstance(extents, tuple | list) else (extents,)
-            self.world.run({"launch": self.name, "grid": extents, "args": args, "kwargs": meta})
+            self.world.launch({"launch": self.name, "grid": extents, "args": args, "kwargs": meta})
 
         return launch
 
@@ -111,7 +127,8 @@ class Extension:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
-        return lambda *args: self.world.run({"host": name, "source": self.source, "args": args})
+        call = {"host": name, "source": self.source}
+        return lambda *args: self.world.recorder.repeatable(lambda: self.world.run({**call, "args": args}))
 
 
 class _Around:
@@ -123,6 +140,17 @@ class _Around:
 
     def __call__(self, function: Any) -> Any:
         return function
+
+
+class Generator:
+    """`torch.Generator`: the run's seed decides what is drawn."""
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        """It belongs to no device."""
+
+    def manual_seed(self, _seed: int) -> Generator:
+        """The generator."""
+        return self
 
 
 class Module:
@@ -220,6 +248,8 @@ class Function:
 
 _CLASSES: Mapping[str, Any] = {
     "torch.Tensor": Tensor, "torch.nn.Module": Module, "torch.nn.modules.Module": Module, "torch.device": Device,
+    "torch.Generator": Generator, "torch.cuda.Stream": Stream, "torch.cuda.Event": Event,
+    "torch.cuda.CUDAGraph": Graph,
     "torch.nn.Sequential": Sequential, "torch.nn.ModuleList": Sequential, "torch.autograd.Function": Function,
 }  # fmt: skip
 
@@ -230,16 +260,38 @@ class World:
 
     torch: Torch
     run: Run
+    recorder: Recorder = field(default_factory=Recorder)
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What a module set of `torch.backends`: it changes nothing here."""
+
+    def launch(self, request: Mapping[str, Any]) -> None:
+        """Have a kernel run: now, or when the graph that is captured is replayed."""
+        if self.recorder.steps is None:
+            self.run(request)
+        else:
+            self.recorder.steps.append(lambda: self.run(request))
 
     def named(self, name: str) -> Any:
         """What a dotted name of a package that is not there stands for."""
         package, _, last = name.rpartition(".")
         if package == "torch" and dtype_of(last) is not None:
             return DTypeName(str(dtype_of(last)))
+        if name in self.settings:
+            return self.settings[name]
         return _CLASSES.get(name) or Name(name, self)
 
     def called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A call of such a name. Raises `NotEvaluableError` for what needs its package."""
+        match name:
+            case "torch.cuda.graph":
+                return Capture(self.recorder, *args, **kwargs)
+            case "torch.cuda.current_stream" | "torch.cuda.default_stream":
+                return Stream()
+            case "torch.cuda.is_current_stream_capturing":
+                return self.recorder.steps is not None
+        return self.recorder.repeatable(lambda: self._called(name, args, kwargs))
+
+    def _called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         last = name.rpartition(".")[2]
         if name.startswith("triton."):
             return self._triton(last, args, kwargs)
@@ -290,6 +342,7 @@ class World:
         drawn = (self.torch.rng.standard_normal if normal else self.torch.rng.random)(tensor.shape)
         values = first + (second if normal else second - first) * drawn
         tensor.values[...] = self.torch.tensor(values, tensor.dtype).values
+        tensor.changes[0] += 1
         return tensor
 
 
@@ -327,28 +380,42 @@ def install(world: World) -> None:
     sys.meta_path.append(_Imports(world))
     torch = world.torch
 
+    again = world.recorder.repeatable
+
     def operates(name: str, turned: bool = False) -> Callable[[Tensor, Any], Any]:
-        return lambda one, other: torch.operate(name, (other, one) if turned else (one, other), {})
+        return lambda one, other: again(
+            lambda: torch.operate(name, (other, one) if turned else (one, other), {})
+        )
+
+    def changes(name: str) -> Callable[[Tensor, Any], Tensor]:
+        return lambda one, other: again(lambda: torch.in_place(one, name, (other,), {}))
 
     def compares(name: str) -> Callable[[Tensor, Any], Tensor]:
         compare = getattr(operator, name)
-        return lambda one, other: torch.tensor(
-            compare(one.values, other.values if isinstance(other, Tensor) else other), "bool"
+        return lambda one, other: again(
+            lambda: torch.tensor(
+                compare(one.values, other.values if isinstance(other, Tensor) else other), "bool"
+            )
         )
 
     members: dict[str, Any] = {f"__{n}__": operates(name) for n, name in _BINARY.items()}
     members |= {f"__r{n}__": operates(name, turned=True) for n, name in _BINARY.items()}
+    members |= {f"__i{n}__": changes(name) for n, name in _BINARY.items() if n != "matmul"}
     members |= {f"__{n}__": compares(n) for n in _COMPARED}
     members |= {
-        "__neg__": lambda t: torch.operate("neg", (t,), {}),
+        f"__{n}__": lambda t, name=name: again(lambda: torch.operate(name, (t,), {}))
+        for n, name in _UNARY.items()
+    }
+    members |= {
         "__hash__": object.__hash__,
-        "__getitem__": lambda t, at: Tensor(t.values[_index(at)], t.dtype),
-        "__setitem__": _stored,
+        "__getitem__": lambda t, at: again(lambda: _item(t, _index(at))),
+        "__setitem__": lambda t, at, value: again(lambda: _stored(t, at, value)),
+        "__index__": lambda t: int(t.values),
         "__len__": lambda t: t.shape[0],
         "__bool__": lambda t: bool(t.values),
         "__int__": lambda t: int(t.values),
         "__float__": lambda t: float(t.values),
-        "__getattr__": lambda t, name: _attribute(torch, t, name),
+        "__getattr__": lambda t, name: _attribute(world, t, name),
     }
     for name, member in members.items():
         setattr(Tensor, name, member)
@@ -362,11 +429,17 @@ def _index(at: Any) -> Any:
     return at.values if isinstance(at, Tensor) else at
 
 
+def _item(tensor: Tensor, at: Any) -> Tensor:
+    part = np.asarray(tensor.values[at])
+    return tensor.sharing(part) if np.shares_memory(part, tensor.values) else Tensor(part, tensor.dtype)
+
+
 def _stored(tensor: Tensor, at: Any, value: Any) -> None:
     tensor.values[_index(at)] = value.values if isinstance(value, Tensor) else value
+    tensor.changes[0] += 1
 
 
-def _attribute(torch: Torch, tensor: Tensor, name: str) -> Any:
+def _attribute(world: World, tensor: Tensor, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     facts = {
@@ -375,10 +448,18 @@ def _attribute(torch: Torch, tensor: Tensor, name: str) -> Any:
         "is_cuda": True,
         "data": tensor,
         "requires_grad": False,
+        "_version": tensor.changes[0],
+        "itemsize": DTYPES[tensor.dtype].itemsize,
+        "is_contiguous": lambda *_a, **_k: bool(tensor.values.flags.c_contiguous),
     }
     if name in facts:
         return facts[name]
-    return torch.operate("t", (tensor,), {}) if name in ("T", "mT") else torch.method(tensor, name)
+    if name == "T":
+        return world.torch.operate("t", (tensor,), {})
+    if name == "mT":
+        return world.torch.operate("transpose", (tensor, -2, -1), {})
+    method = world.torch.method(tensor, name)
+    return lambda *args, **kwargs: world.recorder.repeatable(lambda: method(*args, **kwargs))
 
 
 def _of_layer(layer: Layer, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,9 +34,14 @@ class NotEvaluableError(Exception):
 
 
 class DTypeName(str):
-    """`torch.float32` as a value."""
+    """`torch.float32` as a value: one object for each type, so that `x.dtype is torch.float32` holds."""
 
     __slots__ = ()
+    _made: ClassVar[dict[str, DTypeName]] = {}
+
+    def __new__(cls, name: str) -> DTypeName:
+        """The type of this name."""
+        return cls._made.setdefault(name, super().__new__(cls, name))
 
     @property
     def itemsize(self) -> int:
@@ -65,6 +70,8 @@ class Tensor:
 
     values: Array
     dtype: str
+    changes: list[int] = field(default_factory=lambda: [0])
+    """How often what it shares its memory with was changed in place: one counter for all views."""
 
     def __post_init__(self) -> None:
         self.dtype = DTypeName(self.dtype)
@@ -73,6 +80,40 @@ class Tensor:
     def shape(self) -> Shape:
         """Its extents."""
         return Shape(self.values.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Its strides, in elements."""
+        return tuple(stride // self.values.itemsize for stride in self.values.strides)
+
+    def sharing(self, values: Array) -> Tensor:
+        """A tensor of the same type that shares its memory: `values` is a view of the tensor's own."""
+        return Tensor(values, self.dtype, self.changes)
+
+    def memory(self) -> Array:
+        """What lies between its first and its last element, shape `(span,)`: more than its values for a strided view.
+
+        Raises `NotEvaluableError` for a view that runs backwards.
+        """
+        if self.values.flags.c_contiguous:
+            return self.values.reshape(-1)
+        return np.lib.stride_tricks.as_strided(
+            self.values, (span(self.shape, self.strides),), (self.values.itemsize,)
+        )
+
+
+def span(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements lie between the first and the last of a tensor, both included; strides in elements.
+
+    Raises `NotEvaluableError` for a stride below 0.
+    """
+    if min(strides, default=0) < 0:
+        raise NotEvaluableError("a view that runs backwards")
+    return (
+        1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+        if all(shape)
+        else 0
+    )
 
 
 def dtype_of(name: str) -> str | None:

@@ -54,6 +54,8 @@ class Torch:
 
     rng: np.random.Generator
     exact: bool
+    most: int = MOST_ELEMENTS
+    """The most elements of a tensor that is made."""
 
     def tensor(self, values: Any, dtype: str = "float32") -> Tensor:
         """A tensor of these values."""
@@ -77,11 +79,14 @@ class Torch:
     def _made(self, values: Any, operands: Sequence[Any], wanted: str | None) -> Tensor:
         array = np.asarray(values)
         dtype = wanted or common_dtype(operands, array)
-        if any(
-            isinstance(o, Tensor) and o.dtype == dtype and np.shares_memory(o.values, array) for o in operands
-        ):
-            return Tensor(array, dtype)
-        return Tensor(stored(array, dtype, exact=self.exact), dtype)
+        for operand in operands:
+            if (
+                isinstance(operand, Tensor)
+                and operand.dtype == dtype
+                and np.shares_memory(operand.values, array)
+            ):
+                return operand.sharing(array)
+        return self.tensor(array, dtype)
 
     def method(self, tensor: Tensor, name: str) -> Callable[..., Any]:
         """A method of a tensor. Raises `NotEvaluableError` for one that is not known."""
@@ -90,6 +95,12 @@ class Torch:
                 Tensor(tensor.values.copy(order="C"), tensor.dtype)
                 if (name == "clone" or (name == "contiguous" and not tensor.values.flags.c_contiguous))
                 else tensor
+            )
+        if name == "view":
+            return lambda *sizes: (
+                self._reinterpreted(tensor, sizes[0])
+                if sizes and isinstance(sizes[0], DTypeName)
+                else self.operate("view", (tensor, *sizes), {})
             )
         if name in ("to", "type"):
             return lambda *args, **kwargs: self._to(tensor, [*args, *kwargs.values()])
@@ -101,8 +112,10 @@ class Torch:
             "dim": lambda: tensor.values.ndim,
             "ndimension": lambda: tensor.values.ndim,
             "element_size": lambda: DTYPES[tensor.dtype].itemsize,
-            "stride": lambda dim=None: _strides(tensor) if dim is None else _strides(tensor)[dim],
-            "is_contiguous": lambda *_a, **_k: bool(tensor.values.flags.c_contiguous),
+            "stride": lambda dim=None: tensor.strides if dim is None else tensor.strides[dim],
+            "storage_offset": lambda: 0,
+            "numpy": lambda: _array_of(tensor),
+            "record_stream": lambda _stream: None,
             "item": lambda: tensor.values.item(),
             "tolist": lambda: tensor.values.tolist(),
             "data_ptr": lambda: int(tensor.values.ctypes.data),
@@ -117,12 +130,13 @@ class Torch:
         if name in answers:
             return answers[name]
         if name.endswith("_") and not name.endswith("__"):
-            return lambda *args, **kwargs: self._in_place(tensor, name[:-1], args, kwargs)
+            return lambda *args, **kwargs: self.in_place(tensor, name[:-1], args, kwargs)
         if name in OPERATIONS:
             return lambda *args, **kwargs: self.operate(name, (tensor, *args), kwargs)
         raise NotEvaluableError(f"the method .{name} of a tensor")
 
-    def _in_place(self, tensor: Tensor, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:
+    def in_place(self, tensor: Tensor, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:
+        """The tensor with what an operator of the table gives. Raises `NotEvaluableError`."""
         if name == "zero":
             made: Any = np.zeros(tensor.shape)
         elif name in ("fill", "copy"):
@@ -132,11 +146,26 @@ class Torch:
         else:
             raise NotEvaluableError(f"the method .{name}_ of a tensor")
         tensor.values[...] = stored(np.asarray(made), tensor.dtype, exact=self.exact)
+        tensor.changes[0] += 1
         return tensor
 
     def _to(self, tensor: Tensor, wanted: Sequence[Any]) -> Tensor:
+        """In another type. Values are rounded to it where floats are exact too: it is what the program asks for."""
         dtype = next((w for w in wanted if isinstance(w, DTypeName)), tensor.dtype)
-        return tensor if dtype == tensor.dtype else self.tensor(tensor.values, dtype)
+        if dtype == tensor.dtype:
+            return tensor
+        return Tensor(stored(tensor.values, dtype, exact=False), dtype)
+
+    def _reinterpreted(self, tensor: Tensor, dtype: DTypeName) -> Tensor:
+        """The same bits as another type: a copy that cannot be written where values are not kept as their bits."""
+        old, new = DTYPES[tensor.dtype], DTYPES[dtype]
+        if not old.is_float and not new.is_float and "bool" not in (old.name, new.name):
+            return Tensor(tensor.values.view(new.storage), dtype, tensor.changes)
+        values = np.ascontiguousarray(tensor.values)
+        bits = old.narrow(values) if old.is_float else values.astype(old.storage)
+        made = Tensor(stored(new.wide(bits.view(new.storage)), dtype, exact=False), dtype, tensor.changes)
+        made.values.flags.writeable = False
+        return made
 
     def create(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor | None:
         """A new tensor (`torch.zeros` and the like); None for a name that makes none."""
@@ -151,7 +180,10 @@ class Torch:
             )
         if name in ("tensor", "as_tensor"):
             values = np.asarray(_bare(args[0]))
-            return self.tensor(values, dtype or ("float32" if values.dtype.kind == "f" else "int64"))
+            own = dtype_of(str(values.dtype)) if isinstance(args[0], np.ndarray) else None
+            return self.tensor(values, dtype or own or ("float32" if values.dtype.kind == "f" else "int64"))
+        if name == "from_numpy":
+            return self.tensor(args[0], dtype_of(str(args[0].dtype)) or "float32")
         if name == "full":
             value = args[1] if len(args) > 1 else kwargs["fill_value"]
             plain = "float32" if isinstance(value, float) else "int64"
@@ -159,6 +191,8 @@ class Torch:
         if name == "arange":
             values = np.arange(*args)
             return self.tensor(values, dtype or ("float32" if values.dtype.kind == "f" else "int64"))
+        if name == "linspace":
+            return self.tensor(np.linspace(*args[:3]), dtype or "float32")
         if name == "randperm":
             return self.tensor(self.rng.permutation(args[0]), dtype or "int64")
         if name == "eye":
@@ -166,7 +200,7 @@ class Torch:
         if name not in (*_NEW, "rand", "randn", "randint"):
             return None
         sizes = () if name == "randint" else _sizes(args) if args else _sizes([kwargs.get("size", ())])
-        if math.prod(sizes) > MOST_ELEMENTS:
+        if math.prod(sizes) > self.most:
             raise TooLargeError(f"a tensor of shape {sizes}")
         if name in _NEW:
             held = _NEW[name] if dtype is None or DTYPES[dtype].is_float else int(name == "ones")
@@ -246,8 +280,12 @@ def _sizes(args: Sequence[Any]) -> tuple[int, ...]:
     return tuple(int(size) for size in flat)
 
 
-def _strides(tensor: Tensor) -> tuple[int, ...]:
-    return tuple(stride // tensor.values.itemsize for stride in tensor.values.strides)
+def _array_of(tensor: Tensor) -> Any:
+    """The NumPy array of a tensor. Raises `TypeError` for a type that NumPy lacks, as torch does."""
+    kind = DTYPES[tensor.dtype]
+    if kind.is_float and kind.storage.kind != "f":
+        raise TypeError(f"NumPy has no {tensor.dtype}")
+    return tensor.values.astype(kind.storage, copy=False)
 
 
 def _bare(value: Any) -> Any:

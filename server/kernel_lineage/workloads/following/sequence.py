@@ -25,7 +25,10 @@ from kernel_lineage.workloads.following.values import (
 )
 
 _ROUNDS = 64
-_NO_STATEMENTS = frozenset({"comment", ";", "using_declaration", "static_assert_declaration", "preproc_call"})
+_NO_STATEMENTS = frozenset(
+    {"comment", ";", "using_declaration", "static_assert_declaration", "preproc_call", "preproc_def",
+     "preproc_function_def"}
+)  # fmt: skip
 _WITHOUT_EFFECT = re.compile(
     r"f?printf|exit|abort|(?:nvtx|NVTX)\w*|(?:C10|AT)_CUDA\w*|\w*check\w*|\w*safe_?call\w*|gpu_?assert"
     r"|cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize|StreamSynchronize|Free\w*|FuncSet\w+|Event\w+"
@@ -112,7 +115,7 @@ class Sequence(Follower):
         around, self._line = self._line, self._line_of(node) or self._line
         try:
             if getattr(self, f"_do_{node.type}", None) is None and not node.type.startswith("preproc_"):
-                raise NotFollowed(f"a {node.type.replace('_', ' ')}")
+                raise NotFollowed(f"the statement `{text_of(node)}`")
             self.do(node, names)
         except NotFollowed as error:
             raise self._unreadable(str(error)) from error
