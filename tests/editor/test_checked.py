@@ -39,16 +39,16 @@ def launch(x, w):
 ASKED = CODE.replace("    out = torch", "    assert w.shape == x.shape\n    out = torch")
 
 
-def _checked(folder: Path, code: str, *, measure: bool = False) -> CheckedDocument:
+def _checked(folder: Path, code: str, *, kernel: str = "add", measure: bool = False) -> CheckedDocument:
     (folder / ".git").mkdir()
     path = folder / "add.py"
     path.write_text(code)
-    kernel = kernel_of(path, "add")
-    draft = draft_of(kernel, path, measure=measure)
+    target = kernel_of(path, kernel)
+    draft = draft_of(target, path, measure=measure)
     assert draft.missing == ()
     return checked_document(
         checked_kernel(
-            Asked(path, code.encode(), "add", 7),
+            Asked(path, code.encode(), kernel, 7),
             lambda: SpotWorkload(draft.workload(), None, draft.assumed),
             lambda r: judge(r.baseline, r.candidate, r.workload, device="emulated", options=r.options),
             GateOptions(check_seconds=60, build_seconds=60, callers_seconds=0, algebra_seconds=0),
@@ -136,3 +136,39 @@ def test_a_kernel_that_does_not_compile_with_what_a_draft_chose_is_not_called_wr
     assert version.state is state, version.reason
     is_guess = "or the draft is wrong: " in version.reason
     assert is_guess is (state is VersionState.UNKNOWN)
+
+
+PACK = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pack(out_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)  # rows overlap where n % 4 is not 0
+    tl.store(out_ptr + row * (n // 4) + at, tl.load(x_ptr + row * n + at, mask=at < n), mask=at < (n + 3) // 4)
+
+
+def launch(x, out):
+    n = x.shape[1]
+    pack[(x.shape[0],)](out.view(-1), x, n, BLOCK=64)
+"""
+HIDES_ITS_CALL = """
+
+def test_pack():
+    x, out = torch.randn(8, 16), torch.zeros(8, 16)
+    vars()["launch"](x, out)
+"""
+CALLS = HIDES_ITS_CALL.replace('vars()["launch"]', "launch")
+
+
+@pytest.mark.parametrize(
+    ("caller", "state"), [(HIDES_ITS_CALL, VersionState.UNKNOWN), (CALLS, VersionState.WRONG)]
+)
+def test_shapes_that_a_draft_borrowed_of_other_tensors_accuse_nobody(
+    caller: str, state: VersionState, tmp_path: Path
+) -> None:
+    version = _checked(tmp_path, PACK + caller, kernel="pack")
+    assert version.state is state, version.reason

@@ -20,6 +20,8 @@ _OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
 """Faults that a buffer of another size may not have."""
 _WHATEVER_IS_GIVEN = re.compile(r"\b(?:NameError|SyntaxError)\b|module '")
 """How compilations fail that no other types and constants would mend."""
+_BORROWED = re.compile(r" is taken to have the shape .* of a tensor of ")
+"""How a draft says that a tensor has the shape of another, because nobody was seen to give it one."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -93,6 +95,9 @@ def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
         is_of_those = spot.workload.language == "triton" and not _WHATEVER_IS_GIVEN.search(verdict.reason)
         choices = (note for note in spot.assumed if " is taken to " in note or note.startswith(UNTYPED))
         return next(choices, "") if is_of_those else ""
+    borrowed = [note for note in spot.assumed if _BORROWED.search(note)]
+    if borrowed:
+        return borrowed[0]
     if check.details.get("fault") in _OF_EXTENTS:
         buffer = str(check.details.get("buffer") or "")
         loose = loose_dims(spot.workload, buffer) if result.is_wrong_beside_itself else []

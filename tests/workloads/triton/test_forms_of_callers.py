@@ -191,6 +191,55 @@ def test_a_model_is_called_with_its_published_inputs(tmp_path: Path, beside: boo
     assert argument(draft, "factor").value == "2.0"
 
 
+PADDED = """
+def pad(x, columns):
+    out = x.new_zeros((x.shape[0], columns))
+    out[:, : x.shape[1]] = x
+    return out
+
+
+def padded(x, factor):
+    columns = (x.shape[1] + 31) // 32 * 32
+    if columns != x.shape[1]:
+        x = pad(x, columns)
+    return launch(x, factor)
+"""
+
+
+def test_a_condition_that_sizes_decide_is_kept(tmp_path: Path) -> None:
+    code = KERNEL + DIRECT + PADDED + MODEL.format(name="ModelNew").replace("launch(", "padded(")
+    draft = drafted(tmp_path, {"rows.py": code + INPUTS.replace("rows, 40", "rows, 64")})
+    assert not draft.missing
+    width = next(n for n, size in draft.dims.items() if size == 64)
+    assert f"not (({width} + 31) // 32 * 32 != {width})" in draft.promises
+
+
+def test_a_number_that_a_condition_over_sizes_chooses_stays_one_of_both(tmp_path: Path) -> None:
+    code = (KERNEL + DIRECT + MODEL.format(name="ModelNew")).replace(
+        "return launch(x, self.factor)", "return launch(x, 3 if x.shape[0] % 4 == 0 else x.shape[1])"
+    )
+    draft = drafted(tmp_path, {"rows.py": code + INPUTS})
+    assert argument(draft, "factor").value == "3 if rows % 4 == 0 else d40"
+    assert draft.promises == ()
+
+
+def test_sizes_that_a_model_makes_its_tensors_of_are_dims(tmp_path: Path) -> None:
+    code = (
+        (KERNEL + DIRECT + MODEL.format(name="ModelNew"))
+        .replace(
+            "        self.factor = factor\n",
+            "        self.factor = torch.zeros(factor, count).shape[0]\n",
+        )
+        .replace("(self, factor)", "(self, factor, count, seed)")
+    )
+    inputs = INPUTS.replace("return [2.0]", "return [width, 3, seed]").replace(
+        "rows = 6", "rows = 6\nwidth = 96\nseed = 7"
+    )
+    draft = drafted(tmp_path, {"rows.py": code + inputs})
+    assert argument(draft, "factor").value == "width" and draft.dims["width"] == 96
+    assert "seed" not in draft.dims
+
+
 def test_a_task_says_its_cases(tmp_path: Path) -> None:
     entry = (
         "\n\ndef _custom(data):\n    return launch(data, 2.0)\n\n\ncustom_kernel = torch.compile(_custom)\n"

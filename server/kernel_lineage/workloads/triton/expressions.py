@@ -9,6 +9,7 @@ from typing import Any
 from kernel_lineage.workloads.device_size import multiprocessors
 from kernel_lineage.workloads.triton.calls import read_call
 from kernel_lineage.workloads.triton.device_facts import near_memory
+from kernel_lineage.workloads.triton.guards import keep
 from kernel_lineage.workloads.triton.objects import Frame, Function, Instance
 from kernel_lineage.workloads.triton.operations import arithmetic, compare, key_of
 from kernel_lineage.workloads.triton.statements import agreed, assign
@@ -56,10 +57,7 @@ def read_expression(frame: Frame, node: ast.expr) -> object:
         case ast.BoolOp(op=op, values=values):
             return _either(frame, isinstance(op, ast.Or), values)
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            holds = reader.truth(value_of(test))
-            if holds is None:
-                return agreed(value_of(body), value_of(orelse), Unknown(f"`{ast.unparse(test)}`"))
-            return value_of(body if holds else orelse)
+            return _either_of(frame, test, body, orelse)
         case ast.Lambda():
             return Function(node, frame.module, frame.names)
         case ast.ListComp(elt=element, generators=loops) | ast.GeneratorExp(elt=element, generators=loops):
@@ -121,6 +119,24 @@ def _compared(frame: Frame, node: ast.Compare) -> object:
             return Unknown(f"`{ast.unparse(node)}`") if holds is None else False
         left = right
     return True
+
+
+def _either_of(frame: Frame, test: ast.expr, body: ast.expr, orelse: ast.expr) -> object:
+    """`body if test else orelse`: a condition over dims stays one, or is decided by their sizes and kept."""
+    asked = frame.evaluate(test)
+    holds = frame.reader.truth(asked)
+    if isinstance(asked, Size):
+        one, other = frame.evaluate(body), frame.evaluate(orelse)
+        if one == other:
+            return one
+        if isinstance(one, (int, Size)) and isinstance(other, (int, Size)):
+            return size_of(ast.IfExp(tree_of(asked), tree_of(one), tree_of(other)))
+        if holds is not None:
+            keep(frame, test, holds)
+            return one if holds else other
+    if holds is None:
+        return agreed(frame.evaluate(body), frame.evaluate(orelse), Unknown(f"`{ast.unparse(test)}`"))
+    return frame.evaluate(body if holds else orelse)
 
 
 def _either(frame: Frame, disjunction: bool, values: list[ast.expr]) -> object:

@@ -27,11 +27,12 @@ def promises_of(
         return ()
     as_written = _Written(written)
     extents = dict.fromkeys(as_written.text(e) for e in _block_extents(kernel.function))
-    promises = [f"next_power_of_2({e}) == {e}" for e in extents if not e.startswith("next_power_of_2(")]
+    powers = (e for e in extents if not e.startswith("next_power_of_2("))
+    promises = [_plain(f"next_power_of_2({e}) == ({e})") for e in powers]
     syntax = triton_syntax(kernel)
     units = syntax.units if syntax is not None else ()
     if any(call.of_language and call.name == "dot" for unit in units for call in unit.calls):
-        promises += [f"{e} >= {_LEAST_IN_PRODUCT}" for e in extents]
+        promises += [_plain(f"({e}) >= {_LEAST_IN_PRODUCT}") for e in extents]
     constexpr = {p.name for p in kernel.parameters if p.constexpr}
     # A number that is 1 is a constant of the compiled kernel, and no longer a value with methods.
     converted = {name for n in ast.walk(kernel.function) if (name := _converted(n))}
@@ -44,6 +45,11 @@ def promises_of(
     extents_of_grid = (ast.parse(extent, mode="eval").body for extent in grid)
     promises += [f"({at_compile_time.text(e)}) >= 1" for e in extents_of_grid if _may_be_none(e)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
+
+
+def _plain(promise: str) -> str:
+    """A promise without parentheses that say nothing."""
+    return ast.unparse(ast.parse(promise, mode="eval"))
 
 
 def _may_be_none(extent: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
-from kernel_lineage.workloads.triton.host_modules import HostModule, names_of
+from kernel_lineage.workloads.triton.host_modules import HostModule, names_of, shaping
 from kernel_lineage.workloads.triton.modules import Modules
 
 _FOLDERS_ABOVE = 2
@@ -48,7 +48,7 @@ def published_calls(module: HostModule, modules: Modules) -> Iterator[tuple[Host
             case [*before, ast.Return(value=ast.expr() as inputs)] if (
                 source is not None and entry is not None
             ):
-                made = "*get_init_inputs()" if "get_init_inputs" in source.functions else ""
+                made = _init_inputs(source, module.classes.get(entry))
                 call = ast.parse(form.call.format(entry, made)).body[0]
                 arguments = source.functions[form.inputs].args
                 function = ast.FunctionDef(
@@ -58,6 +58,24 @@ def published_calls(module: HostModule, modules: Modules) -> Iterator[tuple[Host
                     _cases(source, [*names_of(arguments)]),
                 )
                 yield _with_entry(source, module, entry), ast.fix_missing_locations(function)
+
+
+def _init_inputs(source: HostModule, model: ast.ClassDef | None) -> str:
+    """What a model is made with, as arguments of a call; a size of its tensors is one that a tensor is made of."""
+    function = source.functions.get("get_init_inputs")
+    if function is None:
+        return ""
+    made = next((f for f in model.body if getattr(f, "name", "") == "__init__"), None) if model else None
+    match function.body:
+        case [ast.Return(value=ast.List(elts=values))] if isinstance(made, ast.FunctionDef):
+            sizes = shaping(made)
+            parameters = [p.arg for p in made.args.args[1:]]
+            texts = list(map(ast.unparse, values))
+            for at, (value, parameter) in enumerate(zip(values, parameters, strict=False)):
+                if isinstance(value, ast.Name) and parameter in sizes:
+                    texts[at] = f"torch.empty({value.id}).shape[0]"
+            return ", ".join(texts)
+    return "*get_init_inputs()"
 
 
 def _kept(inputs: ast.expr) -> ast.stmt:

@@ -176,8 +176,12 @@ def _if(frame: Frame, statement: ast.If) -> None:
     reader = frame.reader
     if raises(statement.body):
         keep(frame, statement.test, False)
-    holds = reader.truth(frame.evaluate(statement.test))
+    asked = frame.evaluate(statement.test)
+    holds = reader.truth(asked)
     branches = (statement.body, statement.orelse)
+    if isinstance(asked, Size) and holds is not None and any(map(_changes, (*branches[0], *branches[1]))):
+        # The sizes of a checked case lead the same way: what was read is not what the other branch launches.
+        keep(frame, statement.test, holds)
     at_launch = [any(reader.launches(s, frame.names) for s in b) for b in branches]
     if any(at_launch) and (holds is None or (reader.forced and not at_launch[0 if holds else 1])):
         reader.decided.append(f"launched where `{ast.unparse(statement.test)}` is {at_launch[0]}")
@@ -209,6 +213,15 @@ def _if(frame: Frame, statement: ast.If) -> None:
         for name in {*merged, *other}:
             merged[name] = agreed(merged.get(name, why), other.get(name, why), why)
     frame.names.update(merged)
+
+
+def _changes(statement: ast.stmt) -> bool:
+    """Whether a statement may change what is launched: it gives a name a value, returns, or calls something."""
+    return any(
+        isinstance(node, (ast.Return, ast.Call, ast.Break, ast.Continue))
+        or (isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store))
+        for node in ast.walk(statement)
+    )
 
 
 def agreed(left: object, right: object, why: Unknown) -> object:
