@@ -74,7 +74,8 @@ def test_both_alike_need_nothing():
     [
         (SUM.replace("s += r[c]", "if (r[c] == r[c]) s += r[c]"), SUM),  # a NaN that the baseline leaves out
         (SUM, SUM.replace("= s;", "= s != s || isinf(s) ? 0.0f : s;")),  # one that is hidden
-        (LOG_SUM, ASKED.replace("m + logf(s)", "s != s ? 0.0f : m + logf(s)")),
+        (LOG_SUM, ASKED.replace("m + logf(s)", "m == -INFINITY ? 0.0f : m + logf(s)")),
+        (LOG_SUM, LOG_SUM.replace("m = -INFINITY", "m = -4000.5f")),  # a number for a row of infinities
         (LOG_SUM.replace("= m +", "= m == -INFINITY ? 0.0f : m +"), LOG_SUM),  # masked rows
     ],
 )

@@ -9,7 +9,7 @@ arguments that are compared, or of which the lesser or the greater is taken, it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,8 +43,8 @@ _FLOATS = {
 }
 """Types of floats: the integer of their bits, how far they are shifted in it, and the float that it then is."""
 _OF_WIDTH = {"16": "f16", "32": "f32", "64": "f64"}
-_HOLD_BITS = ("mov", "setp", "set", "max", "min")
-"""What takes bits as they are, or compares them."""
+_HOLD_BITS = ("mov", "setp", "set", "max", "min", "add")
+"""What takes bits as they are, compares them, or asks how far they are from others."""
 _RELATED = 2
 """Arguments on which both sides of a comparison depend, from which it says how they relate."""
 
@@ -173,7 +173,7 @@ def constants(kernel: DecodedKernel) -> Constants:
     """Those of one kernel."""
     numbers = Constants()
     body = kernel.flat.body
-    floats = {name: kind for i in body if (kind := i.parts[-1]) in _FLOATS for name in names(i.operands[1:])}
+    floats = _read_as_floats(body)
     for instruction in body:
         compares = instruction.parts[0] in ("setp", "set", "max", "min")
         for operand in instruction.operands:
@@ -190,8 +190,20 @@ def constants(kernel: DecodedKernel) -> Constants:
     return numbers
 
 
+def _read_as_floats(body: Sequence[Instruction]) -> dict[str, str]:
+    """The type of float that each register holds which a float instruction reads, itself or a copy of it."""
+    kinds = {name: kind for i in body if (kind := i.parts[-1]) in _FLOATS for name in names(i.operands[1:])}
+    for instruction in reversed(body):
+        if instruction.parts[0] in ("mov", "selp", "shfl"):
+            read_as = next((kinds[name] for name in names(instruction.operands[:1]) if name in kinds), None)
+            if read_as is not None:
+                for name in names(instruction.operands[1:]):
+                    kinds.setdefault(name, read_as)
+    return kinds
+
+
 def _float_in_bits(instruction: Instruction, bits: int, floats: Mapping[str, str]) -> float | None:
-    """The float whose bits an instruction compares with, or gives a register.
+    """The float whose bits an instruction compares with, subtracts, or gives a register.
 
     Compilers write floats so (Triton), and programs that compare floats as integers. Of a register that no float
     instruction reads (`floats`), and of 16 bits, only one with few digits is taken for a float.
@@ -201,7 +213,7 @@ def _float_in_bits(instruction: Instruction, bits: int, floats: Mapping[str, str
         return None
     (target,) = [*names(instruction.operands[:1])][:1] or [""]
     read_as = floats.get(target) if instruction.parts[0] == "mov" else None
-    value = _normal(bits, read_as or kind)
+    value = _normal(-bits if instruction.parts[0] == "add" and bits < 0 else bits, read_as or kind)
     certain = read_as is not None or (instruction.parts[0] != "mov" and kind != "f16")
     return value if value is None or certain or has_few_digits(value) else None
 

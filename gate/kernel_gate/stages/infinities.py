@@ -78,7 +78,7 @@ def _agrees(run: CheckState, case: Case, inputs: Mapping[str, Array], *, excused
 
 def _without_nans(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> Array:
     """The output with what is expected where only one has a NaN: the candidate for an infinity, or beside a single
-    infinity for a number; or the baseline.
+    infinity for a number; or the baseline for an infinity. A number in the place of its NaN is wrong.
     """
     dtype = DTYPES[argument_of(run.workload, name).dtype]
     if not dtype.is_float:
@@ -86,8 +86,8 @@ def _without_nans(run: CheckState, case: Case, name: str, got: Array, reference:
     want = reference.expected[name]
     expected = want if want.dtype == dtype.storage else dtype.narrow(want)
     wide = dtype.wide(expected)
-    have, wanted = np.isnan(dtype.wide(got)), np.isnan(wide)
-    excused = have != wanted
+    have, wanted = dtype.wide(got), np.isnan(wide)
+    nans = np.isnan(have) & ~wanted
     if case.variation is Variation.INFINITE:
-        excused &= wanted | np.isinf(wide)
-    return np.where(excused, expected, got)
+        nans &= np.isinf(wide)
+    return np.where(nans | (np.isinf(have) & wanted), expected, got)

@@ -57,7 +57,10 @@ def test_integers_infinities_and_bits_with_many_digits_are_none(move: str):
         ("mov.b16 %h2, 25810; add.f16 %h3, %h2, %h2", 1234.0),
         ("mov.b16 %h2, 17562; add.bf16 %h3, %h2, %h2", 1232.0),
         ("mov.b32 %r2, 1691509970; add.f16x2 %r3, %r2, %r2", 1234.0),
+        ("mov.b32 %r2, 1150967218; mov.u32 %r3, %r2; max.f32 %r4, %r3, %r3", 1234.928),
         ("mov.b32 %r2, 1150967218; mov.b32 %r3, %r2", None),
+        ("add.s32 %r3, %r2, -1150967218", 1234.928),
+        ("add.s32 %r3, %r2, 100000", None),
     ],
 )
 def test_what_float_instructions_read_is_a_float_of_their_type_with_all_its_digits(
