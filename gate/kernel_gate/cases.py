@@ -267,6 +267,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
                 (
                     *((n, v, w) for n in _constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
                     *((n, v, Variation.DECLARED) for n, v in _other_integers(workload)),
+                    *((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, typical)),
                     *_zeros_beside_nans(workload),
                 )
             )
@@ -284,6 +285,7 @@ _OF_SCALARS = (
 )
 """Values that a float scalar takes, each with those of the inputs."""
 _WIDE = 1 << 32
+_ABOVE_ONE = 2
 
 
 def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
@@ -295,6 +297,12 @@ def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
             yield name, -1
         if argument is not None and argument.dtype.endswith("int64"):
             yield name, value + _WIDE
+
+
+def _shares(workload: Workload, dims: Mapping[str, int]) -> list[str]:
+    """Float scalars between zero and one: `max(x, a * x)` is right for no slope above."""
+    values = workload.scalars(dims)
+    return [n for n in _constant_scalars(workload)[:_MOST_SCALARS] if 0 < values[n] < 1]
 
 
 def _zeros_beside_nans(workload: Workload) -> Iterator[tuple[str, int, Variation]]:
@@ -320,13 +328,15 @@ def other_integer(workload: Workload, case: Case) -> str | None:
 
 def needed_of_scalars(workload: Workload, case: Case) -> str | None:
     """What callers may mean who pass the workload's own numbers: an integer just that one, a number above zero none
-    below, a float none that hides a NaN. None for a case that changes neither.
+    below, one below one none above, a float none that hides a NaN. None for a case that changes neither.
     """
     values = workload.scalars(case.dims)
     if (below := next((name for name, value in case.scalars if value < 0 < values[name]), None)) is not None:
         return f"{below} >= 0"
     if (name := other_integer(workload, case)) is not None:
         return f"{name} == {constant_integers(workload)[name]}"
+    if (above := next((name for name, value in case.scalars if value > 1 > values[name]), None)) is not None:
+        return f"{above} <= 1"
     if case.variation is not Variation.NOT_A_NUMBER:
         return None
     return next((f"{name} != 0" for name, value in case.scalars if value == 0), None)

@@ -13,7 +13,7 @@ from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import Outcome, Verdict
 
-from .strangers import numbers, numbers_apart, rewrites
+from .strangers import hurried, hurried_apart, numbers, numbers_apart, rewrites
 from .strangers.classes import kept_apart as classes_apart
 from .strangers.classes import looked_at as classes
 from .strangers.fresh import apart_too, kept_apart, limited, mixed, programs
@@ -33,6 +33,7 @@ SETS = {
     "classes": CLASSES,
     "numbers": (*numbers.PAIRS, *numbers_apart.PAIRS),
     "rewrites": tuple(rewrites.PAIRS),
+    "hurried": (*hurried.PAIRS, *hurried_apart.PAIRS),
 }
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""

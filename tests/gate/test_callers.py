@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.strangers.fresh import ground
 from gate.programs import affine, workload
 from kernel_gate.gate import judge
 
@@ -43,3 +44,26 @@ def test_nothing_is_said_where_everything_was_reached():
     _, checked = check("2.0f * x[i]", "x[i] * 2.0f", SMALL)
     assert "largest checked" not in checked.reason
     assert checked.details["callers"]["largest"] | {"N": 6} == {"N": 6, "C": 600}
+
+
+COUNTS = """extern "C" __global__ void counts(int *y, const unsigned char *x, int n) {
+    __shared__ int h[256];
+    h[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += 256) atomicAdd(&h[x[i]], 1);
+    __syncthreads();
+    y[threadIdx.x] = h[threadIdx.x];
+}
+"""
+
+
+def test_counts_that_overflow_where_data_are_alike_at_the_callers_size_are_wrong():
+    columns = [
+        ("y", "output", "int32", "256"),
+        ("x", "input", "uint8", "n", "integers"),
+        ("n", "scalar", "int32", "n"),
+    ]
+    of = ground("counts", COUNTS, {"n": [200, 900]}, columns, "1", 256, {"n": 70000})
+    short = COUNTS.replace("= h[threadIdx.x];", "= h[threadIdx.x] & 65535;")
+    v = judge(of.program(), of.program(short), of.workload, device="emulated")
+    assert v.outcome == "rejected" and "n 70000" in v.reason and "constant rows" in v.reason

@@ -130,10 +130,12 @@ def test_placed_values_stand_where_the_case_says_and_are_repeated_from_its_text(
     assert str(case).endswith("inputs critical values in 2 places of x")
 
 
-def test_what_only_a_scalar_below_zero_needs_is_a_condition_of_it():
+def test_what_only_a_scalar_beyond_its_kind_needs_is_a_condition_of_it():
     scaled = workload(**{'dtype = "int32"': 'dtype = "float32"', 'value = "N * C"': 'value = "0.25"'})
     assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", -1),))) == "n >= 0"
     assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", 0),))) is None
+    assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", 1),))) is None
+    assert needed_of_scalars(scaled, Case(DIMS, 91, scalars=(("n", 2),))) == "n <= 1"
     beside = Case(DIMS, 91, Variation.NOT_A_NUMBER, scalars=(("n", 0),))
     assert needed_of_scalars(scaled, beside) == "n != 0" and beside.inputs in [
         c.inputs for c in plan(scaled, 91) if c.scalars == beside.scalars
@@ -259,12 +261,12 @@ def test_integers_are_drawn_below_an_expression_over_dims():
     assert x.dtype == np.int32 and x.min() >= 0 and 32 < x.max() < 70
 
 
-def test_a_constant_scalar_is_taken_at_zero_one_and_minus_one():
+def test_a_constant_scalar_is_taken_at_zero_one_and_minus_one_and_a_share_above_one():
     scaled = workload(
         '[[args]]\nname = "a"\nkind = "scalar"\ndtype = "float32"\nvalue = "1e-5"\n',
     )
     cases = [c for c in plan(scaled, 91) if c.scalars]
-    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1, 1, 0)]
+    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1, 1, 2, 0)]
     assert cases[3].variation is Variation.DYADIC
     again = the_case(scaled, parse_dims("N=3,C=32,a=-1"), cases[2].seed, "as declared", "")
     assert (again.scalars, again.applied(scaled).scalars(DIMS)["a"]) == ((("a", -1),), -1)

@@ -1,4 +1,4 @@
-"""NaNs that the candidate alone makes of infinities: a condition where they alone do it, wrong elsewhere."""
+"""NaNs that one program alone makes of infinities: a condition where they alone do it, wrong elsewhere."""
 
 import pytest
 
@@ -40,6 +40,7 @@ CARRIED = """float m[8], s[8], most = -INFINITY, sum = 0.0f;
     y[blockIdx.x] = most + logf(sum);
 }
 """
+ASKED = LOG_SUM.replace("s += expf(r[c] - m)", "s += expf(r[c] - (m == -INFINITY ? 0.0f : m))")
 
 
 def checked(before: str, after: str, seed: int = 7) -> Stage:
@@ -54,7 +55,9 @@ def checked(before: str, after: str, seed: int = 7) -> Stage:
     return stage
 
 
-@pytest.mark.parametrize(("before", "after"), [(SUM, COMPENSATED), (LOG_SUM, CARRIED)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(SUM, COMPENSATED), (LOG_SUM, CARRIED), (LOG_SUM, ASKED), (COMPENSATED, SUM)]
+)
 def test_what_only_infinities_make_nan_is_needed_of_the_inputs(before, after):
     stage = checked(before, after)
     assert stage.status == "pass" and conditions(stage) == ["finite(x)"]
@@ -71,6 +74,8 @@ def test_both_alike_need_nothing():
     [
         (SUM.replace("s += r[c]", "if (r[c] == r[c]) s += r[c]"), SUM),  # a NaN that the baseline leaves out
         (SUM, SUM.replace("= s;", "= s != s || isinf(s) ? 0.0f : s;")),  # one that is hidden
+        (LOG_SUM, ASKED.replace("m + logf(s)", "m == -INFINITY ? 0.0f : m + logf(s)")),
+        (LOG_SUM, LOG_SUM.replace("m = -INFINITY", "m = -4000.5f")),  # a number for a row of infinities
         (LOG_SUM.replace("= m +", "= m == -INFINITY ? 0.0f : m +"), LOG_SUM),  # masked rows
     ],
 )

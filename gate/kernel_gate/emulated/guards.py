@@ -9,7 +9,7 @@ arguments that are compared, or of which the lesser or the greater is taken, it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,8 +33,18 @@ _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
 _FEW_DIGITS = 3
-_OF_BITS = {"mov.b32": ("uint32", "float32"), "mov.b16": ("uint16", "float16")}
-"""Moves of bits that may be those of a float."""
+_FLOATS = {
+    "f16": ("uint16", 0, "float16"),
+    "f16x2": ("uint16", 0, "float16"),
+    "bf16": ("uint32", 16, "float32"),
+    "bf16x2": ("uint32", 16, "float32"),
+    "f32": ("uint32", 0, "float32"),
+    "f64": ("uint64", 0, "float64"),
+}
+"""Types of floats: the integer of their bits, how far they are shifted in it, and the float that it then is."""
+_OF_WIDTH = {"16": "f16", "32": "f32", "64": "f64"}
+_HOLD_BITS = ("mov", "setp", "set", "max", "min", "add")
+"""What takes bits as they are, compares them, or asks how far they are from others."""
 _RELATED = 2
 """Arguments on which both sides of a comparison depend, from which it says how they relate."""
 
@@ -162,31 +172,57 @@ class Constants:
 def constants(kernel: DecodedKernel) -> Constants:
     """Those of one kernel."""
     numbers = Constants()
-    for instruction in kernel.flat.body:
+    body = kernel.flat.body
+    floats = _read_as_floats(body)
+    for instruction in body:
         compares = instruction.parts[0] in ("setp", "set", "max", "min")
         for operand in instruction.operands:
             if isinstance(operand, FloatBits):
-                kind = np.float32 if operand.size == 4 else np.float64
-                raw = np.array(operand.bits, np.uint32 if kind is np.float32 else np.uint64)
-                value = float(raw.view(kind))
-                if np.isfinite(value) and value:
-                    (numbers.compared if compares else numbers.others).add(value)
-            elif compares and isinstance(operand, Integer):
-                numbers.whole.add(operand.value)
-            elif isinstance(operand, Integer) and (moved := _moved_float(instruction, operand)):
-                numbers.others.add(moved)
+                value = _normal(operand.bits, "f32" if operand.size == 4 else "f64")
+            elif isinstance(operand, Integer):
+                if compares:
+                    numbers.whole.add(operand.value)
+                value = _float_in_bits(instruction, operand.value, floats)
+            else:
+                continue
+            if value is not None:
+                (numbers.compared if compares else numbers.others).add(value)
     return numbers
 
 
-def _moved_float(instruction: Instruction, operand: Integer) -> float | None:
-    """The float with few digits whose bits a move without a type gives a register: so Triton writes its floats."""
-    kinds = _OF_BITS.get(".".join(instruction.parts))
-    if kinds is None:
+def _read_as_floats(body: Sequence[Instruction]) -> dict[str, str]:
+    """The type of float that each register holds which a float instruction reads, itself or a copy of it."""
+    kinds = {name: kind for i in body if (kind := i.parts[-1]) in _FLOATS for name in names(i.operands[1:])}
+    for instruction in reversed(body):
+        if instruction.parts[0] in ("mov", "selp", "shfl"):
+            read_as = next((kinds[name] for name in names(instruction.operands[:1]) if name in kinds), None)
+            if read_as is not None:
+                for name in names(instruction.operands[1:]):
+                    kinds.setdefault(name, read_as)
+    return kinds
+
+
+def _float_in_bits(instruction: Instruction, bits: int, floats: Mapping[str, str]) -> float | None:
+    """The float whose bits an instruction compares with, subtracts, or gives a register.
+
+    Compilers write floats so (Triton), and programs that compare floats as integers. Of a register that no float
+    instruction reads (`floats`), and of 16 bits, only one with few digits is taken for a float.
+    """
+    kind = _OF_WIDTH.get(instruction.parts[-1][1:])
+    if kind is None or instruction.parts[-1][0] == "f" or instruction.parts[0] not in _HOLD_BITS:
         return None
-    raw, kind = map(np.dtype, kinds)
-    value = float(np.array(operand.value % (1 << 8 * raw.itemsize), raw).view(kind))
-    normal = np.isfinite(value) and abs(value) >= np.finfo(kind).smallest_normal
-    return value if normal and has_few_digits(value) else None
+    (target,) = [*names(instruction.operands[:1])][:1] or [""]
+    read_as = floats.get(target) if instruction.parts[0] == "mov" else None
+    value = _normal(-bits if instruction.parts[0] == "add" and bits < 0 else bits, read_as or kind)
+    certain = read_as is not None or (instruction.parts[0] != "mov" and kind != "f16")
+    return value if value is None or certain or has_few_digits(value) else None
+
+
+def _normal(bits: int, kind: str) -> float | None:
+    """The float of some bits, of the lower half where they hold two; None for zeros, subnormal numbers and specials."""
+    raw, shift, of = _FLOATS[kind]
+    value = np.array((bits << shift) % (1 << 8 * np.dtype(raw).itemsize), raw).view(of)
+    return float(value) if np.isfinite(value) and abs(value) >= np.finfo(of).smallest_normal else None
 
 
 def has_few_digits(number: float) -> bool:

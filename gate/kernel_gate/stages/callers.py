@@ -2,13 +2,15 @@
 
 A kernel that is wrong from column 512 on is right on every small shape. So each extent of `profile_dims` is taken at
 the callers' size with the others small; then all grow together while the time lasts; and a few blocks of the whole
-callers' launch are run alone, where both programs use the same grid of one kernel.
+callers' launch are run alone, where both programs use the same grid of one kernel. Integers are all alike once at the
+largest shape that was reached.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,6 +38,8 @@ from kernel_gate.stages.check_state import (
 )
 from kernel_gate.stages.judge_outputs import wrong_element
 from kernel_gate.tolerance import derive
+from kernel_gate.variations import Variation
+from kernel_gate.workload import Workload
 
 _MOST_ELEMENTS = 1 << 22
 _MOST_WHOLE = 1 << 26
@@ -103,15 +107,23 @@ def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
         reached.include(case.dims)
     deadline = time.monotonic() + seconds
     pace = _CALM
-    for number, dims in enumerate(_growing(run, callers, typical_shape(named))):
-        size = elements(run.workload, dims)
+    waiting = deque(
+        Case(dims, seed + _SEED + number, origin="hidden")
+        for number, dims in enumerate(_growing(run, callers, typical_shape(named)))
+    )
+    alike = deque(_alike(run.workload))
+    while waiting or alike:
+        if alike and (reached.whole or not waiting):
+            case = Case(dict(reached.together), seed + _SEED + 800, alike.popleft(), "hidden")
+        else:
+            case = waiting.popleft()
+        size = elements(run.workload, case.dims)
         started = time.monotonic()
         if size > _MOST_ELEMENTS or started + pace * size > deadline:
             continue
-        case = Case(dims, seed + _SEED + number, origin="hidden")
         try:
             check_case(run, case, again=False)
-            reached.include(dims)
+            reached.include(case.dims)
         except Dropped as dropped:
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
         except Stop as stop:
@@ -122,6 +134,15 @@ def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
     if not reached.whole and time.monotonic() < deadline:
         _check_blocks(run, whole, reached)
     return reached
+
+
+def _alike(workload: Workload) -> Iterator[Variation]:
+    """Integers that are all alike, at the largest shape that was reached: what counts them may overflow."""
+    inputs = [a for a in workload.args if a.kind in {"input", "inout"} and not DTYPES[a.dtype].is_float]
+    if any(a.has_limits for a in inputs):
+        yield Variation.LOWEST
+    if any(a.has_free_values for a in inputs):
+        yield Variation.CONSTANT
 
 
 def _growing(

@@ -1,8 +1,8 @@
-"""Infinities among the inputs of which the candidate alone makes NaNs: a condition on the inputs.
+"""Infinities among the inputs of which one program alone makes NaNs: a condition on the inputs.
 
 A compensated sum subtracts infinity from infinity where a plain one is infinity, and so does a maximum that is carried
-along a row and starts at one. Rows of nothing else, as masks leave them, are to be expected: there a NaN for a number
-is as wrong as anywhere.
+along a row and starts at one; one that asks whether its maximum is infinite does not, where the baseline does. Rows of
+nothing else, as masks leave them, are to be expected: there a NaN for a number is as wrong as anywhere.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def _agrees(run: CheckState, case: Case, inputs: Mapping[str, Array], *, excused
 
 
 def _without_nans(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> Array:
-    """The output with what is expected where the candidate has a NaN for an infinity, or beside a single infinity for
-    a number.
+    """The output with what is expected where only one has a NaN: the candidate for an infinity, or beside a single
+    infinity for a number; or the baseline for an infinity. A number in the place of its NaN is wrong.
     """
     dtype = DTYPES[argument_of(run.workload, name).dtype]
     if not dtype.is_float:
@@ -86,7 +86,8 @@ def _without_nans(run: CheckState, case: Case, name: str, got: Array, reference:
     want = reference.expected[name]
     expected = want if want.dtype == dtype.storage else dtype.narrow(want)
     wide = dtype.wide(expected)
-    nans = np.isnan(dtype.wide(got)) & ~np.isnan(wide)
+    have, wanted = dtype.wide(got), np.isnan(wide)
+    nans = np.isnan(have) & ~wanted
     if case.variation is Variation.INFINITE:
         nans &= np.isinf(wide)
-    return np.where(nans, expected, got)
+    return np.where(nans | (np.isinf(have) & wanted), expected, got)

@@ -17,6 +17,22 @@ F, H, INT = "float32", "float16", "int32"
 PAIRS: list[Pair] = []
 
 
+def paired(
+    name: str,
+    text: str,
+    workload: str,
+    wrong: Candidate,
+    honest: Candidate,
+    language: Literal["cuda", "triton"] = "cuda",
+    *,
+    untuned: bool = False,
+) -> Pair:
+    """A wrong rewrite, which names the pair, and its honest twin."""
+    ground = Ground(name, text if language == "cuda" else HEAD + text, workload, language)
+    (title, bad), (_, good) = *wrong.items(), *honest.items()
+    return Pair(title, "rewrite", ground, _edits(bad), _edits(good), untuned)
+
+
 def add(
     name: str,
     text: str,
@@ -26,9 +42,7 @@ def add(
     language: Literal["cuda", "triton"] = "cuda",
 ) -> None:
     """One more pair, named after its wrong candidate."""
-    ground = Ground(name, text if language == "cuda" else HEAD + text, workload, language)
-    (title, bad), (_, good) = *wrong.items(), *honest.items()
-    PAIRS.append(Pair(title, "rewrite", ground, _edits(bad), _edits(good)))
+    PAIRS.append(paired(name, text, workload, wrong, honest, language))
 
 
 def _edits(edits: Sequence[tuple[str, str]] | str) -> tuple[tuple[str, str], ...] | str:
