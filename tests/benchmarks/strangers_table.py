@@ -6,12 +6,14 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from kernel_gate.gate import judge
-from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.worker import Worker
 
 from .strangers import hurried, hurried_apart, numbers, numbers_apart, rewrites
 from .strangers.classes import kept_apart as classes_apart
@@ -37,6 +39,8 @@ SETS = {
 }
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""
+_LONGEST_SECONDS = 120.0
+Judge = Callable[[GateRequest], Verdict]
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Row:
         )
 
 
-def judged(pair: Pair, lane: str, kept: Kept, seed: int, **limits: float) -> Row:
+def judged(pair: Pair, lane: str, judge: Judge, seed: int, **limits: float) -> Row:
     """Both candidates of a pair, with `limits` for other limits of the gate than its own."""
     device, watch = LANES[lane]
     options = GateOptions(need="not_slower", profile_seconds=0.3, watch_seconds=watch, seed=seed, **limits)
@@ -73,10 +77,14 @@ def judged(pair: Pair, lane: str, kept: Kept, seed: int, **limits: float) -> Row
     for which in ("wrong", "honest"):
         started = time.monotonic()
         ground = pair.ground
-        verdicts.append(
-            judge(ground.program(), ground.program(pair.text(which)), ground.workload, device=device,
-                  options=options, kept=kept)
-        )  # fmt: skip
+        request = GateRequest.of(
+            ground.program(),
+            ground.program(pair.text(which)),
+            ground.workload,
+            device=device,
+            options=options,
+        )
+        verdicts.append(judge(request))
         seconds.append(time.monotonic() - started)
     return Row(pair, lane, verdicts[0], verdicts[1], (seconds[0], seconds[1]))
 
@@ -99,11 +107,12 @@ def main(arguments: list[str]) -> int:
         and (asked.half == "all" or p.untuned == (asked.half == "untuned"))
     ]
     bad = 0
-    with Kept() as kept:
+    with Worker() as worker:
         for lane in asked.lanes.split(","):
             rows = []
             for pair in pairs:
-                row = judged(pair, lane, kept, asked.seed)
+                # A process of its own, as the product has one: a fault on a GPU costs its context.
+                row = judged(pair, lane, partial(worker.judge, timeout=_LONGEST_SECONDS), asked.seed)
                 rows.append(row)
                 status = "MISSED " if row.missed else "REFUSED" if row.refused else "ok     "
                 verdict = row.honest if row.refused and not row.missed else row.wrong

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.strangers.model import Pair
-from benchmarks.strangers_table import SETS, judged
+from benchmarks.strangers_table import SETS, Judge, judged
+from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
 
 PAIRS = [pair for pairs in SETS.values() for pair in pairs]
@@ -19,15 +20,18 @@ NOT_IN_PLACE = "online, starts at zero"
 
 
 @pytest.fixture(scope="module")
-def kept() -> Iterator[Kept]:
+def judge_here() -> Iterator[Judge]:
+    """The gate in this process, with what it keeps of a baseline."""
     with Kept() as kept:
-        yield kept
+        yield lambda r: judge(
+            r.baseline, r.candidate, r.workload, device=r.device, options=r.options, kept=kept
+        )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{p.ground.name}: {p.name}" for p in PAIRS])
-def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, kept: Kept) -> None:
-    row = judged(pair, "emulated", kept, 0, callers_seconds=30.0)  # on a loaded machine too
+def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_here: Judge) -> None:
+    row = judged(pair, "emulated", judge_here, 0, callers_seconds=30.0)  # on a loaded machine too
     assert row.missed is (pair.name in LET_THROUGH), row.wrong.reason
     assert row.refused is (pair.name == NOT_IN_PLACE), row.honest.reason
 
@@ -42,6 +46,6 @@ def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, kept: Kep
         "the highest block comes last",
     ],
 )
-def test_what_values_or_an_order_show_is_seen_with_any_seed(name: str, kept: Kept) -> None:
+def test_what_values_or_an_order_show_is_seen_with_any_seed(name: str, judge_here: Judge) -> None:
     pair = next(p for p in PAIRS if p.name == name)
-    assert not judged(pair, "emulated", kept, 5).missed
+    assert not judged(pair, "emulated", judge_here, 5).missed

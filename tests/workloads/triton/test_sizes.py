@@ -81,7 +81,7 @@ def test_sums():
     code = PARTS.replace("tl.arange(0, LENGTH)", "tl.arange(0, 64)").replace("chunk * LENGTH + at)", masked)
     draft = drafted(tmp_path, code, test, "part_sums")
     assert draft.missing == ()
-    assert draft.promises == ("size % 48 == 0",)
+    assert draft.promises == ("size % 48 == 0", "size // 48 >= 1")
     assert draft.checked["size"] % 48 == 0 and draft.checked["size"] < 24576
 
 

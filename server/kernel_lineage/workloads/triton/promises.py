@@ -43,7 +43,7 @@ def promises_of(
     # A launch without programs is none: `tiles - tiles % 16` of few tiles.
     at_compile_time = _Written({n: text for n, text in written.items() if n in constexpr})
     extents_of_grid = (ast.parse(extent, mode="eval").body for extent in grid)
-    promises += [f"({at_compile_time.text(e)}) >= 1" for e in extents_of_grid if _may_be_none(e)]
+    promises += [_plain(f"({at_compile_time.text(e)}) >= 1") for e in extents_of_grid if _may_be_none(e)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
 
 
@@ -54,7 +54,11 @@ def _plain(promise: str) -> str:
 
 def _may_be_none(extent: ast.expr) -> bool:
     """Whether an extent of a grid is 0 at some sizes of 1 and more."""
-    return any(isinstance(n, (ast.Sub, ast.Mod)) for n in ast.walk(extent))
+    rounds_down = (
+        n.left for n in ast.walk(extent) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv)
+    )
+    sums = (any(isinstance(n, ast.Add) for n in ast.walk(left)) for left in rounds_down)
+    return not all(sums) or any(isinstance(n, (ast.Sub, ast.Mod)) for n in ast.walk(extent))
 
 
 def _converted(node: ast.AST) -> str:
