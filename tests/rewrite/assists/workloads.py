@@ -413,6 +413,12 @@ WORKLOADS = {
                  "rows: int32 = N", "width: int32 = C")
         for block in (64, 256)
     ),
+    "norms_along_y": (
+        workload("norms_along_y", "N = [1, 5, 70]\nC = [1, 33, 300]",
+                 'grid = ["1", "ceil_div(N, 64)"]\nblock = [1, 64]',
+                 "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
+                 "rows: int32 = N", "width: int32 = C", "eps: float32 = 0.00001"),
+    ),
     "gated_sums": (
         workload("gated_sums", "N = [1, 100]\nM = [1, 130]\nT = [1, 3]", 'grid = ["N"]\nblock = [96]',
                  "total: inout float64 [N]", "x: input float64 [N, M]", "y: input float64 [T, M]",
