@@ -94,6 +94,8 @@ class DigitSteps:
     """What is the same for the whole launch."""
     depends: Mapping[str, tuple[Term, ...] | None]
     """Variable that stands for data → what its place follows from."""
+    within: Polynomial | None = None
+    """The extent of a digit that the elements do not leave; None: what has to be a multiple of `count` is asked for."""
     needs: dict[Term, None] = field(default_factory=dict)
     """Terms over arguments that have to be multiples of `count`."""
 
@@ -149,7 +151,10 @@ class DigitSteps:
         fits = divided(size, moved)
         if fits is None:
             return None
-        if any(c % self.count for c in fits.values()):
+        if self.within is not None:
+            if divided(fits, self.within) is None:
+                return None
+        elif any(c % self.count for c in fits.values()):
             self.needs[term_of(fits)] = None
         return moved if inner else {}
 
