@@ -427,7 +427,7 @@ WORKLOADS = {
                  "H: int32 = H", "W: int32 = W"),
     ),
     "convolve_channels_last": (
-        workload("convolve_channels_last", "N = [1, 2]\nH = [5, 6]\nW = [6, 10]\nCi = [1, 3]\nCo = [1, 5]",
+        workload("convolve_channels_last", "N = [1, 2]\nH = [5, 6]\nW = [6, 10]\nCi = [1, 3]\nCo = [4, 5]",
                  'grid = ["ceil_div(N * (H - 2) * (W - 2) * Co, 128)"]\nblock = [128]',
                  "in: input float32 [N, H, W, Ci]", "flt: input float32 [3, 3, Ci, Co]",
                  "out: output float32 [N, H - 2, W - 2, Co]", "N: int32 = N", "H: int32 = H", "W: int32 = W",
@@ -445,6 +445,12 @@ WORKLOADS = {
                  'grid = ["ceil_div(K * B * D, 128)"]\nblock = [128]', "table: input float64 [5000, D]",
                  "group: input int32 [N]", "starts: input int32 [B + 1]", "out: output float64 [K, B, D]",
                  "bags: int32 = B", "dim: int32 = D", "kinds: int32 = K"),
+    ),
+    "bags_by_offsets": (
+        workload("bags_by_offsets", "N = [1, 40]\nB = [3, 8]\nD = [1, 33, 64]",
+                 'grid = ["ceil_div(B * D, 128)"]\nblock = [128]', "table: input float32 [5000, D]",
+                 "group: input int32 [N]", "weight: input float32 [N]", "starts: input int32 [B + 1]",
+                 "out: output float32 [B, D]", "bags: int32 = B", "dim: int32 = D", align=16),
     ),
     "gated_sums": (
         workload("gated_sums", "N = [1, 100]\nM = [1, 130]\nT = [1, 3]", 'grid = ["N"]\nblock = [96]',

@@ -13,7 +13,7 @@ from math import prod
 
 from kernel_gate.expr.polynomials import Polynomial, plus, polynomial, term_of, times
 from kernel_gate.expr.terms import Op, Term, Var, variables
-from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT
+from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
 from kernel_lineage.rewrite.assists.term_text import c_text
 
 _DIVISIONS = ("//", "quot")
@@ -94,6 +94,8 @@ class DigitSteps:
     """What is the same for the whole launch."""
     depends: Mapping[str, tuple[Term, ...] | None]
     """Variable that stands for data → what its place follows from."""
+    element: Polynomial
+    """What an element is over threads."""
     within: Polynomial | None = None
     """The extent of a digit that the elements do not leave; None: what has to be a multiple of `count` is asked for."""
     needs: dict[Term, None] = field(default_factory=dict)
@@ -121,7 +123,9 @@ class DigitSteps:
             if factor.name in self.arguments or factor.name.startswith(("blockDim", "gridDim")):
                 return {}
             follows = self.depends.get(factor.name)
-            same = follows is not None and all(self.step(t) == {} for t in follows)
+            same = follows is not None and all(
+                self.step(over_element(t, self.element)) == {} for t in follows
+            )
             return {} if same else None
         if isinstance(factor, Op) and factor.name in (*_DIVISIONS, "%", "rem"):
             return self._digit(factor)

@@ -8,6 +8,7 @@ After: a thread takes the elements of four `k` (or of four `k` and four `h`), wi
 loop does its work for all of them, so that what they read in common is read once, and the index is taken apart once for
 all. Neighbouring threads still take neighbouring elements. Where a digit's extent is no multiple of four, threads
 stride over the grid with the old code. The grid shrinks as much. The candidate's alternatives take other digits.
+Neighbours of one row are taken together where each load that moves with them can be one wide access (`wide_loads`).
 
 Each element is computed by the same operations in the same order. Refused where elements go different ways through a
 loop, or where nothing tells how an index goes on from one of them to the next.
@@ -51,11 +52,14 @@ from kernel_lineage.rewrite.assists.neighbour_steps import over_element
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.together_code import TogetherCode
 from kernel_lineage.rewrite.assists.together_values import TogetherValues
+from kernel_lineage.rewrite.assists.wide_loads import WideLoads, wide_loads
 from kernel_lineage.rewrite.candidate import Candidate
 
 _ALONE, _BOTH = 4, (4, 4)
 """Elements along one digit, and along two."""
 _OFFERED = 4
+_SIDE_BY_SIDE: Polynomial = {(): 1}
+"""How far neighbours lie apart."""
 _HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim")
 
 
@@ -76,7 +80,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         else:
             made.append((_for_each_round(together.digits, loads), together))
     if not made:
-        raise refusals[0] if refusals else Refusal(f"`{work.index.name}` is not taken apart into digits")
+        raise refusals[-1] if refusals else Refusal(f"`{work.index.name}` is not taken apart into digits")
     made.sort(key=lambda one: one[0])
     return with_alternatives([t for _, t in made[:_OFFERED]], lambda t: _candidate(kernel, syntax, work, t))
 
@@ -92,6 +96,9 @@ def _check(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
     for what in ("threadIdx", "blockDim", "blockIdx"):
         if len(re.findall(rf"\b{what}\b", text)) > 1:
             raise Refusal(f"{kernel.name} uses {what} beside `{work.index.name}`, which will be another one")
+    inside = {v.name for v in syntax.entry.variables if any(contains(w, v.node) for w in work.inner)}
+    if changed := changed_between(syntax, work.inner[0].start_byte, work.inner[-1].end_byte) - inside:
+        raise Refusal(f"`{min(changed)}` is changed for one element and would be different for the next")
     if any(n.type in ("call_expression", "subscript_expression") for n in descendants(work.bound)):
         raise Refusal(f"the bound `{text_of(work.bound)}` is read or called for")
     check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
@@ -103,11 +110,12 @@ def _check(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
 
 def _choices(terms: list[Term]) -> Iterator[tuple[Polynomial, ...]]:
     """The digits along which a thread may have several elements, told by how far these lie apart."""
-    strides: list[Polynomial] = []
+    strides: list[Polynomial] = [_SIDE_BY_SIDE]
     for term in terms:
         strides += [s for s in strides_in(term) if s not in strides]
     for one in strides:
-        yield (one,)
+        if len(strides) > 1:
+            yield (one,)
         yield from ((one, other) for other in strides if other != one and divided(other, one) is not None)
 
 
@@ -118,6 +126,7 @@ class _Together:
     digits: tuple[Digit, ...]
     lane: str
     lines: list[str]
+    wide: WideLoads | None
 
     @property
     def count(self) -> int:
@@ -134,12 +143,15 @@ def _loads(model: Model, element: Polynomial) -> Iterator[tuple[Term, ...]]:
 
 
 def _for_each_round(digits: tuple[Digit, ...], loads: list[tuple[Term, ...]]) -> float:
-    """Loads for an element in a round, where elements that read one place under one condition read it once."""
+    """Loads for an element in a round, where elements that read one place under one condition read it once; a wide
+    access is as dear as two.
+    """
     total = 0.0
     for load in loads:
         kept = 1.0
         for digit in digits:
-            kept /= digit.steps.count if all(digit.steps.step(part) == {} for part in load) else 1
+            same = all(digit.steps.step(part) == {} for part in load)
+            kept /= digit.steps.count if same else 2 if digit.steps.stride == _SIDE_BY_SIDE else 1
         total += kept
     return total
 
@@ -160,17 +172,20 @@ def _together(
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_between(
         syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte
     )
+    element = polynomial(model.values[work.start.start_byte, work.start.end_byte])
     digits = tuple(
-        Digit(DigitSteps(stride, count, frozenset(fixed | rounds), model.depends), number)
+        Digit(DigitSteps(stride, count, frozenset(fixed | rounds), model.depends, element), number)
         for stride, count, number in zip(strides, counts, numbers, strict=True)
     )
     if any(not set(_names(d.steps.stride)) <= fixed for d in digits):
         raise Refusal(f"a digit of `{work.index.name}` is as large as no argument tells")
     together = TogetherValues(syntax, work, model, digits)
-    lines = TogetherCode(kernel, syntax, work, together, lane, count_of(digits)).lines()
+    wide = wide_loads(kernel, work, model, digits, fixed) if strides[0] == _SIDE_BY_SIDE else None
+    four = (wide, numbers[0]) if wide is not None else None
+    lines = TogetherCode(kernel, syntax, work, together, lane, count_of(digits), four).lines()
     if any(not set(_names(polynomial(n))) <= fixed for d in digits for n in d.steps.needs):
         raise Refusal(f"a digit of `{work.index.name}` is as large as no argument tells")
-    return _Together(digits, lane, lines)
+    return _Together(digits, lane, lines, wide)
 
 
 def _names(of: Polynomial) -> Iterator[str]:
@@ -224,33 +239,34 @@ def _candidate(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, made: _Tog
 
 def _conditions(made: _Together, limit: str) -> list[str]:
     """What has to hold for elements to differ in their digits alone; the strides divide what lies above them."""
-    conditions = [f"{d.stride} > 0" for d in made.digits]
+    conditions = [f"{d.stride} > 0" for d in made.digits if d.stride != "1"]
     above = [*(d.stride for d in made.digits[1:]), limit]
     for digit, whole in zip(made.digits, above, strict=True):
-        conditions.append(
-            f"{whole} % {digit.stride} == 0 && {whole} / {digit.stride} % {digit.steps.count} == 0"
-        )
+        if digit.stride == "1":
+            conditions.append(f"{whole} % {digit.steps.count} == 0")
+        else:
+            conditions.append(
+                f"{whole} % {digit.stride} == 0 && {whole} / {digit.stride} % {digit.steps.count} == 0"
+            )
     for digit in made.digits:
         for need in digit.steps.needs:
             text = c_text(need)
             conditions.append(f"{text if text.isidentifier() else f'({text})'} % {digit.steps.count} == 0")
-    return list(dict.fromkeys(conditions))
+    return list(dict.fromkeys([*conditions, *(made.wide.conditions if made.wide is not None else [])]))
 
 
 def _first(made: _Together, group: str, between: str, index: str, kind: str) -> list[str]:
     """The first of a thread's elements: the number of the thread, with gaps at each digit."""
-    low = made.digits[0]
+    low, *above = made.digits
     count = low.steps.count
-    if len(made.digits) == 1:
-        return [
-            f"const {kind} {index} = {group} / {low.stride} * {count} * {low.stride} + {group} % {low.stride};"
-        ]
-    high = made.digits[1]
-    part = f"({high.stride} / {count})"
-    return [
-        f"const {kind} {between} = {group} / {part} * {high.steps.count} * {part} + {group} % {part};",
-        f"const {kind} {index} = {between} / {low.stride} * {count} * {low.stride} + {between} % {low.stride};",
-    ]
+    lines: list[str] = []
+    for high in above:
+        part = f"({high.stride} / {count})"
+        text = f"{group} / {part} * {high.steps.count} * {part} + {group} % {part}"
+        lines.append(f"const {kind} {between} = {text};")
+        group = between
+    first = f"{group} / {low.stride} * {count} * {low.stride} + {group} % {low.stride}"
+    return [*lines, f"const {kind} {index} = {f'{count} * {group}' if low.stride == '1' else first};"]
 
 
 ASSIST = Assist(

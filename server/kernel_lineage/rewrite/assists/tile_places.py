@@ -67,10 +67,10 @@ def tile_places(
     of them does not go on by the same amount.
     """
     model = read_open(kernel)
-    below = polynomial(inner)
+    below, element = polynomial(inner), polynomial(GLOBAL)
     arguments = frozenset(steady)
-    by_digit = DigitSteps(below, 1, arguments, model.depends, within=count or _ENDLESS)
-    by_index = DigitSteps({(): 1}, 1, arguments, model.depends, within=below)
+    by_digit = DigitSteps(below, 1, arguments, model.depends, element, within=count or _ENDLESS)
+    by_index = DigitSteps({(): 1}, 1, arguments, model.depends, element, within=below)
     touches = {t.at: t for t in model.accesses}
     kept = [d for d in moved.declared if any(n.type == "subscript_expression" for n in descendants(d))]
     once = [d for d in moved.declared if d not in kept]
@@ -85,7 +85,7 @@ def tile_places(
             )
             if touch is None or touch.offset is None or touch.nbytes <= 0 or indices is None:
                 return None
-            place = over_element(touch.offset, polynomial(GLOBAL))
+            place = over_element(touch.offset, element)
             moving = [d.step(place) for d in (by_digit, by_index)]
             whole = [
                 {m: c // touch.nbytes for m, c in s.items()}

@@ -8,10 +8,19 @@ from kernel_lineage.kernels.cuda_forms import Loop, contains, declarators, test_
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.element_work import ElementWork
-from kernel_lineage.rewrite.assists.layout import data_of, dedented, descendants, indent_unit, statements_of
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    dedented,
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_unit,
+    statements_of,
+)
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.together_values import TogetherValues, holds_loop
+from kernel_lineage.rewrite.assists.wide_loads import WideLoads, check_unconditional
 
 
 class TogetherCode:
@@ -25,12 +34,17 @@ class TogetherCode:
         values: TogetherValues,
         lane: str,
         count: int,
+        wide: tuple[WideLoads, str] | None,
     ) -> None:
+        """`wide`: loads of four neighbours, and which of them an element is, as code."""
         self._data, self._unit = data_of(kernel), indent_unit(kernel)
         self._syntax, self._work, self._values, self._lane, self._count = syntax, work, values, lane, count
         self._loops = {loop.node.id: loop for loop in syntax.entry.loops}
+        self._wide, self._neighbour = wide or (WideLoads({}, []), "")
         self._each: set[str] = set()
         """Variables that every element has one of, and that more than one round of `lane` uses."""
+        self._names: dict[str, str] = {}
+        """What is loaded at once → the array that keeps it."""
 
     def lines(self) -> list[str]:
         """The lines, without outer indentation."""
@@ -162,7 +176,9 @@ class TogetherCode:
 
     def _for_each(self, statements: list[Node]) -> list[str]:
         """Statements that are done for one element after the other."""
+        groups = self._loaded(statements)
         lines = [
+            *groups.values(),
             "#pragma unroll",
             f"for (int {self._lane} = 0; {self._lane} < {self._count}; {self._lane}++) {{",
         ]
@@ -173,6 +189,28 @@ class TogetherCode:
             else:
                 lines += self._indented(dedented(self._data, [statement], changes))
         return [*lines, "}"]
+
+    def _loaded(self, statements: list[Node]) -> dict[str, str]:
+        """The wide loads of some statements, by what they load; named for `_changes`."""
+        loads = [n for s in statements for n in descendants(s) if n.id in self._wide.kinds]
+        check_unconditional(statements, loads)
+        lines: dict[str, str] = {}
+        for load in loads:
+            inside = {text_of(n) for n in descendants(load) if n.type == "identifier"} & self._values.own
+            if bad := next(
+                (n for n in inside if not self._values.follows(n) or self._values.is_inner(n)), ""
+            ):
+                raise Refusal(
+                    f"`{bad}`, which tells where `{text_of(load)}` is, is worked out for each element"
+                )
+            kind, vector = self._wide.kinds[load.id]
+            taken = identifiers_in(self._syntax.entry.node) | set(self._names.values())
+            name = self._names.setdefault(text_of(load), fresh_name("four", taken))
+            lines[name] = (
+                f"alignas(16) {kind} {name}[4]; *reinterpret_cast<{vector}*>({name}) = "
+                f"*reinterpret_cast<const {vector}*>(&{text_of(load)});"
+            )
+        return lines
 
     def _assigned(self, declaration: Node, changes: list[tuple[Node, str]]) -> list[str]:
         lines: list[str] = []
@@ -188,8 +226,12 @@ class TogetherCode:
         """What stands for an element's own names in its round."""
         changes: list[tuple[Node, str]] = []
         local = {n for n, v in self._values.declared.items() if contains(statement, v.node)} - self._each
+        wide = [n for n in descendants(statement) if n.id in self._wide.kinds]
+        changes += [(n, f"{self._names[text_of(n)]}[{self._neighbour}]") for n in wide]
         for node in descendants(statement):
             name = text_of(node) if node.type == "identifier" else ""
+            if any(contains(w, node) for w in wide):
+                continue
             if name in self._each:
                 changes.append((node, f"{name}[{self._lane}]"))
             elif name in self._values.own and name not in local:

@@ -102,10 +102,10 @@ void run(const float* in, const float* flt, float* out, int N, int H, int W, int
 __global__ void convolve_channels_last(const float* in, const float* flt, float* out, int N, int H, int W, int Ci, int Co) {
     int group = blockIdx.x * blockDim.x + threadIdx.x;
     int oh = H - 2, ow = W - 2;
-    if (Co > 0 && (Co * W - Co * 2) > 0 && (Co * W - Co * 2) % Co == 0 && (Co * W - Co * 2) / Co % 4 == 0 && (N * oh * ow * Co) % (Co * W - Co * 2) == 0 && (N * oh * ow * Co) / (Co * W - Co * 2) % 4 == 0 && (W - 2) % 4 == 0 && (H - 2) % 4 == 0) {
+    if (Co > 0 && Co % 4 == 0 && (N * oh * ow * Co) % Co == 0 && (N * oh * ow * Co) / Co % 4 == 0 && (W - 2) % 4 == 0 && reinterpret_cast<size_t>(flt) % 16 == 0) {
         if (group < (N * oh * ow * Co) / 16) {
-            const int between = group / ((Co * W - Co * 2) / 4) * 4 * ((Co * W - Co * 2) / 4) + group % ((Co * W - Co * 2) / 4);
-            const int gid = between / Co * 4 * Co + between % Co;
+            const int between = group / (Co / 4) * 4 * (Co / 4) + group % (Co / 4);
+            const int gid = 4 * between;
             int co = gid % Co;
             int t = gid / Co;
             int x = t % ow;
@@ -120,16 +120,17 @@ __global__ void convolve_channels_last(const float* in, const float* flt, float*
             for (int r = 0; r < 3; r++) {
                 for (int s = 0; s < 3; s++) {
                     for (int ci = 0; ci < Ci; ci++) {
+                        alignas(16) float four[4]; *reinterpret_cast<float4*>(four) = *reinterpret_cast<const float4*>(&flt[((r * 3 + s) * Ci + ci) * Co + co]);
                         #pragma unroll
                         for (int lane = 0; lane < 16; lane++) {
-                            acc[lane] += in[((t * H + (y + (lane / 4)) + r) * W + (x + (lane % 4)) + s) * Ci + ci] * flt[((r * 3 + s) * Ci + ci) * Co + co];
+                            acc[lane] += in[((t * H + y + r) * W + (x + (lane / 4)) + s) * Ci + ci] * four[lane % 4];
                         }
                     }
                 }
             }
             #pragma unroll
             for (int lane = 0; lane < 16; lane++) {
-                out[(gid + (lane % 4) * Co + (lane / 4) * (Co * W - Co * 2))] = acc[lane];
+                out[(gid + (lane % 4) + (lane / 4) * Co)] = acc[lane];
             }
         }
     } else {
@@ -300,13 +301,67 @@ __global__ void mean_of_bags(const double* table, const int* group, const int* s
 void run(const double* table, const int* group, const int* starts, double* out, int bags, int dim, int kinds) {
     mean_of_bags<<<(((kinds * bags * dim + 127) / 128) + 3) / 4, 128>>>(table, group, starts, out, bags, dim, kinds);
 }
+// --- bags_by_offsets applies
+__global__ void bags_by_offsets(const float* table, const int* group, const float* weight, const int* starts, float* out, int bags, int dim) {
+    int gid = blockIdx.x * blockDim.x + threadIdx.x;
+    if (gid >= bags * dim) return;
+    int b = gid / dim;
+    int d = gid - b * dim;
+    float acc = 0.f;
+    for (int j = starts[b]; j < starts[b + 1]; ++j) acc += weight[j] * table[group[j] * dim + d];
+    out[gid] = acc;
+}
+void run(const float* table, const int* group, const float* weight, const int* starts, float* out, int bags, int dim) {
+    bags_by_offsets<<<(bags * dim + 127) / 128, 128>>>(table, group, weight, starts, out, bags, dim);
+}
+// --- bags_by_offsets becomes
+__global__ void bags_by_offsets(const float* table, const int* group, const float* weight, const int* starts, float* out, int bags, int dim) {
+    int group_ = blockIdx.x * blockDim.x + threadIdx.x;
+    if ((bags * dim) % 4 == 0 && dim % 4 == 0 && reinterpret_cast<size_t>(table) % 16 == 0) {
+        if (group_ < (bags * dim) / 4) {
+            const int gid = 4 * group_;
+            int b = gid / dim;
+            int d = gid - b * dim;
+            float acc[4];
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                acc[lane] = 0.f;
+            }
+            for (int j = starts[b]; j < starts[b + 1]; ++j) {
+                alignas(16) float four[4]; *reinterpret_cast<float4*>(four) = *reinterpret_cast<const float4*>(&table[group[j] * dim + d]);
+                #pragma unroll
+                for (int lane = 0; lane < 4; lane++) {
+                    acc[lane] += weight[j] * four[lane];
+                }
+            }
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                out[(gid + lane)] = acc[lane];
+            }
+        }
+    } else {
+        for (long long at = group_; at < (bags * dim); at += (long long)gridDim.x * blockDim.x) {
+            const int gid = at;
+            int b = gid / dim;
+            int d = gid - b * dim;
+            float acc = 0.f;
+            for (int j = starts[b]; j < starts[b + 1]; ++j) acc += weight[j] * table[group[j] * dim + d];
+            out[gid] = acc;
+        }
+    }
+}
+void run(const float* table, const int* group, const float* weight, const int* starts, float* out, int bags, int dim) {
+    bags_by_offsets<<<(((bags * dim + 127) / 128) + 3) / 4, 128>>>(table, group, weight, starts, out, bags, dim);
+}
 // --- looped refuses: may differ from element to element
 __global__ void looped(float* y, const float* x, const int* starts, int rows, int width) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * width) return;
     int r = i / width, c = i % width;
     float sum = 0;
-    for (int k = starts[r]; k < starts[r + 1]; k++) { sum += x[k * width + c]; }
+    for (int k = starts[r]; k < starts[r + 1]; k++) {
+        if (x[k * width + c] > 0) { sum += x[k * width + c + 1]; }
+    }
     y[i] = sum;
 }
 void run(float* y, const float* x, const int* starts, int rows, int width) {
@@ -381,6 +436,19 @@ __global__ void looped(float* y, const float* x, int rows, int width, int many) 
     float sum[2] = {0, 0};
     for (int k = 0; k < many; k++) { sum[k % 2] += x[(r * many + k) * width + c]; }
     y[i] = sum[0] + sum[1];
+}
+void run(float* y, const float* x, int rows, int width, int many) {
+    looped<<<(rows * width + 127) / 128, 128>>>(y, x, rows, width, many);
+}
+// --- looped refuses: is changed for one element
+__global__ void looped(float* y, const float* x, int rows, int width, int many) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows * width) return;
+    int r = i / width, c = i % width;
+    many -= r % 2;
+    float sum = 0;
+    for (int k = 0; k < many; k++) { sum += x[k * width + c]; }
+    y[i] = sum;
 }
 void run(float* y, const float* x, int rows, int width, int many) {
     looped<<<(rows * width + 127) / 128, 128>>>(y, x, rows, width, many);
