@@ -413,6 +413,45 @@ WORKLOADS = {
                  "rows: int32 = N", "width: int32 = C")
         for block in (64, 256)
     ),
+    "norms_along_y": (
+        workload("norms_along_y", "N = [1, 5, 70]\nC = [1, 33, 300]",
+                 'grid = ["1", "ceil_div(N, 64)"]\nblock = [1, 64]',
+                 "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
+                 "rows: int32 = N", "width: int32 = C", "eps: float32 = 0.00001"),
+    ),
+    "convolve_planes": (
+        workload("convolve_planes", "N = [1, 4]\nC = [1, 3]\nK = [3, 4, 8]\nH = [5]\nW = [1, 6]",
+                 'grid = ["ceil_div(N * K * H * W, 128)"]\nblock = [128]',
+                 "out: output float32 [N, K, H, W]", "in: input float32 [N, C, H, W]",
+                 "weight: input float32 [K, C, 3, 3]", "N: int32 = N", "C: int32 = C", "K: int32 = K",
+                 "H: int32 = H", "W: int32 = W"),
+    ),
+    "convolve_channels_last": (
+        workload("convolve_channels_last", "N = [1, 2]\nH = [5, 6]\nW = [6, 10]\nCi = [1, 3]\nCo = [4, 5]",
+                 'grid = ["ceil_div(N * (H - 2) * (W - 2) * Co, 128)"]\nblock = [128]',
+                 "in: input float32 [N, H, W, Ci]", "flt: input float32 [3, 3, Ci, Co]",
+                 "out: output float32 [N, H - 2, W - 2, Co]", "N: int32 = N", "H: int32 = H", "W: int32 = W",
+                 "Ci: int32 = Ci", "Co: int32 = Co"),
+    ),
+    "pool_overlapping": (
+        workload("pool_overlapping", "P = [1, 3]\nY = [3, 4]\nX = [1, 7]",
+                 'grid = ["ceil_div(P * Y * X, 128)"]\nblock = [128]',
+                 "input: input float32 [P, 2 * Y + 1, 2 * X + 1]", "output: output float32 [P, Y, X]",
+                 "planes: int32 = P", "h: int32 = 2 * Y + 1", "w: int32 = 2 * X + 1", "oh: int32 = Y",
+                 "ow: int32 = X"),
+    ),
+    "mean_of_bags": (
+        workload("mean_of_bags", "N = [1, 40]\nB = [3, 8]\nD = [1, 33]\nK = [1, 2, 4]",
+                 'grid = ["ceil_div(K * B * D, 128)"]\nblock = [128]', "table: input float64 [5000, D]",
+                 "group: input int32 [N]", "starts: input int32 [B + 1]", "out: output float64 [K, B, D]",
+                 "bags: int32 = B", "dim: int32 = D", "kinds: int32 = K"),
+    ),
+    "bags_by_offsets": (
+        workload("bags_by_offsets", "N = [1, 40]\nB = [3, 8]\nD = [1, 33, 64]",
+                 'grid = ["ceil_div(B * D, 128)"]\nblock = [128]', "table: input float32 [5000, D]",
+                 "group: input int32 [N]", "weight: input float32 [N]", "starts: input int32 [B + 1]",
+                 "out: output float32 [B, D]", "bags: int32 = B", "dim: int32 = D", align=16),
+    ),
     "gated_sums": (
         workload("gated_sums", "N = [1, 100]\nM = [1, 130]\nT = [1, 3]", 'grid = ["N"]\nblock = [96]',
                  "total: inout float64 [N]", "x: input float64 [N, M]", "y: input float64 [T, M]",

@@ -22,7 +22,7 @@ _TOGETHER = re.compile(
     r"\bcg::|\bbarrier\b|__threadfence|\bvolatile\b|atomicCAS|atomicExch|__nanosleep"
 )
 """What lets threads wait for each other, or see how far others are."""
-_PLACE = re.compile(r"\bblockIdx\s*\.\s*x\b|\bgridDim\b|\bblockIdx\b(?!\s*\.)")
+_PLACE = r"\bblockIdx\s*\.\s*%s\b|\bgridDim\b|\bblockIdx\b(?!\s*\.)"
 _HIDDEN = re.compile(rf"blockIdx|gridDim|{_TOGETHER.pattern}")
 CASTS = frozenset({"static_cast"})
 """What looks like a name in an index and is none."""
@@ -87,10 +87,12 @@ class ElementWork:
         return max(self.guard.end_byte, self.inner[-1].end_byte)
 
 
-def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
-    """What each thread does for its element, independently of all others. Refused where that is not known."""
+def work_of(kernel: Kernel, syntax: CudaSyntax, axis: str = "x") -> ElementWork:
+    """What each thread does for its element, which an axis counts, independently of all others. Refused where that is
+    not known.
+    """
     check_alone(kernel, syntax)
-    return _work(kernel, syntax)
+    return _work(kernel, syntax, axis)
 
 
 def strided_work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | None:
@@ -147,25 +149,25 @@ def check_alone(kernel: Kernel, syntax: CudaSyntax) -> None:
     check_hidden_reads(kernel, syntax, _HIDDEN, "the grid")
 
 
-def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
+def _work(kernel: Kernel, syntax: CudaSyntax, axis: str) -> ElementWork:
     order = ThreadOrder(kernel, syntax)
     statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     index = next(
-        (v for v in syntax.entry.variables if v.value is not None and order.is_global_thread(v.value)),
+        (v for v in syntax.entry.variables if v.value is not None and order.is_global_along(v.value, axis)),
         None,
     )
     if index is None or index.value is None:
         raise Refusal(
-            f"{kernel.name} has no index `blockIdx.x * blockDim.x + threadIdx.x` that counts all threads"
+            f"{kernel.name} has no index `blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}` that counts all threads"
         )
     if index.node not in statements or len(index.node.children_by_field_name("declarator")) != 1:
         raise Refusal(f"`{index.name}` is not declared in a statement of its own")
     if beside := _named_beside(syntax, index):
         raise Refusal(f"`{beside}` is used beside `{index.name}`; it has another meaning then")
-    places = [m.start() for m in _PLACE.finditer(text_of(syntax.entry.node))]
+    places = [m.start() for m in re.finditer(_PLACE % axis, text_of(syntax.entry.node))]
     if len(places) > 1:
         raise Refusal(
-            f"{kernel.name} uses blockIdx.x or gridDim beside `{index.name}`; it has another meaning then"
+            f"{kernel.name} uses blockIdx.{axis} or gridDim beside `{index.name}`; it has another meaning then"
         )
     kind = " ".join(
         text_of(n)

@@ -18,9 +18,9 @@ from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
 from kernel_lineage.rewrite.candidate import Candidate
 
 
-def _threads(launch: Launch) -> str:
-    """The threads of a block along x, as the launch has them."""
-    written = launch.block[0]
+def _threads(launch: Launch, axis: str) -> str:
+    """The threads of a block along the rows' axis, as the launch has them."""
+    written = (*launch.block, "1")["xy".index(axis)]
     return written if written.isidentifier() or written.isdigit() else f"({written})"
 
 
@@ -37,10 +37,10 @@ _BLOCK = Sharers(
 )
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if any(len(launch.block) == 0 for launch in kernel.launches):
         raise Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
-    edits = shared_out(kernel, _BLOCK)
+    edits = shared_out(kernel, anchor, _BLOCK)
     return ASSIST.candidate(
         kernel,
         edits,

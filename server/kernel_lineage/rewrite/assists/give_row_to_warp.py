@@ -24,12 +24,12 @@ _WARP = Sharers(
     number="threadIdx.x % 32",
     count="32",
     wait="__syncwarp();",
-    blocks=lambda _: "32",
+    blocks=lambda _, __: "32",
 )
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
-    edits = shared_out(kernel, _WARP)
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    edits = shared_out(kernel, anchor, _WARP)
     return ASSIST.candidate(
         kernel,
         edits,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -13,6 +14,14 @@ from kernel_lineage.rewrite.assists.model import Refusal
 
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", re.MULTILINE)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+
+
+def macros_of(kernel: Kernel) -> Iterator[tuple[str, set[str], str]]:
+    """The macros of the kernel's file: name, parameters, what they stand for."""
+    for match in _MACRO.finditer(data_of(kernel)):
+        body = match[2].decode("utf-8", "replace")
+        head, closed, rest = body.partition(")") if body.startswith("(") else ("", "", body)
+        yield match[1].decode(), set(re.findall(r"\w+", head)) if closed else set(), rest
 
 
 def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], what: str) -> None:

@@ -5,7 +5,8 @@ Before:
 After: blocks load 32 x 32 elements in the order in which they lie, wait, and store them in the order in which they are
 to lie. The flat index is taken apart as `(outer * count + digit) * inner + rest`, where neighbours of `digit` lie side
 by side where those of `i` lie apart; each number is some element's, so that all are moved once whatever the extents
-are. Each launch gets a block for each tile; a grid that is not changed gives the same result.
+are. Where all places go on by the same amounts within a tile, they are worked out once for its first element. Each
+launch gets a block for each tile; a grid that is not changed gives the same result.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 
 from tree_sitter import Node
 
-from kernel_gate.expr.polynomials import polynomial
+from kernel_gate.expr.polynomials import Polynomial, polynomial
 from kernel_gate.expr.terms import Num, Op, Term, mul, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access as Touch
@@ -27,6 +28,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, launches_of, whole_warps
+from kernel_lineage.rewrite.assists.digit_steps import divided
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
@@ -47,6 +49,7 @@ from kernel_lineage.rewrite.assists.moved_element import Moved, element_kind, mo
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.thread_order import GLOBAL
+from kernel_lineage.rewrite.assists.tile_places import TilePlaces, tile_places
 from kernel_lineage.rewrite.candidate import Candidate
 
 _SIDES = (32, 64)
@@ -61,6 +64,8 @@ class _Digit:
     inner: Term
     count: str
     """As code; "" for what is left of the index above `inner`."""
+    values: Polynomial | None
+    """How many values it has; None where that is no whole number of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,8 @@ def _digit_beside(place: Term, touch: Touch, steady: set[str]) -> _Digit | None:
             inner, above, below = parts
             terms = [t for t in (inner, above, below) if t is not None]
             if all(set(variables(t)) <= steady for t in terms):
-                return _Digit(inner, _count(above, below))
+                values = divided(polynomial(above), polynomial(below)) if above is not None else None
+                return _Digit(inner, _count(above, below), values)
     return None
 
 
@@ -220,27 +226,37 @@ def _lines(
     padded = side + max(1, 4 // dtype_bytes(DTYPES[permuted.kind]))
     kind = work.type.removeprefix("const ")
 
-    def phase(along_index: bool, body: list[str]) -> list[str]:
+    digits = permuted.digit
+    names = {tile, lane, line, n, at, inner, count, across, down, layers, block, rest, digit, outer, start}
+    places = (
+        tile_places(
+            kernel,
+            moved,
+            work.index.name,
+            digits.inner,
+            digits.values,
+            _steady(kernel, syntax),
+            taken | names,
+        )
+        if digits.values is not None or not digits.count
+        else None
+    )
+
+    def phase(along_index: bool, stores: bool) -> list[str]:
         high, wide = (n, lane) if along_index else (lane, n)
+        held = f"{tile}[{n}][{lane}]" if along_index else f"{tile}[{lane}][{n}]"
+        body = _moving(moved, permuted, places, held, (high, wide), stores=stores)
+        index = f"{work.type} {work.index.name} = ({kind}){at};"
         return [
             f"{unit}#pragma unroll 4",
             f"{unit}for (int {n} = {line}; {n} < {side}; {n} += blockDim.x / {side}) {{",
             f"{2 * unit}const long long {at} = {start} + {high} * {inner} + {wide};",
             f"{2 * unit}if ({wide} < {inner} - {rest} && {high} < {count} - {digit} && {at} < {bound}) {{",
-            f"{3 * unit}{work.type} {work.index.name} = ({kind}){at};",
-            *(3 * unit + text for text in body),
+            *(3 * unit + text for text in ([] if places is not None else [index]) + body),
             f"{2 * unit}}}",
             f"{unit}}}",
         ]
 
-    held = {True: f"{tile}[{n}][{lane}]", False: f"{tile}[{lane}][{n}]"}
-    loads_along = not permuted.stores_along
-    before = [d for d in moved.declared if d.end_byte <= permuted.node.start_byte]
-    load = [*map(on_one_line, before), f"{held[loads_along]} = {text_of(permuted.node)};"]
-    there = held[not loads_along]
-    store = [on_one_line(d, permuted.node, there) for d in moved.declared]
-    store.append(f"{text_of(moved.target)} = {on_one_line(moved.value, permuted.node, there)};")
-    digits = permuted.digit
     total = digits.count or f"({bound} + {inner} - 1) / {inner}"
     return [
         f"// Tiles of {side} x {side}: along what lies side by side before, and along what does afterwards.",
@@ -256,12 +272,43 @@ def _lines(
         f"{unit}const long long {digit} = {block} / {across} % {down} * {side};",
         f"{unit}const long long {outer} = {block} / ({across} * {down});",
         f"{unit}const long long {start} = ({outer} * {count} + {digit}) * {inner} + {rest};",
-        *phase(loads_along, load),
+        *(unit + text for text in _first(work, places, f"({kind}){start}")),
+        *phase(not permuted.stores_along, stores=False),
         f"{unit}__syncthreads();",
-        *phase(not loads_along, store),
+        *phase(permuted.stores_along, stores=True),
         f"{unit}__syncthreads();",
         "}",
     ]
+
+
+def _first(work: ElementWork, places: TilePlaces | None, start: str) -> list[str]:
+    """What works out the places of a tile's first element."""
+    return [f"{work.type} {work.index.name} = {start};", *places.first] if places is not None else []
+
+
+def _moving(
+    moved: Moved,
+    permuted: _Permuted,
+    places: TilePlaces | None,
+    held: str,
+    steps: tuple[str, str],
+    *,
+    stores: bool,
+) -> list[str]:
+    """What loads an element into the tile, or stores it from there."""
+    node = permuted.node
+
+    def written(part: Node, old: Node | None = None) -> str:
+        return places.written(part, *steps, old, held) if places is not None else on_one_line(part, old, held)
+
+    declared = moved.declared if places is None else places.kept
+    if not stores:
+        return [
+            *(written(d) for d in declared if d.end_byte <= node.start_byte),
+            f"{held} = {written(node)};",
+        ]
+    there = [written(d, node) for d in declared]
+    return [*there, f"{written(moved.target)} = {written(moved.value, node)};"]
 
 
 ASSIST = Assist(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -36,6 +37,8 @@ from kernel_lineage.rewrite.assists.row_work import RowWork
 from kernel_lineage.rewrite.assists.running_sums import shared_running_sum
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +55,25 @@ class Sharers:
     count: str
     wait: str
     """What lets them wait for each other."""
-    blocks: Callable[[Launch], str]
-    """By what the blocks of a launch are multiplied."""
+    blocks: Callable[[Launch, str], str]
+    """By what the blocks of a launch whose rows lie along an axis are multiplied."""
     in_block: bool = False
     """Whether they are more than a warp, and combine what their warps have in shared memory."""
     threads: int = 0
     """What a smaller block is enlarged to, where its size is written between `<<<` and `>>>`; 0: none is."""
 
 
-def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
-    """The edits that share each row of a kernel out, its launches with it."""
-    shared = thread_work_of(kernel, over_grid=True)
+def shared_out(kernel: Kernel, anchor: Anchor, sharers: Sharers) -> list[Edit]:
+    """The edits that share each row of a kernel out, its launches with it. Rows along y come to lie along x."""
+    axis = anchor.bindings.get("threads", "blockDim.x").removeprefix("blockDim.")
+    shared = thread_work_of(kernel, over_grid=True, axis=axis)
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
     running = next((r.running.name for r in rows.loops if r.running is not None), "")
     if running and sharers.in_block:
         raise Refusal(f"`{running}` is a sum that is used on the way, which the lanes of one warp hand on")
-    launches = _launches(kernel, sharers)
+    launches = [e for one in launches_of(kernel) for e in _launched(kernel, one, sharers, axis)]
     return [
         *_row_index(kernel, syntax, work, sharers),
         *_shared_out(kernel, syntax, work, rows, sharers),
@@ -240,20 +244,41 @@ def _by_one(kernel: Kernel, group: list[Node], own: str, waits: tuple[bool, bool
     return replace_between(kernel, first.start_byte, last.end_byte, text)
 
 
-def _launches(kernel: Kernel, sharers: Sharers) -> list[Edit]:
-    """More blocks along x at every launch: one for each group of threads that takes a row."""
-    edits: list[Edit] = []
-    for launch in launches_of(kernel):
-        threads, *_ = block_extents(kernel, launch)
-        if threads is not None and threads % 32:
-            line = launch.span.first_line
-            raise Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
-        edits.append(change_blocks(kernel, launch, f"{{}} * {sharers.blocks(launch)}".format))
-        if threads is not None and threads < sharers.threads and "__launch_bounds__" not in kernel.text:
-            larger = extent_changed(kernel, launch, "block", 0, lambda _: str(sharers.threads))
-            if larger is not None and not _is_in_dim3(kernel, larger):
-                edits.append(larger)
+def _launched(kernel: Kernel, launch: Launch, sharers: Sharers, axis: str) -> list[Edit]:
+    """More blocks along x at a launch: one for each group of threads that takes a row."""
+    threads = block_extents(kernel, launch)["xy".index(axis)]
+    line = launch.span.first_line
+    if threads is not None and threads % 32:
+        raise Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
+    if axis == "y":
+        return _turned(kernel, launch, sharers, threads)
+    edits = [change_blocks(kernel, launch, f"{{}} * {sharers.blocks(launch, axis)}".format)]
+    if threads is not None and threads < sharers.threads and "__launch_bounds__" not in kernel.text:
+        larger = extent_changed(kernel, launch, "block", 0, lambda _: str(sharers.threads))
+        if larger is not None and not _is_in_dim3(kernel, larger):
+            edits.append(larger)
     return edits
+
+
+def _turned(kernel: Kernel, launch: Launch, sharers: Sharers, threads: int | None) -> list[Edit]:
+    """A launch whose blocks and threads along y come to lie along x, which has none beside them."""
+    line = launch.span.first_line
+    constants = {**constants_of(kernel), **launch.definitions}
+    alone = [constant((*what, "")[0], constants) == 1 for what in (launch.grid, launch.block)]
+    if threads is None or not all(alone):
+        raise Refusal(f"the launch in line {line} has other threads along x, or does not tell how many")
+    _, blocks, *_ = (*launch.grid, "1", "1")
+    enough = threads if "__launch_bounds__" in kernel.text else max(threads, sharers.threads)
+    edits = [
+        extent_changed(kernel, launch, "grid", 0, lambda _: f"({blocks}) * {sharers.blocks(launch, 'y')}"),
+        extent_changed(kernel, launch, "grid", 1, lambda _: "1"),
+        extent_changed(kernel, launch, "block", 0, lambda _: str(enough)),
+        extent_changed(kernel, launch, "block", 1, lambda _: "1"),
+    ]
+    made = [edit for edit in edits if edit is not None]
+    if len(made) < len(edits):
+        raise Refusal(f"the grid and block in line {line} are not written at the launch as two `dim3`")
+    return made
 
 
 def _is_in_dim3(kernel: Kernel, edit: Edit) -> bool:

@@ -35,14 +35,11 @@ class ThreadOrder:
         sizes = {block_threads(launch) for launch in kernel.launches}
         self._block_size = sizes.pop() if len(sizes) == 1 else None
 
-    def is_global_thread(self, expression: Node) -> bool:
-        """Whether it is the thread's number in the whole one-dimensional grid."""
-        return self._is(expression, GLOBAL)
-
-    def is_global_along(self, expression: Node, axis: str, extent: int) -> bool:
+    def is_global_along(self, expression: Node, axis: str, extent: int | None = None) -> bool:
         """Whether it is the thread's number along an axis of the grid, in blocks of so many threads along it."""
         thread, block = Var(f"threadIdx.{axis}"), Var(f"blockIdx.{axis}")
-        sizes = (Var(f"blockDim.{axis}"), Num(extent))
+        sizes: list[Term] = [Var(f"blockDim.{axis}")]
+        sizes += [] if extent is None else [Num(extent)]
         return any(self._is(expression, add(mul(block, size), thread)) for size in sizes)
 
     def covers_all(self, loop: Loop) -> str | None:

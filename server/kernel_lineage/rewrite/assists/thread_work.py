@@ -15,6 +15,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
 
 _THREAD = re.compile(r"\bthreadIdx\b")
+_BLOCK = re.compile(r"\bblockDim\b")
 _OF_THE_GRID = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _HIDDEN = re.compile(r"threadIdx|blockDim|warpSize")
 
@@ -28,13 +29,13 @@ class ThreadWork:
     rows: RowWork
 
 
-def thread_work_of(kernel: Kernel, *, over_grid: bool = False) -> ThreadWork:
-    """The work of a thread of a kernel, or why several threads cannot share it.
+def thread_work_of(kernel: Kernel, *, over_grid: bool = False, axis: str = "x") -> ThreadWork:
+    """The work of a thread of a kernel that an axis counts, or why several threads cannot share it.
 
     `over_grid`: the work may be that of a round of a loop over the whole grid.
     """
     syntax = syntax_of(kernel)
-    work = (strided_work_of(kernel, syntax) if over_grid else None) or work_of(kernel, syntax)
+    work = (strided_work_of(kernel, syntax) if over_grid else None) or work_of(kernel, syntax, axis)
     _check_several(kernel, syntax, work)
     return ThreadWork(syntax, work, row_work(syntax, work.inner))
 
@@ -60,8 +61,13 @@ def _check_several(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Non
         raise Refusal(
             f"`{beside}` tells a thread or the grid beside `{work.index.name}`; it has another meaning then"
         )
-    if len(_THREAD.findall(text_of(syntax.entry.node))) > 1:
+    text = text_of(syntax.entry.node)
+    if len(_THREAD.findall(text)) > 1:
         raise Refusal(f"{kernel.name} uses threadIdx beside `{work.index.name}`; it would name a lane then")
+    if work.update is None and len(_BLOCK.findall(text)) > 1:
+        raise Refusal(
+            f"{kernel.name} uses blockDim beside `{work.index.name}`; blocks have another size then"
+        )
     check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
     for unit in syntax.units[1:]:
         declared = next((n for n in descendants(unit.node) if n.type == "parameter_list"), unit.node)

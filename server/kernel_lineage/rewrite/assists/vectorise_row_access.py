@@ -253,7 +253,7 @@ def _term(text: str) -> str:
 def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     """Vectorise a kernel in which each thread takes one element."""
     order = ThreadOrder(kernel, syntax)
-    index = next((v for v in syntax.entry.variables if v.value and order.is_global_thread(v.value)), None)
+    index = next((v for v in syntax.entry.variables if v.value and order.is_global_along(v.value, "x")), None)
     body_node = syntax.entry.node.child_by_field_name("body")
     if index is None or body_node is None:
         raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")

@@ -1,5 +1,5 @@
 // facts: N = 4096, C = 256, launch.block.x = 100
-// because: launch.block.x % 32 == 0
+// because: threads % 32 == 0
 __global__ void row_sums(float* out, const float* x, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }

@@ -8,3 +8,10 @@ __global__ void four(float* out, const float* inp) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     for (int k = 0; k < 4; k++) { out[i * 4 + k] = inp[i * 4 + k]; }
 }
+// ---
+__global__ void product(float* c, const float* a, const float* b, int M, int N, int K) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x;
+    float s = 0;
+    for (int k = 0; k < K; k++) s += a[row * K + k] * b[k];
+    c[row * N + col] = s;
+}

@@ -23,3 +23,19 @@ __global__ void k(float* y, const float* x, const int* begins, int n) {
     for (int i = begins[s]; i < begins[s + 1]; i++) total += x[i];
     y[s] = total;
 }
+// ---
+__global__ void k(float* y, const float* x, int n, int m) {
+    for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < n; r += gridDim.x * blockDim.x) {
+        float total = 0;
+        for (int i = 0; i < m; i++) total += x[r * m + i];
+        y[r] = total;
+    }
+}
+// ---
+__global__ void k(float* y, const float* x, int n, int m) {
+    const int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r >= n) return;
+    float total = 0;
+    for (int i = 0; i < m; i++) total += x[r * m + i];
+    y[r] = total;
+}

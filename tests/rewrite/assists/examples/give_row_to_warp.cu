@@ -997,3 +997,38 @@ __global__ void along(float* out, const float* x, int N, int C) {
     }
 }
 void run(float* out, const float* x, int N, int C) { along<<<132, 128>>>(out, x, N, C); }
+// --- norms_along_y applies
+__global__ void norms_along_y(float *y, const float *x, const float *gain, int rows, int width, float eps) {
+    const int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows) {
+        float squares = 0.0f;
+        for (int k = 0; k < width; ++k) squares += x[r * width + k] * x[r * width + k];
+        const float scale = rsqrtf(squares / width + eps);
+        for (int k = 0; k < width; ++k) y[r * width + k] = x[r * width + k] * scale * gain[k];
+    }
+}
+void run(float *y, const float *x, const float *gain, int rows, int width, float eps) {
+    dim3 block(1, 64);
+    dim3 grid(1, (rows + 63) / 64);
+    norms_along_y<<<grid, block>>>(y, x, gain, rows, width, eps);
+}
+// --- norms_along_y becomes
+__global__ void norms_along_y(float *y, const float *x, const float *gain, int rows, int width, float eps) {
+    const int r = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (r < rows) {
+        float squares = 0.0f;
+        for (int k = lane; k < width; k += 32) squares += x[r * width + k] * x[r * width + k];
+        for (int offset = 16; offset > 0; offset /= 2) {
+            squares += __shfl_xor_sync(0xffffffffu, squares, offset);
+        }
+        const float scale = rsqrtf(squares / width + eps);
+        __syncwarp();
+        for (int k = lane; k < width; k += 32) y[r * width + k] = x[r * width + k] * scale * gain[k];
+    }
+}
+void run(float *y, const float *x, const float *gain, int rows, int width, float eps) {
+    dim3 block(64, 1);
+    dim3 grid(((rows + 63) / 64) * 32, 1);
+    norms_along_y<<<grid, block>>>(y, x, gain, rows, width, eps);
+}

@@ -26,15 +26,17 @@ __global__ void channels_last(const float* in, float* out, int N, int C, int P) 
         const long long digit = block / across % down * 32;
         const long long outer = block / (across * down);
         const long long start = (outer * count + digit) * inner + rest;
+        int i = (int)start;
+        int p = i % P;
+        int c = (i / P) % C;
+        int n = i / (P * C);
+        const long long out_at = ((size_t)n * P + p) * C + c;
+        const long long in_at = i;
         #pragma unroll 4
         for (int n_ = line; n_ < 32; n_ += blockDim.x / 32) {
             const long long at = start + n_ * inner + lane;
             if (lane < inner - rest && n_ < count - digit && at < N * C * P) {
-                int i = (int)at;
-                int p = i % P;
-                int c = (i / P) % C;
-                int n = i / (P * C);
-                tile[n_][lane] = in[i];
+                tile[n_][lane] = in[in_at + n_ * P + lane];
             }
         }
         __syncthreads();
@@ -42,11 +44,7 @@ __global__ void channels_last(const float* in, float* out, int N, int C, int P) 
         for (int n_ = line; n_ < 32; n_ += blockDim.x / 32) {
             const long long at = start + lane * inner + n_;
             if (n_ < inner - rest && lane < count - digit && at < N * C * P) {
-                int i = (int)at;
-                int p = i % P;
-                int c = (i / P) % C;
-                int n = i / (P * C);
-                out[((size_t)n * P + p) * C + c] = tile[lane][n_];
+                out[out_at + lane + n_ * C] = tile[lane][n_];
             }
         }
         __syncthreads();
@@ -87,19 +85,22 @@ __global__ void heads_first(half* out, const half* in, const float* scale, int T
         const long long digit = block / across % down * 64;
         const long long outer = block / (across * down);
         const long long start = (outer * count + digit) * inner + rest;
+        const size_t idx = (size_t)start;
+        size_t left = idx;
+        const int t = left % T;
+        left /= T;
+        const int d = left % D;
+        left /= D;
+        const int h = left % H;
+        left /= H;
+        const long long in_at = ((left * T + t) * H + h) * D + d;
+        const long long out_at = idx;
+        const long long scale_at = h;
         #pragma unroll 4
         for (int n = line; n < 64; n += blockDim.x / 64) {
             const long long at = start + lane * inner + n;
             if (n < inner - rest && lane < count - digit && at < total) {
-                const size_t idx = (size_t)at;
-                size_t left = idx;
-                const int t = left % T;
-                left /= T;
-                const int d = left % D;
-                left /= D;
-                const int h = left % H;
-                left /= H;
-                tile[lane][n] = in[((left * T + t) * H + h) * D + d];
+                tile[lane][n] = in[in_at + lane + n * ((long long)D * H)];
             }
         }
         __syncthreads();
@@ -107,16 +108,8 @@ __global__ void heads_first(half* out, const half* in, const float* scale, int T
         for (int n = line; n < 64; n += blockDim.x / 64) {
             const long long at = start + n * inner + lane;
             if (lane < inner - rest && n < count - digit && at < total) {
-                const size_t idx = (size_t)at;
-                size_t left = idx;
-                const int t = left % T;
-                left /= T;
-                const int d = left % D;
-                left /= D;
-                const int h = left % H;
-                left /= H;
                 const float v = __half2float(tile[n][lane]);
-                out[idx] = __float2half(v * scale[h]);
+                out[out_at + n * T + lane] = __float2half(v * scale[scale_at]);
             }
         }
         __syncthreads();
@@ -150,12 +143,14 @@ __global__ void turned(const int* in, int* out, int rows, int columns) {
         const long long digit = block / across % down * 32;
         const long long outer = block / (across * down);
         const long long start = (outer * count + digit) * inner + rest;
+        const unsigned i = (unsigned)start;
+        const long long out_at = (i % columns) * rows + i / columns;
+        const long long in_at = i;
         #pragma unroll 4
         for (int n = line; n < 32; n += blockDim.x / 32) {
             const long long at = start + n * inner + lane;
             if (lane < inner - rest && n < count - digit && at < rows * columns) {
-                const unsigned i = (unsigned)at;
-                tile[n][lane] = in[i];
+                tile[n][lane] = in[in_at + n * columns + lane];
             }
         }
         __syncthreads();
@@ -163,8 +158,7 @@ __global__ void turned(const int* in, int* out, int rows, int columns) {
         for (int n = line; n < 32; n += blockDim.x / 32) {
             const long long at = start + lane * inner + n;
             if (n < inner - rest && lane < count - digit && at < rows * columns) {
-                const unsigned i = (unsigned)at;
-                out[(i % columns) * rows + i / columns] = tile[lane][n];
+                out[out_at + lane + n * rows] = tile[lane][n];
             }
         }
         __syncthreads();
