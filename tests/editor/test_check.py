@@ -87,6 +87,22 @@ class Checked:
         return await self.ended()
 
 
+async def test_the_first_card_of_a_document_comes_before_its_check(editor, repository):
+    heard = []
+    editor.hears_of_checks = lambda params: heard.append(params.state)
+    uri = editor.open(repository)
+    assert await editor.hover(uri, "scale(")
+    assert heard == []
+
+
+async def test_a_check_that_was_asked_for_at_the_opening_is_not_ended_by_the_one_of_the_opening(
+    editor, repository
+):
+    place = {"uri": editor.open(repository), "line": 0, "character": 30}
+    asked = await editor.command("klineage.check", place)
+    assert asked["state"] == "right", asked
+
+
 async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository, editor):
     uri = editor.open(repository)
     checked = Checked(editor, uri)

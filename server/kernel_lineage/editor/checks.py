@@ -144,6 +144,10 @@ class Checks:
         """The kernels of a document that are being checked, or wait for it."""
         return self._in_work.get(uri, frozenset())
 
+    def runs(self, uri: str) -> bool:
+        """Whether a check of a document runs."""
+        return uri in self._running
+
     def in_view(self, uri: str, kernel: str) -> None:
         """A person looks at a kernel: one that was not reached is checked now."""
         self._seen.setdefault(uri, {})[kernel] = time.monotonic()
