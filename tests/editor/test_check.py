@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from lsprotocol import types
 from editor.session import session
 from editor.test_apply import WORKLOAD
 from editor.test_documents import INLINE
-from kernel_lineage.editor.checks import PAUSE
+from kernel_lineage.editor.checks import PAUSE, crowding
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 ON = {"checkSeconds": 60}
@@ -85,6 +86,29 @@ class Checked:
         """Save, and wait until the check has ended."""
         self.editor.save(self.uri)
         return await self.ended()
+
+
+async def test_the_first_card_of_a_document_comes_before_its_check(editor, repository):
+    heard = []
+    editor.hears_of_checks = lambda params: heard.append(params.state)
+    uri = editor.open(repository)
+    assert await editor.hover(uri, "scale(")
+    assert heard == []
+
+
+async def test_a_check_that_was_asked_for_at_the_opening_is_not_ended_by_the_one_of_the_opening(
+    editor, repository
+):
+    place = {"uri": editor.open(repository), "line": 0, "character": 30}
+    asked = await editor.command("klineage.check", place)
+    assert asked["state"] == "right", asked
+
+
+@pytest.mark.parametrize(("load", "times"), [(0.0, 1.0), (2.0, 1.0), (6.0, 3.0), (80.0, 4.0)])
+async def test_a_check_may_take_longer_where_other_work_keeps_the_processors(monkeypatch, load, times):
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert crowding() == times
 
 
 async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository, editor):

@@ -3,6 +3,7 @@
 import pytest
 
 from kernel_lineage.kernels import cuda
+from kernel_lineage.kernels.cuda_nodes import descendants
 
 
 def only(code: str):
@@ -160,3 +161,12 @@ def test_an_unclosed_kernel_is_a_problem_and_the_next_one_is_read():
     source = cuda.parse(b"__global__ void a(int n) { if (n) {\n\n__global__ void b(int n) { }")
     assert [k.name for k in source.kernels] == ["a", "b"]
     assert "`a` is not closed" in source.problems[0].message
+
+
+def test_descendants_come_in_the_order_of_the_text_outer_before_inner():
+    kernel = only("__global__ void k(float* x) { if (x) { x[0] = 1; x[1] = 2; } x[2] = 3; }")
+    nodes = list(descendants(kernel.node))
+    places = [(n.start_byte, -n.end_byte) for n in nodes]
+    assert nodes[0] == kernel.node and places == sorted(places)
+    assert [n.text.decode() for n in nodes if n.type == "subscript_expression"] == ["x[0]", "x[1]", "x[2]"]
+    assert {n.parent for n in nodes[1:]} <= set(nodes)

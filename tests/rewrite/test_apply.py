@@ -12,9 +12,14 @@ import pytest
 from kernel_gate.verdict import Outcome
 from kernel_gate.workload import load_workload
 from kernel_lineage.cache_folder import kept_in
+from kernel_lineage.kernels.naming import earlier_namesake
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.materialise import Lane
+from kernel_lineage.rewrite.offers import offers_of
+from kernel_lineage.skills.applicable import applicable
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.library import library
@@ -246,3 +251,32 @@ def test_where_the_repository_has_no_workload_one_is_drafted_and_its_blindness_a
     blind = ask(repository, Judges(ACCEPTED), draft=True, stated=ALIGNED)
     assert (blind.outcome, blind.applied) == ("inconclusive", False)
     assert text_of(repository) == SCALE
+
+
+NAMESAKE = """
+template <int N>
+__global__ void scale(float* out, const float* x, int C) {
+    for (int i = threadIdx.x; i < C; i += blockDim.x) out[i] = x[i] * N;
+}
+"""
+
+
+@pytest.mark.parametrize("by", ["line", "name"])
+def test_a_kernel_below_another_of_its_name_is_refused_before_anything_is_judged(
+    repository: Path, by: str
+) -> None:
+    path = repository / "src" / "scale.cu"
+    line = text_of(repository).count("\n") + 3
+    path.write_text(text_of(repository) + NAMESAKE)
+    judges = Judges(ACCEPTED)
+    meant = {"kernel": str(line)} if by == "line" else {"line": line + 1}
+    with pytest.raises(ApplyError, match="`scale` means the kernel of that name at line"):
+        ask(repository, judges, **meant)
+    assert judges.seen == []
+    first, second = read(path.read_bytes(), Language.CUDA).kernels
+    assert earlier_namesake(first) is None
+    document = offers_of(second, applicable(second, [skill()], Facts()))
+    assert document.offers == []
+    assert [one.reason.split(";")[0] for one in document.refused] == [
+        f"`scale` means the kernel of that name at line {first.span.first_line}"
+    ]

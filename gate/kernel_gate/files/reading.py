@@ -51,7 +51,7 @@ def read_file(
     `within` is the folder that the file must lie in, links followed; by default the repository that the path lies in,
     when it lies in one. Raises `OSError`; `RefusedFile` for what is no such file, leads out, or is too large or slow.
     """
-    handle = _open(path, within if within is not None else enclosing_repository(path))
+    handle = _open(path, _place_of(path, within))
     try:
         if os.fstat(handle).st_size > most:
             raise RefusedFile(path, _too_large(most))
@@ -82,7 +82,7 @@ def read_text(
 def is_plain_file(path: Path, *, within: Path | None = None) -> bool:
     """Whether `read_file` would begin to read: a regular file that lies where it must. Opens nothing."""
     try:
-        _real(path, within if within is not None else enclosing_repository(path))
+        _real(path, _place_of(path, within))
     except OSError:
         return False
     return True
@@ -103,7 +103,13 @@ def enclosing_repository(path: Path) -> Path | None:
     return None
 
 
-def _open(path: Path, root: Path | None) -> int:
+def _place_of(path: Path, within: Path | None) -> str | None:
+    """The folder that a file must lie in, links followed; None for one that may lie anywhere."""
+    root = within if within is not None else enclosing_repository(path)
+    return None if root is None else os.path.realpath(root)
+
+
+def _open(path: Path, root: str | None) -> int:
     real = _real(path, root)
     handle = os.open(real, READING)
     try:
@@ -117,7 +123,7 @@ def _open(path: Path, root: Path | None) -> int:
     return handle
 
 
-def _real(path: Path, root: Path | None) -> str:
+def _real(path: Path, root: str | None) -> str:
     try:
         real = os.path.realpath(path, strict=True)
     except ValueError:
@@ -132,9 +138,8 @@ def _real(path: Path, root: Path | None) -> str:
     return real
 
 
-def _check_place(path: Path, real: str, root: Path) -> None:
-    top = os.path.join(os.path.realpath(root), "")
-    if not os.path.normcase(os.path.join(real, "")).startswith(os.path.normcase(top)):
+def _check_place(path: Path, real: str, root: str) -> None:
+    if not os.path.normcase(os.path.join(real, "")).startswith(os.path.normcase(os.path.join(root, ""))):
         raise RefusedFile(path, f"leads out of {root} and is not read; put the file itself there")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Set
 
@@ -58,6 +59,8 @@ _ASKED_SECONDS = 60.0
 """For a check that a person asked for, sees and can cancel."""
 _REPAIR_SECONDS = 60.0
 """For all candidates of a repair together."""
+_MOST_CROWDED = 4.0
+"""A check waits no longer than so many times its seconds."""
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +147,10 @@ class Checks:
         """The kernels of a document that are being checked, or wait for it."""
         return self._in_work.get(uri, frozenset())
 
+    def runs(self, uri: str) -> bool:
+        """Whether a check of a document runs."""
+        return uri in self._running
+
     def in_view(self, uri: str, kernel: str) -> None:
         """A person looks at a kernel: one that was not reached is checked now."""
         self._seen.setdefault(uri, {})[kernel] = time.monotonic()
@@ -192,8 +199,9 @@ class Checks:
         seen = self._seen.get(uri, {})
         wanted.sort(key=lambda target: -seen.get(target.name, 0.0))
         least = 0.0 if at is None else _ASKED_SECONDS
-        seconds = max(self._server.settings.check_seconds, least)
-        deadline = time.monotonic() + seconds + (_COLD_SECONDS if self._process.is_cold else 0.0)
+        longer = crowding()
+        seconds = max(longer * self._server.settings.check_seconds, least)
+        deadline = time.monotonic() + seconds + (longer * _COLD_SECONDS if self._process.is_cold else 0.0)
         if not wanted:
             self._show(uri, snapshot.text)
             earlier = self._conclude(uri, [kept[t.name] for t in there if t.name in kept])
@@ -403,3 +411,15 @@ class Checks:
         log.info("%s: %s", uri, message)
         self._server.protocol.notify(STATUS, answer)
         return answer
+
+
+def crowding() -> float:
+    """How many times as long as on a quiet machine work takes here now: tasks that want a processor, for each.
+
+    The seconds of a check are what it may cost, and on a busy machine it costs no more for taking longer.
+    """
+    try:
+        wanting = os.getloadavg()[0]
+    except (AttributeError, OSError):  # Windows counts none
+        return 1.0
+    return min(max(wanting / (os.cpu_count() or 1), 1.0), _MOST_CROWDED)

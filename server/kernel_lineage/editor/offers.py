@@ -82,6 +82,7 @@ class Offers:
             path=snapshot.path,
             text=snapshot.text.data,
             kernel=kernel.name,
+            line=kernel.span.first_line,
             device=self.device,
             generation=self._generation,
         )

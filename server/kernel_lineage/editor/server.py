@@ -75,7 +75,7 @@ class EditorServer(LanguageServer):
         self.shown: list[Callable[[str], None]] = []
         """Who wants to know of a document that was opened."""
         self.saved: list[Callable[[str], None]] = []
-        """Who wants to know of a document that was saved."""
+        """Who wants to know of a document that was saved, or whose workloads changed on the disk."""
         self.edited: list[Callable[[str, Text, Text], None]] = []
         """Who wants to know of an edit: uri, text before and after."""
         self.closed: list[Callable[[str], None]] = []

@@ -24,6 +24,8 @@ class Trial(BaseModel):
     text: bytes
     """The file's."""
     kernel: str
+    line: int
+    """Where it begins: there may be others of its name."""
     device: str
     generation: int
     """Another one says that skills or workloads have changed on the disk."""
@@ -35,11 +37,14 @@ def work(task: str, _ask: Ask) -> str:
     from kernel_lineage.rewrite.situation import facts_for
     from kernel_lineage.skills.applicable import applicable
     from kernel_lineage.skills.library import repository_of
-    from kernel_lineage.workloads.files import kernel_of
+    from kernel_lineage.workloads.files import source_of
+    from kernel_lineage.workloads.programs import ProgramError
 
     trial = Trial.model_validate_json(task)
     root = repository_of(trial.path.parent)
-    kernel = kernel_of(trial.path, trial.kernel, trial.text)
+    kernel = source_of(trial.path, trial.text).kernel(trial.kernel, trial.line)
+    if kernel is None:
+        raise ProgramError(f"{trial.path} has no kernel `{trial.kernel}`")
     library, ranking = _knowledge()(root, trial.generation)
     facts = facts_for(kernel, trial.path, root, device=trial.device)
     return offers_of(kernel, applicable(kernel, library, facts, ranking.counts)).model_dump_json()

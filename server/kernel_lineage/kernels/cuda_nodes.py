@@ -19,6 +19,21 @@ def grammar() -> Grammar:
     return Grammar(tree_sitter_cuda.language())
 
 
+def descendants(node: Node) -> Iterator[Node]:
+    """A node and all below it, in the order of the text, outer before inner."""
+    cursor = node.walk()
+    while True:
+        here = cursor.node
+        assert here is not None
+        yield here
+        if not (cursor.goto_first_child() or cursor.goto_next_sibling()):
+            while cursor.goto_parent():
+                if cursor.goto_next_sibling():
+                    break
+            else:
+                return
+
+
 def definition_node(text: Text, root: Node, head: Declaration) -> Node | None:
     """The `function_definition` of a function: from the tree of the file, else from a parse of its extent alone.
 

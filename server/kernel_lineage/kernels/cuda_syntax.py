@@ -1,7 +1,7 @@
 """The syntax of one CUDA C++ kernel, indexed once: what every detector and anchor pattern reads.
 
-A kernel and the device functions that it reaches are its *units*. One tree-sitter query per unit collects the nodes
-of interest by type, so that forty detectors share one walk. Only the syntax tree is read: a `float4` in a comment or
+A kernel and the device functions that it reaches are its *units*. One walk over each unit collects the nodes
+of interest by type, for all detectors. Only the syntax tree is read: a `float4` in a comment or
 a string is not a node of interest. Broken code gives fewer nodes, never an exception.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
-from tree_sitter import Node, Query, QueryCursor
+from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import (
     Call,
@@ -24,43 +24,39 @@ from kernel_lineage.kernels.cuda_forms import (
     read_loop,
     text_of,
 )
-from kernel_lineage.kernels.cuda_nodes import grammar
+from kernel_lineage.kernels.cuda_nodes import descendants
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
-_TYPES_OF_INTEREST = (
-    "alias_declaration",
-    "array_declarator",
-    "assignment_expression",
-    "binary_expression",
-    "call_expression",
-    "cast_expression",
-    "compound_statement",
-    "compound_literal_expression",
-    "conditional_expression",
-    "declaration",
-    "do_statement",
-    "for_statement",
-    "gnu_asm_expression",
-    "if_statement",
-    "init_declarator",
-    "parameter_declaration",
-    "pointer_expression",
-    "preproc_call",
-    "return_statement",
-    "static_assert_declaration",
-    "subscript_expression",
-    "template_type",
-    "type_definition",
-    "type_identifier",
-    "update_expression",
-    "while_statement",
+_TYPES_OF_INTEREST = frozenset(
+    (
+        "alias_declaration",
+        "array_declarator",
+        "assignment_expression",
+        "binary_expression",
+        "call_expression",
+        "cast_expression",
+        "compound_statement",
+        "compound_literal_expression",
+        "conditional_expression",
+        "declaration",
+        "do_statement",
+        "for_statement",
+        "gnu_asm_expression",
+        "if_statement",
+        "init_declarator",
+        "parameter_declaration",
+        "pointer_expression",
+        "preproc_call",
+        "return_statement",
+        "static_assert_declaration",
+        "subscript_expression",
+        "template_type",
+        "type_definition",
+        "type_identifier",
+        "update_expression",
+        "while_statement",
+    )
 )
-
-
-@cache
-def _query() -> Query:
-    pattern = "\n".join(f"({name}) @{name}" for name in _TYPES_OF_INTEREST)
-    return Query(grammar(), pattern)
 
 
 @dataclass
@@ -219,17 +215,14 @@ class CudaSyntax:
 
 def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> Unit:
     """A unit of a node. Around broken code a node can be larger than the function: what lies outside is left out."""
-    cursor = QueryCursor(_query())
-    cursor.set_byte_range(within.start, within.end)
-    captured = cursor.captures(node)  # in no order of their own
-    nodes = {
-        kind: sorted(captured[kind], key=lambda n: (n.start_byte, -n.end_byte)) for kind in sorted(captured)
-    }
-    if node.start_byte < within.start or node.end_byte > within.end:
-        nodes = {
-            kind: [n for n in of_kind if within.start <= n.start_byte and n.end_byte <= within.end]
-            for kind, of_kind in nodes.items()
-        }
+    nodes: dict[str, list[Node]] = {}
+    for inner in descendants(node):
+        if (
+            inner.type in _TYPES_OF_INTEREST
+            and within.start <= inner.start_byte
+            and inner.end_byte <= within.end
+        ):
+            nodes.setdefault(inner.type, []).append(inner)
     return Unit(name, node, entry, kernel, nodes)
 
 

@@ -43,6 +43,17 @@ def kernel_as_written(source: SourceFile, name: str) -> Kernel | None:
     return next((k for k in named if f"::{qualified_name(k)}".endswith(f"::{plain}")), None)
 
 
+def earlier_namesake(kernel: Kernel) -> str | None:
+    """That a kernel above has the same name, for people; None where none has. A workload and the gate mean that one."""
+    first = kernel.source.kernel(kernel.name) if kernel.source is not None else None
+    if first is None or first.span == kernel.span:
+        return None
+    return (
+        f"`{kernel.name}` means the kernel of that name at line {first.span.first_line}; "
+        "the gate tells kernels apart by their names, so give this one another"
+    )
+
+
 def qualified_name(kernel: Kernel) -> str:
     """A kernel's name with the namespaces around it, as a compiler finds it."""
     names = [kernel.name]

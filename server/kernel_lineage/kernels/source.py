@@ -172,9 +172,12 @@ class SourceFile:
     derived: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
     """What other modules worked out of this file, kept with it."""
 
-    def kernel(self, name: str) -> Kernel | None:
-        """The kernel of that name, if there is one."""
-        return next((k for k in self.kernels if k.name == name), None)
+    def kernel(self, name: str, line: int = 0) -> Kernel | None:
+        """The kernel of that name, if there is one; of several the nearest to a line, the first without one."""
+        named = [k for k in self.kernels if k.name == name]
+        return min(
+            named, key=lambda k: max(k.span.first_line - line, line - k.span.last_line, 0), default=None
+        )
 
     def around_kernels(self) -> bytes:
         """The text without its kernels: what they share."""

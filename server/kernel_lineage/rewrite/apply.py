@@ -18,7 +18,7 @@ from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Outcome, Verdict, conditions_of
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
-from kernel_lineage.kernels.naming import kernel_as_written
+from kernel_lineage.kernels.naming import earlier_namesake, kernel_as_written
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate
@@ -251,6 +251,9 @@ def _kernel(request: ApplyRequest, text: bytes) -> Kernel:
         names = ", ".join(k.name for k in source.kernels) or "none"
         note = "".join(f" {p.message}" for p in source.problems[:1])
         raise ApplyError(f"{request.path} has no kernel {request.kernel}; its kernels: {names}.{note}")
+    meant = source.kernel(kernel.name, request.line or kernel.span.first_line) or kernel
+    if (namesake := earlier_namesake(meant)) is not None:
+        raise ApplyError(f"{request.path}: {namesake}.")
     return kernel
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kernel_lineage.kernels.naming import earlier_namesake
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.offers_document import (
     KernelOffersDocument,
@@ -28,6 +29,11 @@ def offers_document(
 
 def offers_of(kernel: Kernel, offers: Sequence[Applicable]) -> KernelOffersDocument:
     """What can be done to one kernel: the one answer of the command line, of agents and of editors."""
+    if (namesake := earlier_namesake(kernel)) is not None:
+        why = {one.skill.id: one.reason for one in reversed(offers)}
+        why |= {one.skill.id: namesake for one in offers if one.possible}
+        refused = [RefusedDocument(skill=skill, reason=reason) for skill, reason in why.items()]
+        return KernelOffersDocument(kernel=kernel.name, line=kernel.span.first_line, refused=refused)
     made = carried(kernel, offers)
     first: dict[str, Proposal] = {}
     for proposal in made.made:

@@ -19,7 +19,7 @@ import tomli_w
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kernel_gate.files.reading import read_file
+from kernel_gate.files.reading import enclosing_repository, read_file
 from kernel_lineage.kernels.source import Language
 from kernel_gate.files.toml import toml_of
 from kernel_gate.files.writing import (
@@ -112,9 +112,10 @@ class _BadFileError(Exception):
 def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillProblem, ...]]:
     """The skill in a folder, or None, and what is wrong there. A bad evidence file costs only that evidence."""
     problems: list[SkillProblem] = []
+    within = enclosing_repository(folder / "SKILL.md")
     try:
-        head, body = _front_matter(folder)
-        card = _conditions(folder)
+        head, body = _front_matter(_text(folder, "SKILL.md", within))
+        card = _parsed_conditions(_text(folder, "conditions.toml", within))
         if head.name != folder.name:
             raise _BadFileError(
                 "SKILL.md", f"name is {head.name!r}, the folder is {folder.name!r}; make them the same"
@@ -124,13 +125,13 @@ def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillPr
     evidence: list[Evidence] = []
     for path in _files(folder / "evidence", ".json"):
         try:
-            evidence.append(_json(folder, f"evidence/{path}", Evidence))
+            evidence.append(_json(folder, f"evidence/{path}", Evidence, within))
         except _BadFileError as error:
             problems.append(SkillProblem(folder, error.file, str(error)))
     lineage = None
     if (folder / "lineage.json").exists():
         try:
-            lineage = _json(folder, "lineage.json", SkillLineage)
+            lineage = _json(folder, "lineage.json", SkillLineage, within)
         except _BadFileError as error:
             problems.append(SkillProblem(folder, error.file, str(error)))
     table = card.skill
@@ -172,10 +173,10 @@ def _files(folder: Path, suffix: str = "") -> list[str]:
         return []
 
 
-def _text(folder: Path, file: str) -> str:
+def _text(folder: Path, file: str, within: Path | None) -> str:
     path = folder / file
     try:
-        data = read_file(path, most=MAX_BYTES)
+        data = read_file(path, within=within, most=MAX_BYTES)
     except FileNotFoundError:
         raise _BadFileError(
             file, "is missing; see docs/skills-format.md for what a skill's folder holds"
@@ -188,8 +189,7 @@ def _text(folder: Path, file: str) -> str:
         raise _BadFileError(file, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
-def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
-    text = _text(folder, "SKILL.md")
+def _front_matter(text: str) -> tuple[FrontMatter, str]:
     parts = re.match(r"\A﻿?---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)(.*)\Z", text, re.DOTALL)
     if parts is None:
         raise _BadFileError(
@@ -210,10 +210,6 @@ def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
     return _validated("SKILL.md", FrontMatter, keys), parts[2].strip()
 
 
-def _conditions(folder: Path) -> ConditionsFile:
-    return _parsed_conditions(_text(folder, "conditions.toml"))
-
-
 @lru_cache(maxsize=1024)
 def _parsed_conditions(text: str) -> ConditionsFile:
     """The same text is read once: a library is loaded again whenever one of its files changes."""
@@ -231,8 +227,8 @@ def _parsed_conditions(text: str) -> ConditionsFile:
     return card
 
 
-def _json(folder: Path, file: str, model: type[_Model]) -> _Model:
-    text = _text(folder, file)
+def _json(folder: Path, file: str, model: type[_Model], within: Path | None) -> _Model:
+    text = _text(folder, file, within)
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -15,6 +16,9 @@ from kernel_lineage.editor.views.debug_text import debug_text
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
 
+ANSWERS_FIRST = 0.2
+"""Seconds for the first answers about an opened document, before the check loads the gate and starts processes."""
+
 
 def register(server: EditorServer) -> None:
     """Add the feature and its command to the server."""
@@ -25,6 +29,23 @@ def register(server: EditorServer) -> None:
 
             server.checks = Checks(server)
         return server.checks
+
+    opening: set[asyncio.Task[None]] = set()
+
+    def opened(uri: str) -> None:
+        task = asyncio.get_running_loop().create_task(check_opened(uri))
+        opening.add(task)
+        task.add_done_callback(opening.discard)
+
+    async def check_opened(uri: str) -> None:
+        """Check an opened document when the first questions about it have had their answers."""
+        snapshot = await server.documents.snapshot(uri)
+        if snapshot is not None and snapshot.source.kernels:
+            await server.applicability.at(snapshot, snapshot.source.kernels[0])
+        await asyncio.sleep(ANSWERS_FIRST)
+        is_open = server.documents.current(uri) is not None
+        if is_open and (server.checks is None or not server.checks.runs(uri)):
+            looked_at(uri)
 
     def looked_at(uri: str) -> None:
         if server.settings.check != "off":
@@ -40,7 +61,7 @@ def register(server: EditorServer) -> None:
         if server.checks is not None:
             server.checks.closed(uri)
 
-    server.shown.append(looked_at)
+    server.shown.append(opened)
     server.saved.append(looked_at)
     server.edited.append(edited)
     server.closed.append(closed)

@@ -56,7 +56,9 @@ def register(server: EditorServer) -> None:
         if not isinstance(data, dict) or not {"uri", "kernel", "place"} <= data.keys():
             return lens  # another server's, or one that has its command
         snapshot = await server.documents.snapshot(data["uri"])
-        kernel = None if snapshot is None else snapshot.source.kernel(data["kernel"])
+        kernel = (
+            None if snapshot is None else snapshot.source.kernel(data["kernel"], data["place"]["line"] + 1)
+        )
         if server.checks is not None:
             server.checks.in_view(data["uri"], data["kernel"])
         if snapshot is not None and kernel is not None:

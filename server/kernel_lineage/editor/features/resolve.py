@@ -32,7 +32,7 @@ def register(server: EditorServer) -> None:
 
 async def _reason(server: EditorServer, request: ApplyRequest) -> str | None:
     snapshot = await server.documents.snapshot(request.uri)
-    kernel = None if snapshot is None else snapshot.source.kernel(request.kernel)
+    kernel = None if snapshot is None else snapshot.source.kernel(request.kernel, request.line or 0)
     if snapshot is None or kernel is None:
         return f"the kernel {request.kernel} is not there any more"
     here = [a for a in await server.applicability.at(snapshot, kernel) if a.skill.id == request.skill]

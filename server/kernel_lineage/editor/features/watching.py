@@ -41,5 +41,5 @@ def register(server: EditorServer) -> None:
         if params.changes:
             server.forget_knowledge()
             for uri in server.documents.uris:  # a workload that changed may find something else
-                for listener in server.shown:
+                for listener in server.saved:
                     listener(uri)

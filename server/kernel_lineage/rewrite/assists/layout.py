@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_nodes import descendants as descendants
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.edits import Edit
 from kernel_lineage.kernels.source import Kernel, SourceFile, Span
@@ -106,13 +107,6 @@ def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
         if node.start_byte <= span.start and span.end <= node.end_byte:
             around = loop
     return inside or around
-
-
-def descendants(node: Node) -> Iterable[Node]:
-    """A node and all below it, in the order of the text."""
-    yield node
-    for child in node.children:
-        yield from descendants(child)
 
 
 def identifiers_in(node: Node) -> set[str]:
