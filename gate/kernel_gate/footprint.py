@@ -39,8 +39,10 @@ class Footprint:
 class FootprintError(Exception):
     """The program could not be run to its end; the message says why."""
 
-    def __init__(self, message: str, *, of_order: bool = False) -> None:
+    def __init__(self, message: str, *, of_order: bool = False, of_bounds: bool = False) -> None:
         super().__init__(message)
+        self.of_bounds = of_bounds
+        """Whether an access lay outside of what it is made to."""
         self.of_order = of_order
         """Whether it may run to its end where nobody looks at the order of threads, which takes time and memory too."""
 
@@ -106,8 +108,11 @@ def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: boo
         faults = [f for f in done.faults if races or done.stopped or f.kind != "barrier"]
         if faults:
             sizes = ", ".join(f"{name} = {extent}" for name, extent in case.dims.items())
+            kind = faults[0].kind
             raise FootprintError(
-                f"{faults[0].message} at {sizes}", of_order=races and faults[0].kind in _OF_ORDER
+                f"{faults[0].message} at {sizes}",
+                of_order=races and kind in _OF_ORDER,
+                of_bounds=kind == "out_of_bounds",
             )
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}
     return {

@@ -172,3 +172,33 @@ def test_shapes_that_a_draft_borrowed_of_other_tensors_accuse_nobody(
 ) -> None:
     version = _checked(tmp_path, PACK + caller, kernel="pack")
     assert version.state is state, version.reason
+
+
+FIXED = """\
+import torch, triton, triton.language as tl
+
+
+@triton.jit
+def add(out_ptr, x_ptr, w_ptr, ROW: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, ROW)
+    total = tl.zeros((ROW,), tl.float32)
+    for first in range(0, 4096, ROW):
+        total += tl.load(x_ptr + row * 4096 + first + at) * tl.load(w_ptr + row * 4096 + first + at)
+    tl.store(out_ptr + row, tl.sum(total))
+
+
+def launch(out, x, w, rows):
+    add[(rows,)](out, x, w, ROW=64)
+
+
+def test_rows():
+    rows, columns = 4096, 4096
+    launch(torch.empty(rows), torch.randn(rows, columns), torch.randn(rows, columns), rows)
+"""
+
+
+def test_a_kernel_that_is_written_for_one_size_is_not_called_wrong_at_others(tmp_path: Path) -> None:
+    version = _checked(tmp_path, FIXED)
+    assert version.state is VersionState.UNKNOWN
+    assert "or the draft is wrong: nothing tells how columns of " in version.reason

@@ -220,6 +220,40 @@ def test_slices_that_compile(code, entry, arguments):
     assert compiles(part, entry, arguments)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "struct alignas(16) Pair",
+        "struct alignas(sizeof(float) * (1 << 2)) Pair final",
+        "struct __align__(sizeof(float) * 4) Pair : Base<float>",
+        "struct __builtin_align__(16) Pair",
+        "struct ALIGNED(16) Pair : Base<float>, Tag<int (int)>",
+        "struct __attribute__((aligned(16), packed)) Pair",
+        "struct [[maybe_unused]] alignas(16) Pair",
+        "struct alignas(alignof(float) >= 4 ? 16 : 8) Pair",
+        "template <typename T = float, int N = 2> struct alignas(sizeof(T) * N) Pair",
+        "template <class T = float> class alignas(2 * sizeof(T)) Pair",
+    ],
+)
+def test_attributes_before_the_name_of_a_type_leave_it_one(head):
+    pair = f"Pair{'<>' * head.startswith('template')}"
+    code = (
+        "#define ALIGNED(n) __align__(n)\n"
+        "template <class T> struct Base {};\ntemplate <class T> struct Tag {};\n"
+        f"{head} {{ public: float a, b; }};\n"
+        f"__global__ void k(float* x) {{ {pair} p; p.a = x[1]; p.b = 2; x[0] = p.a + p.b; }}\n"
+    )
+    part = cut(code)
+    assert "Pair" in part.declarations and "ALIGNED" not in part.declarations
+    assert compiles(part)
+
+
+def test_a_function_that_returns_a_type_with_its_keyword_is_one():
+    code = "struct P { float a; };\n__device__ struct P made(float a) noexcept { P p; p.a = a; return p; }\n"
+    part = cut(code + "__global__ void k(float* x) { x[0] = made(x[1]).a; }\n")
+    assert part.declarations == ("P", "made", "k")
+
+
 def test_an_operator_is_needed_when_a_type_that_it_takes_is():
     code = """
 struct Pair { float a, b; };

@@ -46,3 +46,29 @@ def test_a_loose_dim_is_the_one_that_the_kernel_takes_it_for(tmp_path: Path, row
     assert draft.missing == ()
     assert cache(draft) == (first, "width")
     assert ("cache_size_0" in draft.dims) is (first == "cache_size_0")
+
+
+LENGTHS = """\
+__global__ void totals(float* out, const float* x, const int* lens, int most) {
+    extern __shared__ float row[];
+    for (int t = threadIdx.x; t < lens[blockIdx.x]; t += 32) row[t] = x[(blockIdx.x * most + t) * 4096 + 4095];
+    __syncthreads();
+    float sum = 0;
+    for (int t = 0; t < lens[blockIdx.x]; ++t) sum += row[t];
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+void run(float* out, const float* x, const int* lens, int rows, int most) {
+    totals<<<rows, 32, most * sizeof(float)>>>(out, x, lens, most);
+}
+"""
+
+
+def test_lengths_go_up_to_a_number_that_the_kernel_gets(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "totals.cu"
+    path.write_text(LENGTHS)
+    draft = draft_of(kernel_of(path, "totals"), path)
+    assert draft.missing == ()
+    x, lens = draft.arguments[1:3]
+    assert {*(x.shape or ())} == {"rows", "most", "4096"}
+    assert (lens.shape, lens.values) == (("rows",), "integers(0, most + 1)")

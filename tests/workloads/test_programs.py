@@ -1,5 +1,7 @@
 """From a file and a kernel's name to a program: code, launch and arguments as the file tells them."""
 
+import ast
+
 import pytest
 
 from kernel_gate.build.errors import BuildError
@@ -323,6 +325,27 @@ def test_invariants_beside_a_triton_function_come_with_it():
     kept = kernel_module(text, "k")
     assert kept is not None
     assert [n for n, line in enumerate(kept.split("\n"), 1) if line] == [2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import torch, triton\nimport triton.language as tl",
+        "import torch as th, triton as tri, triton.language as tl; import triton",
+        "try:\n    import torch, triton\n    import triton.language as tl\nexcept ImportError:\n    raise SystemExit",
+        "import torch; import triton; from triton import language as tl",
+        "if True: import torch, triton; import triton.language as tl",
+        "from at import (  # torch\n    torch,\n    é,\n); import torch, \\\n    triton, \\\n    triton.language as tl",
+        "'''é\ntorch'''; import triton, torch.nn; from triton import (\n    language as tl,\n    Config,\n)",
+    ],
+)
+def test_of_a_line_that_imports_several_modules_what_the_kernel_needs_is_kept(imports):
+    text = f"{imports}\n\n@triton.jit\ndef k(x):\n    tl.store(x, 1)\n\nlog = torch.log\n"
+    kept = kernel_module(text, "k")
+    assert kept is not None
+    imported = [n for n in ast.walk(ast.parse(kept)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    assert {a.asname or a.name for n in imported for a in n.names} - {"triton.language"} == {"triton", "tl"}
+    assert kept.split("\n").index("def k(x):") == text.split("\n").index("def k(x):")
 
 
 @pytest.mark.parametrize(

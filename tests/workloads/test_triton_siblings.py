@@ -8,6 +8,7 @@ import pytest
 
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.triton_module import part_of_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
 SCALE = """\
@@ -68,11 +69,11 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_only_the_parts_that_are_reached_come_along(package: Path) -> None:
-    module, siblings = siblings_of("from .rounds import halved, launcher\n\nhalved\n", package)
+    module, siblings = siblings_of(part_of_module(KERNEL, "fill"), package)
     assert module == "pkg/ops/rows.py"
     assert set(siblings) == {"pkg/ops/rounds.py", "pkg/scale.py"}
     assert not any("not_installed" in text for text in siblings.values())
-    assert siblings["pkg/ops/rounds.py"].endswith("\nlauncher = None"), "listed, and not used"
+    assert "launcher" not in siblings["pkg/ops/rounds.py"], "listed, and not used"
     assert siblings["pkg/ops/rounds.py"].splitlines()[7] == "def halved(x):", "on its own line"
 
 

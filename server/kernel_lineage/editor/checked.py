@@ -101,19 +101,25 @@ def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
     if check.details.get("fault") in _OF_EXTENTS:
         buffer = str(check.details.get("buffer") or "")
         loose = loose_dims(spot.workload, buffer) if result.is_wrong_beside_itself else []
-        return f"nothing tells how {' and '.join(loose)} of {buffer} follow from the launch" if loose else ""
+        follow = "follows" if len(loose) == 1 else "follow"
+        return (
+            f"nothing tells how {' and '.join(loose)} of {buffer} {follow} from the launch" if loose else ""
+        )
     racing = [note.partition(" ")[0] for note in spot.assumed if note.endswith(RACING)]
     return f"nothing tells what {' and '.join(racing)} may hold{RACING}" if racing else ""
 
 
 def loose_dims(workload: Workload, buffer: str) -> list[str]:
-    """The dims that stand in a buffer's shape and nowhere else in the workload."""
+    """The dims of a buffer's shape of which nothing that the kernel gets speaks: no number, range, grid or constant.
+
+    Other buffers may have them, too: a kernel that is written for one size is not told it.
+    """
     argument = workload.argument(buffer)
     if argument is None or argument.shape is None:
         return []
     own = {n for extent in argument.shape for n in _WORD.findall(str(extent))} & workload.dims.keys()
-    args = tuple(a for a in workload.args if a.name != buffer)
-    rest = workload.model_copy(update={"args": args, "dims": {}, "profile_dims": ()})
+    args = tuple(a.model_copy(update={"shape": None}) for a in workload.args)
+    rest = workload.model_copy(update={"args": args, "dims": {}, "profile_dims": (), "promises": ()})
     return sorted(own - set(_WORD.findall(rest.model_dump_json())))
 
 

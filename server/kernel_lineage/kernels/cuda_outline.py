@@ -25,6 +25,8 @@ _AFTER_PARAMETERS = re.compile(
     re.DOTALL,
 )
 _TYPE_HEAD = re.compile(rb"\b(struct|class|union|enum)\b")
+_WORD_OF_TYPE = re.compile(rb"\s*(?:(?P<name>[A-Za-z_]\w*)\s*(?P<arguments>\()?|(?P<attribute>\[(?=\[)))")
+_ASSIGNED = re.compile(rb"(?<![=!<>])=(?!=)")
 _TEMPLATE = re.compile(rb"\btemplate\s*<")
 _GOES_ON = re.compile(rb"\s*[,{]")
 _LONGEST_DECLARATOR = 1000
@@ -173,7 +175,8 @@ def _with_body(
     code = _without_marks(text.code[start:opening])
     first, last = trim(code, 0, len(code))
     bare = skip_templates(code, first)
-    function = parameters_at(code, bare, last)
+    kind = _TYPE_HEAD.search(code, bare, last)
+    function = parameters_at(code, bare, last, begins_as_type=kind is not None and kind.start() == bare)
     if function:
         name, (left, right) = function
         written = code[name[0] : name[1]].decode("utf-8", "replace")
@@ -188,12 +191,10 @@ def _with_body(
             _namespace(scopes),
             closed,
         )
-    kind = _TYPE_HEAD.search(code, bare, last)
-    if kind and b"=" not in code[bare:last] and b"(" not in code[bare : kind.start()]:
-        named = re.compile(
-            rb"(?:class\s+|struct\s+)?(?:(?:alignas|__align__|__attribute__)\s*\(+[^()]*\)+\s*)*(\w+)?"
-        ).match(code, kind.end() + (len(code[kind.end() :]) - len(code[kind.end() :].lstrip())), last)
-        at = named.span(1) if named and named.group(1) else (kind.end(), kind.end())
+    if kind and b"=" not in code[bare : kind.start()] and b"(" not in code[bare : kind.start()]:
+        at, behind = _name_of_type(code, kind.end(), last)
+        if _ASSIGNED.search(code, behind, last):
+            return None
         return Declaration(
             What.TYPE,
             code[at[0] : at[1]].decode("utf-8", "replace"),
@@ -208,6 +209,22 @@ def _with_body(
     return None
 
 
+def _name_of_type(code: bytes, start: int, end: int) -> tuple[tuple[int, int], int]:
+    """The name behind a `struct`, empty for one without, and where the head goes on: its bases or its arguments.
+
+    Attributes and macros stand before the name: `alignas(sizeof(T) * N)`, `ALIGN(16)`, `[[maybe_unused]]`.
+    """
+    at, position = (start, start), start
+    while (word := _WORD_OF_TYPE.match(code, position, end)) and word["name"] != b"final":
+        position = word.end()
+        if word["arguments"] or word["attribute"]:
+            close = closing(code, position - 1, end)
+            position = end if close is None else close + 1
+        elif word["name"] not in (b"class", b"struct"):
+            at = word.span("name")
+    return at, position
+
+
 def skip_templates(code: bytes, position: int) -> int:
     """Where a declaration goes on behind the brackets of its templates."""
     while match := re.compile(rb"\s*template\s*(?=<)").match(code, position):
@@ -218,8 +235,13 @@ def skip_templates(code: bytes, position: int) -> int:
     return position
 
 
-def parameters_at(code: bytes, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """The ranges of the name and of the parameters (without parentheses) of the function head in [start, end)."""
+def parameters_at(
+    code: bytes, start: int, end: int, *, begins_as_type: bool = False
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The ranges of the name and of the parameters (without parentheses) of the function head in [start, end).
+
+    Behind those of one that `begins_as_type` no other name stands: `struct ALIGN(16) Pair` is none.
+    """
     groups: list[tuple[tuple[int, int], int, int]] = []
     position = start
     while (opening := code.find(b"(", position, end)) >= 0:
@@ -244,5 +266,7 @@ def parameters_at(code: bytes, start: int, end: int) -> tuple[tuple[int, int], t
         for name_at, left, right in groups:
             if _AFTER_PARAMETERS.match(code[right + 1 : end]):
                 return name_at, (left, right)
+    if begins_as_type:
+        return None
     name_at, left, right = groups[-1]
     return name_at, (left, right)

@@ -1,8 +1,8 @@
 """Sizes for the dims of a draft that no code tells, and small ones to try a kernel at.
 
 A first plan has small sizes that differ; a second one multiples of 64, for kernels that only take whole tiles; a third
-one a short last dim. Where a
-caller goes through a list of sizes, those of the list are taken.
+one a short last dim; a fourth one single digits, where the code gives buffers large other extents. Where a caller
+goes through a list of sizes, those of the list are taken.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _SMALL = {1: (768,), 2: (6, 96), 3: (2, 12, 64), 4: (2, 8, 32, 48)}
 _TILES = {1: (8192,), 2: (64, 256), 3: (128, 256, 64), 4: (2, 64, 128, 256)}
 _NARROW = {1: (1024,), 2: (64, 32), 3: (64, 32, 32), 4: (2, 4, 64, 32)}
 """For kernels that hold a whole row in fixed memory: the last dim stays small when it is varied."""
+_DIGITS = {1: (8,), 2: (3, 8), 3: (2, 3, 8), 4: (2, 3, 5, 8)}
 _TIMED = 8
 """How many times as large the sizes are that are timed; a single dim's is `_TIMED_SINGLE` times."""
 _TIMED_SINGLE = 1024
@@ -62,6 +63,7 @@ def plans(
         (_SMALL, 4, 48, 1 << 20, 128),
         (_TILES, 2, 192, 1 << 22, 4096),
         (_NARROW, 2, 32, 1 << 20, 512),
+        (_DIGITS, 2, 8, 1 << 20, 64),
     ):
         free = [n for n in chosen if n not in steady and n.lower() not in _BATCH]
         sizes = table.get(len(free), (*table[4], *(most + 16 * i for i in range(len(free)))))

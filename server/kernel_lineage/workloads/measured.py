@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
@@ -37,6 +37,7 @@ _NEARLY = 0.9
 _ROLES_SHARE = 0.25
 """The part of the time that is left for seeing which buffers are read and which are written, and nothing else."""
 _LATE = "the time for a draft is up; --seconds gives more"
+_MOST_NUMBERS = 3
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
@@ -88,7 +89,11 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     )
     rows = [_with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
     ways = [*free_ways, *((d, _trials(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
-    for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
+    is_left = False
+    lengths = (
+        (d, p, True) for d in _up_to_numbers(draft) if is_left for p in (_trials(d)[0], _trials(d)[-1])
+    )
+    for way, plan, races in chain(ways, lengths, ((d, p, False) for d, p in racing)):
         if not seconds_left():
             break
         if unkept := broken(plan.tried, way.promises):
@@ -99,8 +104,9 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
             shapes = measured.shapes([a.name for a in way.arguments if a.is_buffer and a.shape is None])
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
-            if isinstance(error, FootprintError) and error.of_order:
-                racing.append((way, plan))
+            if isinstance(error, FootprintError):
+                is_left |= error.of_bounds
+                racing += [(way, plan)] * error.of_order
             continue
         left = [n for n, shape in shapes.items() if shape is None]
         if not left:
@@ -208,9 +214,22 @@ def _without_ranges(draft: Draft) -> Draft | None:
     if not wanted:
         return None
     arguments = tuple(replace(a, values="integers") if a.name in wanted else a for a in draft.arguments)
-    notes = tuple(
-        f"{name} is taken to hold any numbers: the kernel stays in its buffers with them" for name in wanted
-    )
+    return _noted(draft, wanted, arguments, "any numbers: the kernel stays in its buffers with them")
+
+
+def _up_to_numbers(draft: Draft) -> Iterator[Draft]:
+    """The drafts in which numbers without a range go up to a dim that the kernel gets, as lengths of rows do."""
+    wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
+    passed = dict.fromkeys(a.value for a in draft.arguments if a.kind == "scalar" and a.value in draft.dims)
+    for dim in islice(passed if wanted else (), _MOST_NUMBERS):
+        values = f"integers(0, {dim} + 1)"
+        arguments = tuple(replace(a, values=values) if a.name in wanted else a for a in draft.arguments)
+        why = f"numbers up to {dim}, which the kernel gets: nothing tells their range"
+        yield _noted(draft, wanted, arguments, why)
+
+
+def _noted(draft: Draft, ranged: list[str], arguments: tuple[DraftArgument, ...], why: str) -> Draft:
+    notes = tuple(f"{name} is taken to hold {why}" for name in ranged)
     missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
     return replace(draft, arguments=arguments, assumed=(*draft.assumed, *notes), missing=missing)
 

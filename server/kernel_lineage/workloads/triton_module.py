@@ -40,13 +40,55 @@ def part_of_module(text: str, *names: str) -> str:
 
 
 def _part(text: str, tree: ast.Module, names: Iterable[str]) -> str:
-    chosen, _ = reached(tree, names)
+    chosen, needed = reached(tree, names)
     lines = text.split("\n")
     kept: set[int] = set()
     for statement in chosen:
         kept.update(lines_of(statement))
         kept.update(_invariants_beside(statement, lines))
+    chosen_ids = set(map(id, chosen))
+    for statement in reversed(tree.body):
+        if id(statement) in chosen_ids:
+            for line in reversed(list(_imports(statement))):
+                _replace(lines, line, _with_names(line, needed))
+        elif not kept.isdisjoint(shared := range(statement.lineno, (statement.end_lineno or 0) + 1)):
+            _replace(lines, statement, "pass")
+            kept.update(shared)
     return "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
+
+
+def _imports(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports of a top-level statement, inside `if` and `try` too, in the order of the text."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        yield statement
+    elif isinstance(statement, (ast.If, ast.Try, ast.With)):
+        for part in ast.iter_child_nodes(statement):
+            for inner in part.body if isinstance(part, ast.ExceptHandler) else (part,):
+                if isinstance(inner, ast.stmt):
+                    yield from _imports(inner)
+
+
+def _with_names(statement: ast.Import | ast.ImportFrom, needed: frozenset[str]) -> str:
+    """An import with those of its names that are needed: `import torch, triton` without torch."""
+    if _is_future(statement):
+        return ast.unparse(statement)
+    aliases = [a for a in statement.names if a.name == "*" or _bound_by(a) in needed]
+    if not aliases:
+        return "pass"
+    if isinstance(statement, ast.Import):
+        return ast.unparse(ast.Import(aliases))
+    return ast.unparse(ast.ImportFrom(statement.module, aliases, statement.level))
+
+
+def _replace(lines: list[str], statement: ast.stmt, text: str) -> None:
+    """Put another statement of one line where one is, over as many lines as it took."""
+    first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
+    before = lines[first].encode()[: statement.col_offset].decode()
+    after = lines[last].encode()[statement.end_col_offset :].decode()
+    lines[first : last + 1] = [before + text, *[""] * (last - first)]
+    for number in range(first, last):
+        lines[number] += " \\"
+    lines[last] += after
 
 
 def _decided_by_version(text: str) -> str:
@@ -120,8 +162,7 @@ def bound(statement: ast.stmt) -> Iterator[str]:
         yield statement.name
         return
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        for alias in statement.names:
-            yield (alias.asname or alias.name).split(".")[0]
+        yield from map(_bound_by, statement.names)
         return
     if isinstance(statement, (ast.If, ast.Try, ast.With)):
         for part in ast.iter_child_nodes(statement):
@@ -132,6 +173,10 @@ def bound(statement: ast.stmt) -> Iterator[str]:
                 yield from bound(part)
         return
     yield from stored(statement)
+
+
+def _bound_by(alias: ast.alias) -> str:
+    return (alias.asname or alias.name).split(".")[0]
 
 
 def stored(node: ast.AST) -> Iterator[str]:

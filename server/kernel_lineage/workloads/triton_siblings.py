@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from kernel_gate.files.reading import read_text
@@ -27,17 +27,17 @@ def siblings_of(text: str, path: Path) -> tuple[str, dict[str, str]]:
     """
     own, modules = _placed(path)
     root = modules.folder
-    taken: dict[str, dict[str, bool]] = {}
+    taken: dict[str, set[str]] = {}
     parts: dict[str, str] = {}
     waiting = [(own, text)]
     while waiting:
         importer, part = waiting.pop()
-        for module, name, used in _taken(part, root / importer, modules):
-            names = taken.setdefault(module, {})
-            if module == own or (name in names and names[name] >= used):
+        for module, name in _taken(part, root / importer, modules):
+            names = taken.setdefault(module, set())
+            if module == own or name in names:
                 continue
-            names[name] = used
-            parts[module] = _part(root / module, names)
+            names.add(name)
+            parts[module] = part_of_module(read_text(root / module, errors="replace"), *sorted(names))
             waiting.append((module, parts[module]))
             if len(parts) > _MOST_MODULES:
                 raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
@@ -58,10 +58,10 @@ def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
         whole = text if importer == own else read_text(root / importer, errors="replace")
         reads = list(_taken(part if importer == own else whole, root / importer, modules))
         every = _taken(whole, root / importer, modules) if _STAR.search(whole) else ()
-        stars = {module for module, name, _ in every if name == "*"}
-        taken = stars | {module for module, name, _ in reads if not name}
+        stars = {module for module, name in every if name == "*"}
+        taken = stars | {module for module, name in reads if not name}
         texts |= {module: read_text(root / module, errors="replace") for module in taken - {own}}
-        waiting += sorted(({module for module, _, _ in reads} | taken).difference(waiting))
+        waiting += sorted(({module for module, _ in reads} | taken).difference(waiting))
         if len(waiting) > _MOST_MODULES:
             raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
     return texts
@@ -76,26 +76,13 @@ def _placed(path: Path) -> tuple[str, Modules]:
     return file.relative_to(root).as_posix(), Modules(root)
 
 
-def _taken(part: str, importer: Path, modules: Modules) -> Iterator[tuple[str, str, bool]]:
-    """Each module of the folder that a text imports from, the name it takes ("" for all), and whether that is used."""
-    tree = ast.parse(part)
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    # What a package only hands on is used by whoever imports it from there.
-    hands_on = importer.name == "__init__.py"
-    for node in ast.walk(tree):
+def _taken(part: str, importer: Path, modules: Modules) -> Iterator[tuple[str, str]]:
+    """Each module of the folder that a text imports from, and the name it takes ("" for all)."""
+    for node in ast.walk(ast.parse(part)):
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             base = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
             inner = alias.name if isinstance(node, ast.ImportFrom) else ""
             below = modules.file_of(importer, base, inner) if inner else None
             file = below or modules.file_of(importer, base)
             if file is not None:
-                name = "" if below is not None else inner
-                needed = not name or hands_on or (alias.asname or name) in used
-                yield file.relative_to(modules.folder).as_posix(), name, needed
-
-
-def _part(file: Path, names: Mapping[str, bool]) -> str:
-    """What some names of a module need; those that an import lists and nobody uses are None, at the end."""
-    whole = read_text(file, errors="replace")
-    part = part_of_module(whole, *sorted(n for n, used in names.items() if used))
-    return part + "".join(f"\n{name} = None" for name, used in sorted(names.items()) if not used)
+                yield file.relative_to(modules.folder).as_posix(), "" if below is not None else inner

@@ -59,6 +59,19 @@ def test_what_a_loop_numbers_is_below_its_bound_and_a_grid_is_rounded_up(tmp_pat
     assert argument(draft, "out").values == "integers(0, 1)", "it is cleared"
 
 
+@pytest.mark.parametrize(
+    "filled",
+    [
+        "cudaMemset(x, 0, n * sizeof(float));",
+        "std::vector<float> h(n); cudaMemcpy(x, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);",
+        "float* h = (float*)calloc(n, sizeof(float)); cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);",
+    ],
+)
+def test_numbers_that_a_program_clears_and_only_reads_may_be_any(tmp_path: Path, filled: str) -> None:
+    draft = drafted(tmp_path, MAIN.replace("    add<<<", f"    {filled}\n    add<<<"))
+    assert (argument(draft, "x").kind, argument(draft, "x").values) == ("input", "")
+
+
 def test_what_another_kernel_may_have_written_is_no_longer_all_zeros(tmp_path: Path) -> None:
     draft = drafted(tmp_path, MAIN.replace("    add<<<", "    fill<<<1, 32>>>(out, n);\n    add<<<"))
     assert argument(draft, "out").values == ""

@@ -17,6 +17,7 @@ from kernel_lineage.workloads.recording.likeness import (
     others,
     shaped,
     strangers,
+    told_apart,
     unlike,
     with_alike,
 )
@@ -32,6 +33,22 @@ def failed(condition="", left="", op="", right="", asked=()):
 
 def first(check: Failed, call: Call = CALL) -> Call:
     return next(mended(call, check))
+
+
+def test_extents_that_the_code_has_different_names_for_are_not_taken_to_be_equal():
+    same = {"w_size_0": "x_size_0", "w_size_1": "x_size_1", "w_size_2": "x_size_2"}
+    names = {
+        "x_size_0": "B",
+        "w_size_0": "B",
+        "x_size_1": "H",
+        "w_size_1": "L",
+        "w_size_2": "KH",
+        "x_size_2": "D",
+    }
+    call = replace(CALL, ranks={"x": 3, "w": 3}, same=same, names=names)
+    apart = [set(same) - set(c.same) for c in told_apart(call)]
+    assert apart == [{"w_size_1", "w_size_2"}, {"w_size_1"}, {"w_size_2"}]
+    assert list(told_apart(replace(call, names={"x_size_1": "H", "w_size_1": "H"}))) == []
 
 
 def test_no_two_extents_of_a_call_are_the_same():

@@ -382,6 +382,16 @@ def test_rows_that_are_summed_up_are_many_and_halves_are_those_of_pytorch(tmp_pa
     assert proof is not None and proof.baseline == ""
 
 
+@needs_compilers
+@pytest.mark.long
+def test_functions_of_pytorch_have_the_shapes_and_types_that_the_launch_depends_on(tmp_path):
+    text = (Path(__file__).parent / "pytorch_calls.cu").read_text()
+    (draft,), why = recorded(tmp_path, text, "copied")
+
+    assert why == ""
+    assert [a.value for a in draft.arguments if a.kind == "scalar"] == ["n * m"]
+
+
 IN_PYTHON = """
 import torch
 from torch.utils.cpp_extension import load_inline

@@ -201,10 +201,12 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
 
 def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, facts: Gathered) -> str:
     """What a buffer that is read holds before the launch."""
-    if buffer is not None and buffer.cleared:
+    is_float = dtype is None or dtype.startswith(("float", "bfloat"))
+    # A program that has nothing to compute with clears what it only reads; zeros tell no kernel from another.
+    if buffer is not None and buffer.cleared and not (is_float and role == "input"):
         facts.said.append(f"{name} is cleared before the launch")
         return _ZEROS
-    if dtype is None or dtype.startswith(("float", "bfloat")):
+    if is_float:
         return ""
     if buffer is not None and buffer.below is not None:
         return f"integers(0, {facts.expression(buffer.below)})"

@@ -18,6 +18,7 @@ from kernel_lineage.workloads.recording.failed import Asked, Failed, asked_in
 from kernel_lineage.workloads.recording.launches import Launch
 from kernel_lineage.workloads.recording.likeness import (
     as_before,
+    confused,
     form,
     is_too_flat,
     larger,
@@ -26,6 +27,7 @@ from kernel_lineage.workloads.recording.likeness import (
     others,
     shaped,
     strangers,
+    told_apart,
     unlike,
     with_alike,
 )
@@ -213,7 +215,7 @@ class Search:
         starts = (as_before(entry.parameters, call) for call in reversed(before))
         waiting, tried = [*filter(None, starts), *starts_of(entry, self.numbers)], set[str]()
         elsewhere = [(p.name, "sizes", 0) for call in before for p in call.parameters if p.is_tensor]
-        good: list[tuple[Call, set[str], Asked, tuple[int, bool, int, int]]] = []
+        good: list[tuple[Call, set[str], Asked, tuple[int, bool, int, int, int]]] = []
         message, after, idle = "", 0, False
         for _ in range(_ROUNDS):
             batch: list[Call] = []
@@ -234,9 +236,11 @@ class Search:
                     asked = (*own, *elsewhere)
                     filled = max(map(_filled, launches))
                     strange = min((strangers(call, other) for other in before), default=0)
-                    order = (strange, is_too_flat(call, asked), len(unlike(call, asked)), filled)
+                    likeness = (len(unlike(call, asked)), len(confused(call)))
+                    order = (strange, is_too_flat(call, asked), *likeness, filled)
                     good.append((call, {one.kernel for one in launches}, own, order))
-                    more.append((_FIRST, [with_alike(call, asked), *layouts(call, asked)][:_OPTIONS]))
+                    unlike_these = [with_alike(call, asked), *told_apart(call), *layouts(call, asked)]
+                    more.append((_FIRST, unlike_these[:_OPTIONS]))
                     if filled:
                         more.append((_FIRST, list(larger(call))[:_OPTIONS]))
                     if len(good) <= _MODED:

@@ -66,6 +66,22 @@ def with_alike(call: Call, asked: Asked) -> Call:
     return replace(call, ranks=ranks, same=same, fixed=fixed)
 
 
+def confused(call: Call) -> list[str]:
+    """Extents that are taken to equal one for which the code has another name."""
+    first: dict[str, str] = {}
+    for extent, name in sorted(call.names.items(), key=lambda pair: pair[0] in call.same):
+        first.setdefault(call.root(extent), name)
+    return [e for e in call.same if call.names.get(e, first.get(call.root(e))) != first.get(call.root(e))]
+
+
+def told_apart(call: Call) -> Iterator[Call]:
+    """Calls in which extents that have different names are not equal: all of them, then one at a time."""
+    mixed = confused(call)
+    for some in dict.fromkeys((tuple(mixed), *((extent,) for extent in mixed))):
+        if some:
+            yield replace(call, same={e: other for e, other in call.same.items() if e not in some})
+
+
 def as_before(parameters: tuple[Parameter, ...], before: Call) -> Call | None:
     """A call with tensors and numbers as those of the same names were in a call of another function; None for none."""
     shared = [p for p in parameters if p in before.parameters or (p.is_tensor and p.name in before.ranks)]

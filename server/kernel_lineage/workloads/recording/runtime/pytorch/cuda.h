@@ -146,7 +146,9 @@ using Variable = at::Tensor;
 using variable_list = std::vector<at::Tensor>;
 }  // namespace autograd
 namespace nn {
-namespace functional {}
+namespace functional {
+using namespace at;
+}
 }
 namespace jit {}
 }  // namespace torch

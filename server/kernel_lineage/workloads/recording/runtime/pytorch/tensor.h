@@ -311,6 +311,8 @@ class Tensor {
   Tensor expand_as(const Tensor &o) const { return expand(o.got().at.sizes); }
 
   Tensor to(ScalarType t, bool = false, bool = false) const { return t == got().type ? *this : make(got().at.sizes, t, "data"); }
+  Tensor half() const { return to(kHalf); }
+  Tensor bfloat16() const { return to(kBFloat16); }
   Tensor to(TensorOptions o, bool = false, bool = false) const { return o.type ? to(*o.type) : *this; }
   Tensor to(Device, ScalarType t, bool = false, bool = false) const { return to(t); }
   Tensor to(Device, bool = false, bool = false) const { return *this; }
@@ -336,45 +338,146 @@ class Tensor {
   Tensor new_zeros(IntArrayRef s, TensorOptions o = {}) const { return make(s, o.type.value_or(got().type), "cleared"); }
   Tensor new_ones(IntArrayRef s, TensorOptions o = {}) const { return make(s, o.type.value_or(got().type), "data"); }
 
-  Tensor reduced(optional<int64_t> k, bool keep, ScalarType t) const {
+  Tensor reduced(IntArrayRef ks, bool keep, ScalarType t) const {
     V sizes = got().at.sizes;
-    if (!k) sizes.clear();
-    else if (keep) sizes[wrapped(*k)] = 1;
-    else sizes.erase(sizes.begin() + wrapped(*k));
+    for (int64_t k : ks) sizes[wrapped(k)] = -1;
+    if (!ks.size()) sizes.clear();
+    for (size_t k = sizes.size(); k--;)
+      if (sizes[k] == -1) keep ? void(sizes[k] = 1) : void(sizes.erase(sizes.begin() + k));
     return make(sizes, t, "data");
   }
-#define KLINEAGE_REDUCED(name)                                                                                         \
-  Tensor name() const { return reduced({}, false, got().type); }                                                      \
-  Tensor name(int64_t k, bool keep = false) const { return reduced(k, keep, got().type); }                            \
-  Tensor name(IntArrayRef k, bool keep = false, optional<ScalarType> t = {}) const { return reduced(k[0], keep, t.value_or(got().type)); }
-  KLINEAGE_REDUCED(sum) KLINEAGE_REDUCED(mean) KLINEAGE_REDUCED(amax) KLINEAGE_REDUCED(amin) KLINEAGE_REDUCED(norm)
-  Tensor max() const { return reduced({}, false, got().type); }
-  Tensor min() const { return reduced({}, false, got().type); }
-  Tensor argmax(int64_t k, bool keep = false) const { return reduced(k, keep, kLong); }
-  Tensor cumsum(int64_t, optional<ScalarType> t = {}) const { return make(got().at.sizes, t.value_or(got().type), "data"); }
-  Tensor matmul(const Tensor &o) const {
+#define KLINEAGE_REDUCED(name, type)                                                                                   \
+  Tensor name() const { return reduced(IntArrayRef(), false, type); }                                           \
+  Tensor name(int64_t k, bool keep = false) const { return reduced(k, keep, type); }                                  \
+  Tensor name(IntArrayRef k, bool keep = false, optional<ScalarType> t = {}) const { return reduced(k, keep, t.value_or(type)); }
+  KLINEAGE_REDUCED(sum, got().type) KLINEAGE_REDUCED(mean, got().type) KLINEAGE_REDUCED(amax, got().type)
+  KLINEAGE_REDUCED(amin, got().type) KLINEAGE_REDUCED(std, got().type) KLINEAGE_REDUCED(var, got().type)
+  KLINEAGE_REDUCED(prod, got().type) KLINEAGE_REDUCED(logsumexp, got().type) KLINEAGE_REDUCED(any, kBool)
+  KLINEAGE_REDUCED(all, kBool) KLINEAGE_REDUCED(argmax, kLong) KLINEAGE_REDUCED(argmin, kLong)
+  KLINEAGE_REDUCED(count_nonzero, kLong)
+  Tensor norm() const { return sum(); }
+  Tensor norm(Scalar, IntArrayRef k, bool keep = false) const { return sum(k, keep); }
+  using Pair = std::tuple<Tensor, Tensor>;
+#define KLINEAGE_WITH_PLACES(name)                                                                                     \
+  Tensor name() const { return sum(); }                                                                                \
+  Pair name(int64_t k, bool keep = false) const { return {sum(k, keep), argmax(k, keep)}; }                            \
+  Tensor name(const Tensor &o) const { return over(o); }
+  KLINEAGE_WITH_PLACES(max) KLINEAGE_WITH_PLACES(min) KLINEAGE_WITH_PLACES(median)
+  Tensor like(ScalarType t) const { return make(got().at.sizes, t, "data"); }
+  Pair sort(int64_t = -1, bool = false) const { return {clone(), like(kLong)}; }
+  Tensor argsort(int64_t = -1, bool = false) const { return like(kLong); }
+  Pair topk(int64_t n, int64_t k = -1, bool = true, bool = true) const {
     V sizes = got().at.sizes;
-    sizes.back() = o.got().at.sizes.back();
+    sizes[wrapped(k)] = n;
+    return {fresh(sizes, "data"), make(sizes, kLong, "data")};
+  }
+  Tensor nonzero() const { return make({numel(), int64_t(got().at.sizes.size())}, kLong, "data"); }
+  Tensor cumsum(int64_t, optional<ScalarType> t = {}) const { return like(t.value_or(got().type)); }
+  Tensor cumprod(int64_t, optional<ScalarType> t = {}) const { return like(t.value_or(got().type)); }
+  Tensor gather(int64_t, const Tensor &index, bool = false) const { return fresh(index.got().at.sizes, "data"); }
+  Tensor index_select(int64_t k, const Tensor &index) const { return resized(k, index.numel()); }
+  Tensor repeat_interleave(int64_t n, optional<int64_t> k = {}) const {
+    return k ? resized(*k, n * got().at.sizes[wrapped(*k)]) : fresh({n * numel()}, "data");
+  }
+  Tensor repeat_interleave(const Tensor &, optional<int64_t> = {}) const { return clone(); }
+  Tensor resized(int64_t k, int64_t n) const {
+    V sizes = got().at.sizes;
+    sizes[wrapped(k)] = n;
     return fresh(sizes, "data");
   }
-// Functions of each element, as methods: the result is like the tensor, in its place it is the tensor itself.
+  Tensor repeat(IntArrayRef times) const {
+    V sizes = times.vec(), own = got().at.sizes;
+    for (size_t i = 0; i < own.size(); ++i) sizes[sizes.size() - own.size() + i] *= own[i];
+    return fresh(sizes, "data");
+  }
+  std::vector<Tensor> split(int64_t each, int64_t k = 0) const {
+    std::vector<Tensor> parts;
+    const int64_t n = got().at.sizes[wrapped(k)];
+    for (int64_t i = 0; i < n; i += each) parts.push_back(narrow(k, i, std::min(each, n - i)));
+    return parts;
+  }
+  std::vector<Tensor> split(IntArrayRef lengths, int64_t k = 0) const {
+    std::vector<Tensor> parts;
+    int64_t from = 0;
+    for (int64_t n : lengths) parts.push_back(narrow(k, from, n)), from += n;
+    return parts;
+  }
+  std::vector<Tensor> split_with_sizes(IntArrayRef lengths, int64_t k = 0) const { return split(lengths, k); }
+  // What two extents have to agree in is a check, as PyTorch's own is.
+  static void agree(int64_t a, int64_t b, const char *where) {
+    if (a == b) return;
+    klineage::compared() = {std::to_string(a), "==", std::to_string(b)};
+    klineage::fail("check", where, "");
+  }
+  Tensor matmul(const Tensor &o) const {
+    const V &theirs = o.got().at.sizes;
+    agree(size(-1), o.size(theirs.size() > 1 ? -2 : -1), "matmul");
+    const bool is_vector = got().at.sizes.size() == 1;
+    V sizes = is_vector ? V(theirs.begin(), theirs.end() - 1) : got().at.sizes;
+    if (is_vector || theirs.size() == 1) sizes.pop_back();
+    if (!is_vector && theirs.size() > got().at.sizes.size()) sizes.insert(sizes.begin(), theirs.begin(), theirs.end() - sizes.size());
+    if (theirs.size() > 1) is_vector ? sizes.push_back(theirs.back()) : void(sizes.back() = theirs.back());
+    return fresh(sizes, "data");
+  }
+  Tensor mm(const Tensor &o) const { return matmul(o); }
+  Tensor bmm(const Tensor &o) const { return matmul(o); }
+  Tensor mv(const Tensor &o) const { return matmul(o); }
+  Tensor dot(const Tensor &o) const { return matmul(o); }
+  Tensor outer(const Tensor &o) const { return fresh({numel(), o.numel()}, "data"); }
+  // A sum and a product of two others: the last extent of what is added is the product's, or 1.
+  template <class... A> Tensor addmm(const Tensor &a, const Tensor &b, A &&...) const { return a.matmul(b).plus(*this); }
+  template <class... A> Tensor baddbmm(const Tensor &a, const Tensor &b, A &&...) const { return a.matmul(b).plus(*this); }
+  template <class... A> Tensor addmv(const Tensor &a, const Tensor &b, A &&...) const { return a.matmul(b).plus(*this); }
+  Tensor plus(const Tensor &o) const {
+    if (o.size(-1) != 1) agree(o.size(-1), got().at.sizes.back(), "addmm");
+    return *this;
+  }
+// Functions of each element, as methods: the result is as wide as all tensors together, in its place it is the tensor itself.
+  static void widen(V &sizes, ScalarType &type, const Tensor &t) {
+    const TensorImpl &o = t.got();
+    if (o.at.sizes.size() > sizes.size()) sizes.insert(sizes.begin(), o.at.sizes.size() - sizes.size(), 1);
+    for (size_t i = 1; i <= o.at.sizes.size(); ++i)
+      if (sizes[sizes.size() - i] == 1) sizes[sizes.size() - i] = o.at.sizes[o.at.sizes.size() - i];
+    if (o.at.sizes.size() && isFloatingType(o.type) >= isFloatingType(type) &&
+        (isFloatingType(o.type) > isFloatingType(type) || elementSize(o.type) > elementSize(type)))
+      type = o.type;
+  }
+  template <class A> static void widen(V &, ScalarType &, const A &) {}
+  template <class... A> Tensor over(A &&...a) const {
+    V sizes = got().at.sizes;
+    ScalarType type = got().type;
+    (widen(sizes, type, a), ...);
+    return make(sizes, type, "data");
+  }
 #define KLINEAGE_SAME(name) template <class... A> Tensor name(A &&...) const { return clone(); }
+#define KLINEAGE_WIDE(name) template <class... A> Tensor name(A &&...a) const { return over(a...); }
+#define KLINEAGE_TRUTH(name) template <class... A> Tensor name(A &&...a) const { return over(a...).like(kBool); }
 #define KLINEAGE_IN_PLACE(name) template <class... A> const Tensor &name(A &&...) const { return *this; }
-#define KLINEAGE_BOTH(name) KLINEAGE_SAME(name) KLINEAGE_IN_PLACE(name##_)
-#define KLINEAGE_ELEMENTWISE(of)                                                                                       \
-  of(add) of(sub) of(mul) of(div) of(neg) of(exp) of(sqrt) of(rsqrt) of(abs) of(clamp) of(pow) of(log) of(sigmoid)    \
-  of(relu) of(tanh) of(eq) of(ne) of(lt) of(le) of(gt) of(ge) of(masked_fill) of(floor_divide) of(remainder) of(fmod)  \
-  of(floor) of(ceil) of(round) of(trunc) of(sign) of(sin) of(cos) of(tan) of(erf) of(log2) of(log1p) of(expm1)         \
-  of(square) of(reciprocal) of(logical_and) of(logical_or) of(logical_not) of(bitwise_and) of(bitwise_or)              \
-  of(clamp_min) of(clamp_max) of(nan_to_num) of(scatter) of(scatter_add) of(index_put) of(index_add) of(index_fill)    \
-  of(index_copy) of(tril) of(triu) of(addcmul) of(addcdiv) of(lerp)
-  KLINEAGE_ELEMENTWISE(KLINEAGE_BOTH)
+#define KLINEAGE_OF_TWO(of)                                                                                            \
+  of(add) of(sub) of(mul) of(div) of(pow) of(floor_divide) of(remainder) of(fmod) of(bitwise_and) of(bitwise_or)       \
+  of(addcmul) of(addcdiv) of(lerp) of(subtract) of(multiply) of(divide) of(true_divide) of(atan2) of(bitwise_xor)      \
+  of(bitwise_left_shift) of(bitwise_right_shift) of(clamp) of(clamp_min) of(clamp_max) of(copysign)
+#define KLINEAGE_COMPARED(of)                                                                                          \
+  of(eq) of(ne) of(lt) of(le) of(gt) of(ge) of(logical_and) of(logical_or) of(logical_not) of(logical_xor)
+#define KLINEAGE_OF_ONE(of)                                                                                            \
+  of(neg) of(exp) of(sqrt) of(rsqrt) of(abs) of(log) of(sigmoid) of(relu) of(tanh) of(masked_fill) of(floor) of(ceil)  \
+  of(round) of(trunc) of(sign) of(sin) of(cos) of(tan) of(erf) of(erfc) of(log2) of(log10) of(log1p) of(expm1)         \
+  of(exp2) of(square) of(reciprocal) of(nan_to_num) of(scatter) of(scatter_add) of(index_put) of(index_add)            \
+  of(index_fill) of(index_copy) of(tril) of(triu) of(silu) of(leaky_relu) of(elu) of(selu) of(hardtanh) of(sinh)       \
+  of(cosh) of(asin) of(acos) of(atan) of(frac) of(bitwise_not) of(negative) of(absolute) of(scatter_reduce)
+#define KLINEAGE_OF_ONE_ONLY(of)                                                                                       \
+  of(softmax) of(log_softmax) of(flip) of(roll) of(gelu) of(softplus) of(mish) of(hardswish) of(hardsigmoid) of(dropout)
+#define KLINEAGE_ASKED(of) of(isnan) of(isfinite) of(isinf)
+  KLINEAGE_OF_TWO(KLINEAGE_WIDE) KLINEAGE_COMPARED(KLINEAGE_TRUTH) KLINEAGE_ASKED(KLINEAGE_TRUTH)
+  KLINEAGE_OF_ONE(KLINEAGE_SAME) KLINEAGE_OF_ONE_ONLY(KLINEAGE_SAME) KLINEAGE_WIDE(maximum) KLINEAGE_WIDE(minimum)
+#define KLINEAGE_PLACE(name) KLINEAGE_IN_PLACE(name##_)
+  KLINEAGE_OF_TWO(KLINEAGE_PLACE) KLINEAGE_COMPARED(KLINEAGE_PLACE) KLINEAGE_OF_ONE(KLINEAGE_PLACE)
   template <class... A> const Tensor &index_put_(std::initializer_list<indexing::TensorIndex>, A &&...) const { return *this; }
-  KLINEAGE_SAME(softmax) KLINEAGE_SAME(index_select) KLINEAGE_SAME(gather) KLINEAGE_SAME(repeat_interleave)
-  KLINEAGE_SAME(isnan) KLINEAGE_SAME(isfinite) KLINEAGE_SAME(isinf) KLINEAGE_SAME(flip) KLINEAGE_SAME(roll)
-  KLINEAGE_SAME(maximum) KLINEAGE_SAME(minimum)
   KLINEAGE_IN_PLACE(record_stream) KLINEAGE_IN_PLACE(uniform_) KLINEAGE_IN_PLACE(normal_) KLINEAGE_IN_PLACE(random_)
-  KLINEAGE_IN_PLACE(fill_diagonal_) KLINEAGE_IN_PLACE(bernoulli_)
+  KLINEAGE_IN_PLACE(fill_diagonal_) KLINEAGE_IN_PLACE(bernoulli_) KLINEAGE_IN_PLACE(addmm_) KLINEAGE_IN_PLACE(exponential_)
+  template <class T> Tensor where(const Tensor &when, const T &o) const { return over(when, o); }
+  bool equal(const Tensor &) const { return true; }
+  template <class... A> bool allclose(const Tensor &, A &&...) const { return true; }
 };
 using TensorList = ArrayRef<Tensor>;
 inline indexing::TensorIndex::TensorIndex(const Tensor &t) : kind(kMany), many(std::make_shared<Tensor>(t)) {}
