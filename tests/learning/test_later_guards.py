@@ -127,7 +127,7 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
         (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
     )
     narrow, wide = (read(text.encode(), Language.CUDA).kernel("k") for text in (NARROW, WIDE))
-    change = CodeChange(narrow, wide, LaunchNames(frozenset()))
+    change = CodeChange(narrow, wide)
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
         for learned in conditions_from_code(lineage, {}, lambda _: change)
