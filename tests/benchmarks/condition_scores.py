@@ -23,6 +23,7 @@ from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.conditions.unparse import written
 
 SUMMARY = "learned conditions against labelled ones (needs checkouts)"
+SETS = ("tuned", "untuned", "third")
 MEANINGS = ("same", "stricter", "looser", "other", "none")
 """What is learned beside a label: `stricter` holds in fewer launches, `other` in neither fewer nor more."""
 _LABELS = Path(__file__).parent / "mining_labels"
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks condition_scores")
     parser.add_argument("checkouts", type=Path, help="a folder of checkouts: llm.c, gsplat, …")
     parser.add_argument("--run", choices=["before", "after"], default="after", help="where it is kept")
-    parser.add_argument("--tuned-rows", action="store_true", help="print the rows of the tuned half only")
+    parser.add_argument("--tuned-rows", action="store_true", help="print the rows of the tuned set only")
     options = parser.parse_args(arguments)
     if options.tuned_rows:
         for label, learned, meaning in scored(options.checkouts, "tuned"):
@@ -55,16 +56,16 @@ def main(arguments: list[str]) -> None:
         return
     path = _RESULTS / "condition_scores.json"
     result = json.loads(path.read_text()) if path.exists() else {}
-    result[options.run] = {half: measure(options.checkouts, half) for half in ("tuned", "untuned")}
+    result[options.run] = {name: measure(options.checkouts, name) for name in SETS}
     path.write_text(json.dumps(result, indent=2) + "\n")
     (_RESULTS / "condition_scores.md").write_text(as_table(result))
     print(as_table(result))  # noqa: T201
 
 
-def measure(checkouts: Path, half: str) -> dict[str, int]:
-    """Counts of one half: rows that the language can say by what is learned, and rows that it cannot say."""
+def measure(checkouts: Path, name: str) -> dict[str, int]:
+    """Counts of one set: rows that the language can say by what is learned, and rows that it cannot say."""
     counts: Counter[str] = Counter()
-    for label, learned, meaning in scored(checkouts, half):
+    for label, learned, meaning in scored(checkouts, name):
         if label.alternatives:
             counts["rows"] += 1
             counts[meaning] += 1
@@ -74,9 +75,9 @@ def measure(checkouts: Path, half: str) -> dict[str, int]:
     return {key: counts[key] for key in ("rows", *MEANINGS, "unsaid rows", "unsaid, nothing learned")}
 
 
-def scored(checkouts: Path, half: str) -> Iterator[tuple[Label, list[str], str]]:
-    """Each label of a half, what is learned from its commit and kernel, and how the two compare."""
-    wanted = [label for label in labels() if label.repository in _repositories(half)]
+def scored(checkouts: Path, name: str) -> Iterator[tuple[Label, list[str], str]]:
+    """Each label of a set, what is learned from its commit and kernel, and how the two compare."""
+    wanted = labels(name)
     for repository in dict.fromkeys(label.repository for label in wanted):
         path = checkouts / repository
         mined = mine(path)
@@ -86,11 +87,16 @@ def scored(checkouts: Path, half: str) -> Iterator[tuple[Label, list[str], str]]
                 yield label, learned, compared(label.alternatives, learned)
 
 
-def labels() -> list[Label]:
-    """The rows of `conditions.tsv`."""
+def labels(name: str) -> list[Label]:
+    """The rows of a set: `conditions_third.tsv`, or those of `conditions.tsv` by what their repository is for."""
+    third = name == "third"
+    repositories = {row[0] for row in read(_LABELS / f"{'untuned' if third else name}.tsv")}
     return [
         Label(repository, commit, kernel, () if text == _NOT_SAID else tuple(text.split(" | ")))
-        for repository, commit, kernel, text, _ in read(_LABELS / "conditions.tsv")
+        for repository, commit, kernel, text, _ in read(
+            _LABELS / ("conditions_third.tsv" if third else "conditions.tsv")
+        )
+        if repository in repositories
     ]
 
 
@@ -125,22 +131,18 @@ def compared(alternatives: Sequence[str], learned: Sequence[str]) -> str:
 def as_table(result: dict[str, dict[str, dict[str, int]]]) -> str:
     """The results as Markdown."""
     lines = [
-        "What history teaches of labelled conditions (`tests/benchmarks/mining_labels/conditions.tsv`).",
+        "What history teaches of labelled conditions (`tests/benchmarks/mining_labels/conditions*.tsv`).",
         "",
-        "| run | half | same meaning | stricter | looser | other | nothing | cannot be said: nothing learned |",
+        "| run | set | same meaning | stricter | looser | other | nothing | cannot be said: nothing learned |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for run, halves in sorted(result.items(), reverse=True):
-        for half, m in halves.items():
+    for run, sets in sorted(result.items(), reverse=True):
+        for name, m in sets.items():
             cells = [f"{m['same']} of {m['rows']} ({m['same'] / m['rows']:.0%})"]
             cells += [str(m[meaning]) for meaning in MEANINGS[1:]]
             cells += [f"{m['unsaid, nothing learned']} of {m['unsaid rows']}"]
-            lines.append(f"| {run} | {half} | {' | '.join(cells)} |")
+            lines.append(f"| {run} | {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _repositories(half: str) -> set[str]:
-    return {row[0] for row in read(_LABELS / f"{half}.tsv")}
 
 
 def _meaning(label: Expr, learned: Expr) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.kernels.wide_arrays import wide_arrays
+from kernel_lineage.kernels.wide_arrays import WideArray, wide_arrays
 
 CUDA = """__global__ void k(float* out, const float* x, const int* at, int n, int C) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -34,12 +34,13 @@ def k(x_ptr, y_ptr, at_ptr, stride, wide: tl.int64, n, B: tl.constexpr):
         ("copy(out + (uint64_t)i * C, x + i * C);", {"out"}),
         ("copy(out + i, x[(uint64_t)i * C]);", {"x"}),
         ("out[i] = x[(size_t)i];", set()),  # not multiplied: 32 bits held it before
+        ("out[(size_t)(i * C)] = x[i];", set()),  # the product is worked out in 32 bits
         ("out[i] = x[i * C];", set()),
     ],
 )
 def test_in_cuda(body, arrays):
     (kernel,) = read(CUDA.replace("BODY", body).encode(), Language.CUDA).kernels
-    assert wide_arrays(kernel) == arrays
+    assert set(wide_arrays(kernel)) == arrays
 
 
 @pytest.mark.parametrize(
@@ -54,9 +55,17 @@ def test_in_cuda(body, arrays):
         ("m = tl.load(at_ptr + row.to(tl.int64) * n)\n    tl.store(y_ptr + m * n + cols, 0)", {"at_ptr"}),
         ("tl.store(y_ptr + row * wide + cols, tl.load(x_ptr + row * stride + cols))", {"y_ptr"}),
         ("tl.store(y_ptr + row.to(tl.int64), 0)", set()),
+        ("tl.store(y_ptr + (row * n).to(tl.int64) + cols, 0)", set()),
         ("tl.store(y_ptr + row * n + cols, 0)", set()),
     ],
 )
 def test_in_triton(body, arrays):
     (kernel,) = read(TRITON.replace("BODY", body).encode(), Language.TRITON).kernels
-    assert wide_arrays(kernel) == arrays
+    assert set(wide_arrays(kernel)) == arrays
+
+
+def test_each_factor_that_is_widened_counts_once():
+    body = "first = row.to(tl.int64)\n    tl.store(y_ptr + first * n + tl.load(at_ptr).to(tl.int64) * n, 0)"
+    body += "\n    tl.store(y_ptr + first * stride, 0)"
+    (kernel,) = read(TRITON.replace("BODY", body).encode(), Language.TRITON).kernels
+    assert wide_arrays(kernel) == {"y_ptr": WideArray(factors=2, addresses=2)}

@@ -20,6 +20,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
 from kernel_lineage.learning.launch_names import LaunchNames
+from kernel_lineage.learning.preconditions import widths
 from kernel_lineage.learning.preconditions.changes import CodeChange
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
@@ -127,12 +128,34 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
         (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
     )
     narrow, wide = (read(text.encode(), Language.CUDA).kernel("k") for text in (NARROW, WIDE))
-    change = CodeChange(narrow, wide, LaunchNames(frozenset()))
+    change = CodeChange(narrow, wide)
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
         for learned in conditions_from_code(lineage, {}, lambda _: change)
     ]
     assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]
+
+
+PARTLY = """__global__ void k(float* y, int C, int n) {
+    int b = blockIdx.x, t = threadIdx.x;
+    y += (size_t)b * n;
+    BODY
+}"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "conditions"),
+    [
+        ("y[t * C] = 0;", "y[(size_t)t * C] = 0;", ["elements(y) <= 2147483648"]),
+        ("y[C] = 0;", "y[C] = 0; y[(size_t)t * C] = 1;", []),  # an address that is new is wide from the start
+        ("y[t] = 0;", "y[(size_t)t] = 0;", []),
+    ],
+)
+def test_a_factor_that_is_widened_beside_a_wide_one_says_that_it_was_narrow(before, after, conditions):
+    states = (
+        read(PARTLY.replace("BODY", body).encode(), Language.CUDA).kernel("k") for body in (before, after)
+    )
+    assert [needed.expr for needed in widths.read(CodeChange(*states))] == conditions
 
 
 OF_FIRST_VERSION = (

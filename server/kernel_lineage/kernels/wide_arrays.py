@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -18,53 +18,75 @@ from kernel_lineage.kernels.triton_forms import children
 from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
 
 _ACCESSES = frozenset({"subscript_expression", "pointer_expression"})
+_CASTS = frozenset({"cast_expression", "call_expression"})
 
 _N = TypeVar("_N")
 Bounds = tuple[int, int]
 """First byte and the byte behind the last one."""
 
 
-def wide_arrays(kernel: Kernel) -> frozenset[str]:
+@dataclass(frozen=True, slots=True)
+class WideArray:
+    """An array that is addressed by products in 64 bits."""
+
+    factors: int
+    """How many different values are widened on the way to its addresses."""
+    addresses: int
+    """How many addresses have such a product."""
+
+
+def wide_arrays(kernel: Kernel) -> dict[str, WideArray]:
     """The pointer parameters that the kernel's own body addresses by a product which is widened to 64 bits on its way.
 
-    A value that is widened and not multiplied held in 32 bits before. What is read through another address does not
-    count: `x[at[(size_t)i * n]]` widens the offsets of `at`, not of `x`. Empty for a kernel that cannot be read.
+    A value that is widened and not multiplied held in 32 bits before, and so did a product that is cast when it is
+    worked out. What is read through another address does not count: `x[at[(size_t)i * n]]` widens the offsets of `at`,
+    not of `x`. Empty for a kernel that cannot be read.
     """
-    sites = {(site.span.start, site.span.end) for site in wide_index.MECHANISM.detect(kernel)}
-    if not sites:
-        return frozenset()
-    pointers = frozenset(p.name for p in kernel.parameters if p.pointer)
+    spans = [site.span for site in wide_index.MECHANISM.detect(kernel)]
+    if not spans or kernel.source is None:
+        return {}
+    sites = {(span.start, span.end): kernel.source.data[span.start : span.end] for span in spans}
     if kernel.language is Language.CUDA:
         cuda = cuda_syntax(kernel)
-        return frozenset() if cuda is None else frozenset(_in_cuda(cuda.entry, sites)) & pointers
-    triton = triton_syntax(kernel)
-    return frozenset() if triton is None else frozenset(_in_triton(triton.entry, sites)) & pointers
+        ways = _in_cuda(cuda.entry, sites) if cuda is not None else ()
+    else:
+        triton = triton_syntax(kernel)
+        ways = _in_triton(triton.entry, sites) if triton is not None else ()
+    pointers = {p.name for p in kernel.parameters if p.pointer}
+    factors: dict[str, list[set[bytes]]] = {}
+    for array, wide in ways:
+        if wide and array in pointers:
+            factors.setdefault(array, []).append(wide)
+    return {array: WideArray(len(set().union(*each)), len(each)) for array, each in factors.items()}
 
 
 @dataclass(frozen=True)
 class _Flow(Generic[_N]):
     """How values come about in one function, as its language's nodes say it."""
 
-    sites: Collection[Bounds]
+    sites: Mapping[Bounds, bytes]
+    """What widens a value, each with its text."""
     bounds: Callable[[_N], Bounds]
     multiplies: Callable[[_N], bool]
     inside: Callable[[_N], Iterable[_N]]
+    """What a site widens while it is worked out."""
     name: Callable[[_N], str]
     values: Callable[[str], Iterable[_N]]
     """What a variable is assigned."""
     parts: Callable[[_N], Iterable[_N]]
     """What an expression is worked out from, but not where it loads from."""
 
-    def way(self, address: Iterable[_N]) -> tuple[set[str], bool]:
-        """The names that an address is worked out from, and whether a product is widened among them."""
+    def way(self, address: Iterable[_N]) -> tuple[set[str], set[bytes]]:
+        """The names that an address is worked out from, and what is widened in products among them."""
         waiting = [(node, False) for node in address]
         visited: set[tuple[str, bool]] = set()
-        wide = False
+        wide: set[bytes] = set()
         while waiting:
             node, multiplied = waiting.pop()
             multiplied = multiplied or self.multiplies(node)
-            if self.bounds(node) in self.sites:
-                wide = wide or multiplied or any(map(self.multiplies, self.inside(node)))
+            text = self.sites.get(self.bounds(node))
+            if text is not None and (multiplied or any(map(self.multiplies, self.inside(node)))):
+                wide.add(text)
             name = self.name(node)
             if not name:
                 waiting += [(part, multiplied) for part in self.parts(node)]
@@ -74,7 +96,7 @@ class _Flow(Generic[_N]):
         return {name for name, _ in visited}, wide
 
 
-def _in_cuda(unit: Unit, sites: Collection[Bounds]) -> Iterator[str]:
+def _in_cuda(unit: Unit, sites: Mapping[Bounds, bytes]) -> Iterator[tuple[str, set[bytes]]]:
     values: dict[str, list[Node]] = {}
     for variable in unit.variables:
         # A declaration is a site itself where its type is what widens the value.
@@ -89,26 +111,26 @@ def _in_cuda(unit: Unit, sites: Collection[Bounds]) -> Iterator[str]:
         sites,
         _bounds,
         lambda node: node.type == "binary_expression" and operator_of(node) in ("*", "<<"),
-        inside,
+        lambda node: inside(node) if node.type not in _CASTS else (),
         lambda node: text_of(node) if node.type == "identifier" else "",
         lambda name: values.get(name, ()),
         lambda node: node.named_children if node.type not in _ACCESSES or operator_of(node) == "&" else (),
     )
     reach = indexing(unit)
     for access in reach.accesses:
-        if access.space == "global" and flow.way(access.node.named_children)[1]:
-            yield access.root
+        if access.space == "global":
+            yield access.root, flow.way(access.node.named_children)[1]
     for argument in (argument for call in unit.calls for argument in call.arguments):
         place = reach.place(argument)  # an address that a function reads or writes at
-        if place.root and reach.space_of(place.root) == "global" and flow.way([argument])[1]:
-            yield place.root
+        if place.root and reach.space_of(place.root) == "global":
+            yield place.root, flow.way([argument])[1]
 
 
 def _bounds(node: Node) -> Bounds:
     return node.start_byte, node.end_byte
 
 
-def _in_triton(unit: TritonUnit, sites: Collection[Bounds]) -> Iterator[str]:
+def _in_triton(unit: TritonUnit, sites: Mapping[Bounds, bytes]) -> Iterator[tuple[str, set[bytes]]]:
     arguments = unit.function.args
     parameters = {a.arg: a for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
 
@@ -125,7 +147,7 @@ def _in_triton(unit: TritonUnit, sites: Collection[Bounds]) -> Iterator[str]:
         sites,
         bounds,
         lambda node: isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.LShift),
-        unit.inside,
+        lambda _: (),
         lambda node: node.id if isinstance(node, ast.Name) else "",
         values,
         lambda node: (
@@ -134,5 +156,4 @@ def _in_triton(unit: TritonUnit, sites: Collection[Bounds]) -> Iterator[str]:
     )
     for call in (*unit.loads(), *unit.stores()):
         names, wide = flow.way([call.node.args[0]])
-        if wide:
-            yield from names
+        yield from ((name, wide) for name in names)

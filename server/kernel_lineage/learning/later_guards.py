@@ -121,12 +121,8 @@ def conditions_from_code(
 
 def _change(lineage: Lineage, sources: VersionSources, transition: Transition) -> CodeChange | None:
     versions = {v.id: v for v in lineage.versions}
-    new = versions[transition.after]
-    before, after = sources.kernel(versions[transition.before]), sources.kernel(new)
-    if before is None or after is None:
-        return None
-    names = sources.launch_names(new, (part.path for part in transition.changed))
-    return CodeChange(before, after, names, sources.elsewhere(transition, new))
+    before, after = (sources.kernel(versions[state]) for state in (transition.before, transition.after))
+    return None if before is None or after is None else CodeChange(before, after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from kernel_lineage.rewrite.gating import judge_in_child
 from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.skills.card import Evidence, SizeEffect
 from kernel_lineage.skills.library import library, nearest
-from kernel_lineage.skills.skill_file import evidence_name, evidence_text
+from kernel_lineage.skills.skill_file import evidence_name, file_text
 from kernel_lineage.skills.verified import remember_verified
 from kernel_lineage.workloads.saved import folder_of
 
@@ -110,5 +110,5 @@ def keep(evidence: Evidence, folder: Path) -> Path:
     """Write evidence into a skill's `evidence` folder, as verified by this user; gives its path."""
     remember_verified([evidence])
     path = folder / evidence_name(evidence)
-    write_in_repository(path, evidence_text(evidence).encode())
+    write_in_repository(path, file_text(evidence).encode())
     return path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernel_gate.files.reading import is_plain_file, read_file
 from kernel_lineage.history.git import open_repository
-from kernel_lineage.history.model import Transition, Version
+from kernel_lineage.history.model import Version
 from kernel_lineage.history.objects import BlobReader
 from kernel_lineage.kernels.cuda_constants import whole_numbers_in
 from kernel_lineage.kernels.reading import read
@@ -73,14 +73,6 @@ class VersionSources:
             texts += self._at(version.commit, {path for path in changed if path != version.path})
         constants = {name: c.value for data in texts for name, c in whole_numbers_in(data).items()}
         return launch_names(kernel, constants if version.language is Language.CUDA else {})
-
-    def elsewhere(self, transition: Transition, version: Version) -> tuple[tuple[bytes, bytes], ...]:
-        """The other files with device code that a transition to a version changes, before and after its commit."""
-        paths = {p.path for p in transition.changed if p.role == "device" and p.path != version.path}
-        if transition.commit is None or not paths:
-            return ()
-        states = (self._at(f"{transition.commit}{mark}", paths) for mark in ("^", ""))
-        return tuple(zip(*states, strict=True))
 
     def _at(self, commit: str, paths: Collection[str]) -> list[bytes]:
         """Files of a commit, those that it has."""

@@ -291,9 +291,9 @@ def _contents(skill: Skill) -> dict[str, str]:
         "conditions.toml": tomli_w.dumps(card.model_dump(mode="json", exclude_defaults=True)),
     }
     if skill.lineage is not None:
-        made["lineage.json"] = _dumped(skill.lineage)
+        made["lineage.json"] = file_text(skill.lineage)
     for evidence in skill.evidence:
-        name, text = evidence_name(evidence), _dumped(evidence)
+        name, text = evidence_name(evidence), file_text(evidence)
         path, again = f"evidence/{name}", 2
         while made.get(path, text) != text:  # kernels of one name in several files
             path, again = f"evidence/{name.removesuffix('.json')}-{again}.json", again + 1
@@ -307,10 +307,6 @@ def evidence_name(evidence: Evidence) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-") + ".json"
 
 
-def evidence_text(evidence: Evidence) -> str:
-    """The contents of its file."""
-    return _dumped(evidence)
-
-
-def _dumped(model: BaseModel) -> str:
+def file_text(model: BaseModel) -> str:
+    """What a file of evidence or of a lineage holds."""
     return json.dumps(model.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -4,7 +4,6 @@ import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.launch_names import LaunchNames
 from kernel_lineage.learning.preconditions.changes import CodeChange
 from kernel_lineage.learning.preconditions.readers import preconditions
 
@@ -33,7 +32,7 @@ def learned(template, before, after, language, part=("", "")):
         template.replace("BODY", b).replace("PART", p) for b, p in zip((before, after), part, strict=True)
     )
     old, new = (read(text.encode(), language).kernel("scale") for text in texts)
-    return [one.expr for one in preconditions(CodeChange(old, new, LaunchNames(frozenset())))]
+    return [one.expr for one in preconditions(CodeChange(old, new))]
 
 
 @pytest.mark.parametrize(

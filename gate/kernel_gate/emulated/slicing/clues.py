@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernel_gate.emulated.slicing.history import History, bytes_of
+from kernel_gate.emulated.slicing.history import History
 from kernel_gate.emulated.slicing.inputs import InputClues, input_clues
 from kernel_gate.emulated.slicing.news import News
 from kernel_gate.emulated.slicing.values import KnownValues
@@ -55,7 +55,7 @@ def _stores(wrong: History) -> tuple[int, ...] | None:
         line = wrong.line(event.number)
         for touch in event.touches:
             if touch.purpose != "read" and (touch.space, touch.segment) == ("global", wrong.segment):
-                at = bytes_of(touch)
+                at = touch.rows()
                 if ((at >= wrong.start) & (at < wrong.stop)).any():
                     return None
                 if line is not None:

@@ -80,16 +80,11 @@ class MemoryFlags:
 
     def any_of(self, touch: Touch) -> Flags:
         """Whether a flag of its bytes is set, for each of its threads."""
-        return np.asarray(self.of(touch)[bytes_of(touch)].any(axis=1), np.bool_)
+        return np.asarray(self.of(touch)[touch.rows()].any(axis=1), np.bool_)
 
     def set(self, touch: Touch, of_thread: Flags) -> None:
         """Give the bytes of each thread its flag."""
-        self.of(touch)[bytes_of(touch)] = of_thread[touch.threads][:, None]
-
-
-def bytes_of(touch: Touch) -> Index:
-    """One row of byte offsets for each thread."""
-    return touch.first[:, None] + np.arange(touch.nbytes)
+        self.of(touch)[touch.rows()] = of_thread[touch.threads][:, None]
 
 
 def of_threads(value: Array, event: Event, threads: Index, wave_threads: int) -> Array:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from kernel_gate.emulated.slicing.control import ControlFlow
-from kernel_gate.emulated.slicing.history import History, MemoryFlags, bytes_of
+from kernel_gate.emulated.slicing.history import History, MemoryFlags
 from kernel_gate.emulated.slicing.walk import Taken
 from kernel_gate.emulated.wave import Index
 
@@ -84,7 +84,7 @@ def _read(history: History, steps: Iterable[Taken], inputs: Set[str]) -> dict[st
                 continue
             name, start = history.buffers[touch.segment]
             if name in inputs:
-                offsets = bytes_of(touch)[np.isin(touch.threads, step.threads)] - start
+                offsets = touch.rows()[np.isin(touch.threads, step.threads)] - start
                 rows.setdefault(name, []).append(offsets)
     return {name: _Reads(offsets) for name, offsets in rows.items()}
 
@@ -159,7 +159,7 @@ def _end_of(history: History, omitted: Mapping[str, Index]) -> Literal["shared",
             if touch.space != "global":
                 held[touch.threads] |= memory.any_of(touch)
             elif touch.segment in missing:
-                held[touch.threads] |= np.isin(bytes_of(touch), missing[touch.segment]).any(axis=1)
+                held[touch.threads] |= np.isin(touch.rows(), missing[touch.segment]).any(axis=1)
         if held.any() and effect.of_a_warp and end is None:
             end = "warp"
         for register in effect.writes:

@@ -45,6 +45,10 @@ class Touch:
     nbytes: int
     threads: Index
 
+    def rows(self) -> Index:
+        """One row of byte offsets for each thread."""
+        return self.first[:, None] + np.arange(self.nbytes)
+
 
 @dataclass(slots=True)
 class Event:

@@ -233,7 +233,7 @@ class Walk:
         flags = self.memory.get((touch.space, touch.segment))
         if flags is None:
             return
-        bytes_at = _bytes(touch)
+        bytes_at = touch.rows()
         inside = bytes_at < len(flags)
         hit = (flags[np.where(inside, bytes_at, 0)] & inside).any(axis=1)
         if hit.any():
@@ -259,7 +259,7 @@ class Walk:
             self._want(effect.reads, joined)
         for touch in event.touches:
             if touch.purpose != "write" and (touch.space, touch.segment) in self.stored:
-                rows = _bytes(touch)[np.isin(touch.threads, joined)]
+                rows = touch.rows()[np.isin(touch.threads, joined)]
                 if rows.size:
                     self.bytes_of(touch.space, touch.segment, int(rows.max()) + 1)[rows] = True
         if effect.reads_any_shared:
@@ -271,8 +271,3 @@ class Walk:
         for register in registers:
             self.registers[register, threads] = True
             self.wanted[register] = True
-
-
-def _bytes(touch: Touch) -> Index:
-    """Bytes of each row."""
-    return touch.first[:, None] + np.arange(touch.nbytes)

@@ -1,14 +1,12 @@
-"""The change that a fix makes to a kernel's code, and what a reader of it finds."""
+"""The change that a fix makes to a kernel's code, and what it says."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.learning.launch_names import LaunchNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +15,6 @@ class CodeChange:
 
     before: Kernel
     after: Kernel
-    names: LaunchNames
-    """The names around its launches after the fix."""
-    elsewhere: tuple[tuple[bytes, bytes], ...] = ()
-    """Other files with device code that it changes and the kernel reaches, before and after."""
 
     def adds(self, pattern: re.Pattern[str]) -> bool:
         """Whether a new line of the kernel, or of a device function that it reaches, matches: cheaper than reading."""
@@ -44,6 +38,3 @@ class Precondition:
     """In the condition language, over the kernel's parameters as they are after the change."""
     line: int
     """The line of the kernel's file, after the change, that says it."""
-
-
-Reader: TypeAlias = Callable[[CodeChange], Iterator[Precondition]]

@@ -1,27 +1,14 @@
-"""All readers of what a fix's change of code says of the code before it."""
+"""What a fix's change of code says of the code before it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.learning.preconditions import branches, repairs, tails, toolkits, values, widths
-from kernel_lineage.learning.preconditions.changes import CodeChange, Precondition, Reader
-
-_READERS: tuple[Reader, ...] = (
-    tails.read,
-    values.read,
-    branches.read,
-    repairs.read,
-    toolkits.read,
-    widths.read,
-)
+from kernel_lineage.learning.preconditions import tails, widths
+from kernel_lineage.learning.preconditions.changes import CodeChange, Precondition
 
 
 def preconditions(change: CodeChange) -> Iterator[Precondition]:
-    """What each reader reads, every condition once."""
-    seen: set[str] = set()
-    for read in _READERS:
-        for one in read(change):
-            if one.expr not in seen:
-                seen.add(one.expr)
-                yield one
+    """What masks and wide offsets that the change brings say."""
+    yield from tails.read(change)
+    yield from widths.read(change)

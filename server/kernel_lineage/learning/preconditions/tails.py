@@ -30,12 +30,7 @@ def read(change: CodeChange) -> Iterator[Precondition]:
         for use in new.guarded:
             more = new.under(use.condition, use.name) > old.under(use.condition, use.name)
             fewer_bare = new.bare(use.condition, use.name) < old.bare(use.condition, use.name)
-            if (
-                more
-                and fewer_bare
-                and use.condition not in seen
-                and is_said(use.condition, names, by_name=True)
-            ):
+            if more and fewer_bare and use.condition not in seen and is_said(use.condition, names):
                 seen.add(use.condition)
                 yield Precondition(use.condition, use.line)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from kernel_gate.expr.terms import Num, Op, Term, Var
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.tree import facts_in, names_in
+from kernel_lineage.skills.conditions.tree import names_in
 
 _LAUNCH = {f"{what}Dim.{axis}": f"launch.{what}.{axis}" for what in ("block", "grid") for axis in "xyz"}
 _SIGNS = {"+": "+", "*": "*", "//": "//", "quot": "//", "%": "%", "rem": "%"}
@@ -29,11 +29,11 @@ def worded(term: Term) -> str | None:
     return None
 
 
-def is_said(condition: str, names: Collection[str], *, by_name: bool = False) -> bool:
-    """Whether a text is a condition that speaks of no other names; with `by_name`, of at least one of these."""
+def is_said(condition: str, names: Collection[str]) -> bool:
+    """Whether a text is a condition that speaks of at least one of these names, and of no others."""
     try:
         tree = parse(condition)
     except ConditionError:
         return False
     spoken = names_in(tree)
-    return spoken <= set(names) and (bool(spoken) if by_name else any(facts_in(tree)))
+    return bool(spoken) and spoken <= set(names)
