@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ class Wave:
     warp: Index = field(init=False)
     """Warp within the wave of each thread."""
     special: dict[str, Array] = field(init=False)
+    """Special registers that the kernel has asked for."""
     copies: AsyncCopies = field(init=False)
     products: Products = field(init=False)
     mbarriers: Mbarriers = field(default_factory=Mbarriers)
@@ -69,39 +71,39 @@ class Wave:
     """The condition-code register of each thread."""
 
     def __post_init__(self) -> None:
-        grid, block = self.launch.grid, self.launch.block
-        size = block[0] * block[1] * block[2]
+        size = self.launch.block_threads
         self.threads = size * len(self.blocks)
         self.every = np.arange(self.threads)
         self.block_of, self.thread_in_block = np.divmod(self.every, size)
         self.lane = self.thread_in_block % 32
         self.warp = self.block_of * -(-size // 32) + self.thread_in_block // 32
-        inner, cta = self.thread_in_block, self.blocks[self.block_of]
-        if len(self.blocks) == 1:
-            cta = self.blocks[0]
-        positions: dict[str, Any] = {
-            "%tid.x": inner % block[0],
-            "%tid.y": inner // block[0] % block[1],
-            "%tid.z": inner // (block[0] * block[1]),
-            "%ctaid.x": cta % grid[0],
-            "%ctaid.y": cta // grid[0] % grid[1],
-            "%ctaid.z": cta // (grid[0] * grid[1]),
-            "%laneid": self.lane,
-            "%warpid": inner // 32,
-        }
         self.copies = AsyncCopies(self.threads)
         self.products = Products(self.threads)
         self.outgoing = BulkGroups(self.threads)
         self.cluster_barriers = ClusterBarriers(self.block_of // self.launch.cluster_size)
         self.stalled = np.zeros(self.threads, np.bool_)
         self.carry = np.zeros(self.threads, np.bool_)
-        self.special = {name: values.astype(np.uint32) for name, values in positions.items()}
-        for axis, name in enumerate("xyz"):
-            # Axes of extent one are the same for all threads: kept as scalars, they cost nothing.
-            if block[axis] == 1:
-                self.special[f"%tid.{name}"] = np.uint32(0)  # type: ignore[assignment]
-            if grid[axis] == 1:
-                self.special[f"%ctaid.{name}"] = np.uint32(0)  # type: ignore[assignment]
+        self.special = {}
+
+    def position(self, name: str) -> Array:
+        """A special register that says where each thread is; made when a kernel first asks."""
+        value = self.special.get(name)
+        if value is None:
+            value = self.special[name] = self._position(name)
+        return value
+
+    def _position(self, name: str) -> Array:
+        if name in ("%laneid", "%warpid"):
+            in_warps = self.lane if name == "%laneid" else self.thread_in_block // 32
+            return in_warps.astype(np.uint32)
+        of_thread, axis = name.startswith("%tid"), "xyz".index(name[-1])
+        extent = self.launch.block if of_thread else self.launch.grid
+        if extent[axis] == 1 or (not of_thread and len(self.blocks) == 1):
+            # The same for all threads: kept as a scalar, it costs nothing.
+            first = 0 if of_thread else int(self.blocks[0])
+            return np.uint32(first // math.prod(extent[:axis]) % extent[axis])  # type: ignore[return-value]
+        number = self.thread_in_block if of_thread else self.blocks[self.block_of]
+        return (number // math.prod(extent[:axis]) % extent[axis]).astype(np.uint32)
 
     @property
     def cluster_positions(self) -> dict[str, Array]:
