@@ -47,8 +47,12 @@ class Wave:
     """First free byte of each thread's local memory, once a thread has allocated some while it ran."""
     active: Index | None = None
     """Threads that execute the current instruction, ascending; None: all."""
-    running: Index | None = field(default=None, init=False)
-    """Threads that have not ended, where the others are most of them; None: any."""
+    _lent: Index | None = field(default=None, init=False)
+    """Threads whose turn it is; None: all."""
+    _held: dict[int, Array] = field(default_factory=dict, init=False)
+    """Their registers, those that they have used, by number."""
+    _changed: set[int] = field(default_factory=set, init=False)
+    """Registers of which others hold what was there before."""
     threads: int = field(init=False)
     every: Index = field(init=False)
     """0 … threads - 1."""
@@ -126,21 +130,63 @@ class Wave:
         """One value per active thread, of a value that may be a scalar."""
         return np.broadcast_to(value, (self.active_count,)) if np.ndim(value) == 0 else value
 
-    def write(self, register: int, value: Array) -> None:
-        """Write a register for the active threads. `value` must not be an array that another register holds."""
-        if self.active is None:
-            self.registers[register] = value
+    def select(self, active: Index | None) -> None:
+        """Let these threads execute, until it is others' turn: their registers lie side by side so long."""
+        lent = self._lent
+        if active is lent or (active is not None and lent is not None and np.array_equal(active, lent)):
+            self.active = lent
             return
+        self.put_back()
+        self._held.clear()
+        self.active = self._lent = active
+
+    def put_back(self) -> None:
+        """Write what the threads whose turn it is have changed to where all threads' registers are."""
+        for register in self._changed:
+            self._scatter(register, self._lent, self._held[register])
+        self._changed.clear()
+
+    def read(self, register: int) -> Array:
+        """One value per active thread, or a scalar. Never to be written to."""
+        active = self.active
+        if active is None:
+            return self.registers[register]
+        if active is self._lent:
+            held = self._held.get(register)
+            if held is None:
+                held = self.registers[register]
+                if held.ndim:
+                    held = self._held[register] = held[active]
+            return held
+        self._settle(register)
+        value = self.registers[register]
+        return value[active] if value.ndim else value
+
+    def write(self, register: int, value: Array) -> None:
+        """Write a register for the active threads. `value` must not be an array that is written to later."""
+        active = self.active
+        if active is None:
+            self.registers[register] = value
+        elif active is self._lent:
+            self._held[register] = value
+            self._changed.add(register)
+        else:
+            self._settle(register)
+            self._held.pop(register, None)
+            self._scatter(register, active, value)
+
+    def _settle(self, register: int) -> None:
+        if register in self._changed:
+            self._changed.remove(register)
+            self._scatter(register, self._lent, self._held[register])
+
+    def _scatter(self, register: int, threads: Index | None, value: Array) -> None:
         current = self.registers[register]
-        if current.ndim == 0 and self.running is None:
+        if current.ndim == 0:
             current = np.full(self.threads, current)
-        elif current.ndim == 0:
-            spread = np.empty(self.threads, current.dtype)  # nobody reads what a thread held that has ended
-            spread[self.running] = current
-            current = spread
         if current.dtype != value.dtype:
             current = current.view(value.dtype)
-        current[self.active] = value
+        current[threads] = value
         self.registers[register] = current
 
     def place(self, thread: int) -> tuple[Dim3, Dim3]:
