@@ -74,14 +74,6 @@ def dtype_bytes(dtype: str) -> int:
     return _BYTES[dtype] if dtype in _BYTES else int(re.sub(r"\D", "", dtype)) // 8
 
 
-def type_bytes(name: str) -> int | None:
-    """The size of a type of C++ or CUDA by its name, a built-in vector's too; None for another one."""
-    name = " ".join(name.split())
-    if (vector := vector_of(name)) is not None:
-        return dtype_bytes(vector[0]) * vector[1]
-    return dtype_bytes(DTYPES[name]) if name in DTYPES else None
-
-
 def vector_of(name: str) -> tuple[str, int] | None:
     """The scalar's NumPy name and the number of members of a built-in vector type: `float4` → `float32`, 4."""
     if name in _PAIRS:

@@ -58,7 +58,6 @@ _NEVER = re.compile(
     r"\bextern\b|\bvolatile\b|\bstatic\b|\breturn\b|\bgoto\b|\batomic|warpSize|gridDim|\b(?:thread|block)(?:Idx|Dim)\s*\.\s*[yz]"
 )
 _HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|__shared__|__sync")
-_AROUND_INDEX = ("binary_expression", "subscript_argument_list", "parenthesized_expression")
 _THREAD, _BLOCK, _SIZE = Var("threadIdx.x"), Var("blockIdx.x"), Var("blockDim.x")
 
 
