@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Place
 from kernel_gate.emulated.access import Access, Change, Located
-from kernel_gate.emulated.addresses import Segment
+from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
 from kernel_gate.emulated.ptx.model import Instruction
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ _MANY_THREADS = 2 << _THREAD_BITS
 _MANY_BLOCKS = 4 << _THREAD_BITS
 _MANY_WARPS = 8 << _THREAD_BITS
 _EVENT_SHIFT = _THREAD_BITS + 4
+_GRANULE_BITS = SEGMENT_BITS
+_GRANULE = (1 << _GRANULE_BITS) - 1
 _WARP = 32
 _MOST_PLACES = 4096
 """Places of one instruction that are looked at for what they release; flags and counters are few."""
@@ -101,30 +103,28 @@ class GlobalRaces:
 
     def acquire(self, wave: Wave, at: Located, where: Access) -> None:
         """The active threads' blocks see what other blocks released at these places."""
-        blocks = wave.block_of[wave.index]
+        if not self.released:
+            return
         for block, place in self._places(wave, at, where):
-            clock = self.released.get(place, 0)
-            if clock > self.acquired[blocks[block]]:
-                self.acquired[blocks[block]] = clock
+            self.acquired[block] = max(int(self.acquired[block]), self.released.get(place, 0))
 
     def release(self, wave: Wave, at: Located, where: Access) -> None:
         """What the active threads' blocks did before their last fence can be known from these places on."""
-        blocks = wave.block_of[wave.index]
+        if not self.fenced[wave.block_of[wave.index]].any():
+            return
         for block, place in self._places(wave, at, where):
-            clock = max(self.released.get(place, 0), int(self.fenced[blocks[block]]))
-            self.released[place] = clock
-            # What a block has learned it hands on.
-            if self.fenced[blocks[block]]:
-                self.released[place] = max(clock, int(self.acquired[blocks[block]]))
+            if fenced := int(self.fenced[block]):
+                # What a block has learned it hands on.
+                clock = max(fenced, int(self.acquired[block]))
+                self.released[place] = max(self.released.get(place, 0), clock)
 
     def _places(self, wave: Wave, at: Located, where: Access) -> Iterator[tuple[int, tuple[int, int]]]:
-        """A thread of each block with each place that the block reaches, once."""
+        """Each block of the active threads with each place that it reaches, once."""
         assert at.segment is not None
         granules = wave.spread(at.index) * where.element.size // self.granule
-        blocks = wave.block_of[wave.index]
-        pairs = np.unique(np.stack([blocks, granules]), axis=1, return_index=True)[1]
-        for position in pairs[:_MOST_PLACES]:
-            yield int(position), (at.segment.number, int(granules[position]))
+        pairs = np.unique(wave.block_of[wave.index] << _GRANULE_BITS | granules)[:_MOST_PLACES]
+        for block, granule in zip(pairs >> _GRANULE_BITS, pairs & _GRANULE, strict=True):
+            yield int(block), (at.segment.number, int(granule))
 
     def _shadow(self, segment: Segment) -> _Shadow:
         shadow = self.shadows.get(segment.number)

@@ -102,8 +102,8 @@ class Launch:
     """Run just these blocks, each with its cluster; None: all."""
     undefined: UndefinedLocals | None = None
     """Values from local memory that nothing has written; None: not looked for."""
-    spare: tuple[AddressOverflow, DecodedKernel] | None = None
-    """The kernel with the usual watcher, to be used again."""
+    spare: tuple[AddressOverflow, UndefinedLocals | None, DecodedKernel] | None = None
+    """The kernel with the usual watchers, to be used again."""
     executed: npt.NDArray[np.bool_] | None = None
     """[2, blocks]: whether some thread has run a basic block, and has gone back from its end; None: not kept."""
     trace: Trace | None = None
@@ -281,29 +281,37 @@ class Launch:
             watchers.append(self.tags.watch)
         if self.checks.terms is not None:
             watchers.append(self.checks.terms.watch)
-        if self.checks.uninitialised and reads_local_memory(self.kernel):
-            self.undefined = UndefinedLocals(self.kernel.layout)
-            watchers.append(self.undefined.watch)
+        follows_undefined = self.checks.uninitialised and reads_local_memory(self.kernel)
         if self.checks.overflow and not watchers:
-            kernel = self._watched_for_overflow()
+            kernel = self._watched_as_usual(follows_undefined)
         else:
-            if self.checks.overflow:
-                watchers.append(AddressOverflow(self.kernel.address_registers).watch)
-            kernel = watched(self.kernel, watchers) if watchers else self.kernel
-        if self.undefined is not None:
-            kernel = self.undefined.with_branches(kernel)
+            self.undefined = UndefinedLocals(self.kernel.layout) if follows_undefined else None
+            overflow = AddressOverflow(self.kernel.address_registers) if self.checks.overflow else None
+            kernel = self._watched_by(watchers, self.undefined, overflow)
         return kernel if self.trace is None else self.trace.recorded(kernel)
 
-    def _watched_for_overflow(self) -> DecodedKernel:
-        """The usual watcher alone: what an earlier launch has put around the steps is used again."""
-        if self.kernel.spares:
-            overflow, kernel = self.kernel.spares.pop()
-            overflow.reset()
-        else:
-            overflow = AddressOverflow(self.kernel.address_registers)
-            kernel = watched(self.kernel, [overflow.watch])
-        self.spare = overflow, kernel
+    def _watched_as_usual(self, follows_undefined: bool) -> DecodedKernel:
+        """The usual watchers alone: what an earlier launch has put around the steps is used again."""
+        for number, (overflow, undefined, kernel) in enumerate(self.kernel.spares):
+            if (undefined is not None) is follows_undefined:
+                self.spare = self.kernel.spares.pop(number)
+                overflow.reset()
+                if undefined is not None:
+                    undefined.reset()
+                self.undefined = undefined
+                return kernel
+        overflow = AddressOverflow(self.kernel.address_registers)
+        self.undefined = UndefinedLocals(self.kernel.layout) if follows_undefined else None
+        kernel = self._watched_by([], self.undefined, overflow)
+        self.spare = overflow, self.undefined, kernel
         return kernel
+
+    def _watched_by(
+        self, watchers: list[Watcher], undefined: UndefinedLocals | None, overflow: AddressOverflow | None
+    ) -> DecodedKernel:
+        last = [one.watch for one in (undefined, overflow) if one is not None]
+        kernel = watched(self.kernel, [*watchers, *last]) if watchers or last else self.kernel
+        return kernel if undefined is None else undefined.with_branches(kernel)
 
     def _counted(self) -> dict[str, Any]:
         counted: dict[str, Any] = {"thread_instructions": self.instructions}

@@ -66,7 +66,7 @@ class DecodedKernel:
     """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
     address_registers: frozenset[str]
     """Registers whose sums and products become addresses (`address_registers.address_registers`)."""
-    spares: list[tuple[Any, DecodedKernel]] = field(default_factory=list, compare=False)
+    spares: list[tuple[Any, Any, DecodedKernel]] = field(default_factory=list, compare=False)
     """Watchers of overflow and the kernel with them around its steps, from launches that have ended."""
 
 

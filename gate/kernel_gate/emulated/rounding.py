@@ -29,9 +29,12 @@ def two_sum(x: Array, y: Array) -> Exact:
     total: Array = np.add(x, y)
     part = total - x
     error: Array = (x - (total - part)) + (y - part)
+    finite = np.isfinite(total)
+    if finite.all():
+        return total, error
     # A sum beyond the largest number lacks what lies between the two.
     beyond = np.where(np.isfinite(x) & np.isfinite(y), -np.sign(total), 0.0)
-    return total, np.where(np.isfinite(total), error, beyond)
+    return total, np.where(finite, error, beyond)
 
 
 def two_product(x: Array, y: Array) -> Exact:

@@ -118,7 +118,10 @@ class Turns:
                 self._rank[group] = int(self._rank.max()) + 1
                 steps = 0
             last = group
-            flow.run_apart(block, np.flatnonzero(active))
+            threads = np.flatnonzero(active)
+            following = flow.run_apart(block, threads)
+            if following is not None:
+                flow.at[threads] = following
 
     def _turn(self, runnable: Mask) -> tuple[int, int, Mask]:
         """The group whose turn it is, a block, and the threads that run it; none where others had to be let go on."""

@@ -24,7 +24,6 @@ from kernel_gate.emulated.terminators import (
     Branch,
     ClusterWait,
     IndexedBranch,
-    Terminator,
 )
 from kernel_gate.emulated.wave import Index, Wave
 
@@ -42,8 +41,6 @@ class Flow:
     """Block of each thread, when they are not all at the same one."""
     barriers: Barriers = field(init=False)
     steps: int = 0
-    _ended: int = 0
-    """Threads that had ended when we last looked, or do nothing but leave."""
     _tries: int = 0
     """Waits for a cluster in a row that were in vain."""
     _only_leaves: tuple[bool, ...] = field(init=False)
@@ -77,19 +74,17 @@ class Flow:
             if len(active) == self.wave.threads:
                 together = lowest
             else:
-                self._note_ends()
-                self.run_apart(lowest, active)
+                self._run_until_met(lowest, active)
 
-    def _note_ends(self) -> None:
-        """Where most threads have ended, tell the wave which have not: its registers are theirs alone."""
-        going = self.at != END
-        for number, leaves in enumerate(self._only_leaves):
-            if leaves:
-                going &= self.at != number
-        ended = self.wave.threads - int(np.count_nonzero(going))
-        if ended != self._ended:
-            self._ended = ended
-            self.wave.running = np.flatnonzero(going) if 2 * ended > self.wave.threads else None
+    def _run_until_met(self, number: int, active: Index) -> None:
+        """Run the threads at the lowest block as far as they stay together and no others stand at a lower one."""
+        stalled = self.wave.stalled
+        nearest = int(self.at[self.at != number].min())
+        following = self.run_apart(number, active)
+        while following is not None and following < nearest and not stalled.any():
+            following = self.run_apart(following, active)
+        if following is not None:
+            self.at[active] = following
 
     def release(self) -> bool:
         """Open the barriers that can be; False when nobody waits. Raises `LaunchFault` for a deadlock."""
@@ -142,7 +137,7 @@ class Flow:
     def _run_together(self, number: int) -> int | None:
         """Run a block for all threads; the block where all go next, or None when they part."""
         wave = self.wave
-        wave.active = None
+        wave.select(None)
         self._execute(number)
         end = self.kernel.blocks[number].end
         following = number + 1 if number + 1 < len(self.kernel.blocks) else END
@@ -169,36 +164,50 @@ class Flow:
         self._leave(end, wave.every, number)
         return None
 
-    def run_apart(self, number: int, active: Index) -> None:
-        """Run a block for some threads, and send them on."""
+    def run_apart(self, number: int, active: Index) -> int | None:
+        """Run a block for some threads; where all of them go next, or None when they part or wait, and are sent on."""
         wave = self.wave
-        wave.active = active
+        wave.select(active)
         self._execute(number)
         end = self.kernel.blocks[number].end
         following = number + 1 if number + 1 < len(self.kernel.blocks) else END
+        if end is None:
+            return following
+        if isinstance(end, Branch):
+            return self._branch(end, active, number, following)
         self.at[active] = following
-        if end is not None:
-            self._leave(end, active, number)
+        self._leave(end, active, number)
+        return None
 
-    def _leave(self, end: Terminator, active: Index, number: int) -> None:
+    def _branch(self, end: Branch, active: Index, number: int, following: int) -> int | None:
+        """Where a branch sends all active threads, or None when they part and are sent on."""
+        target = END if end.target is None else end.target
+        if end.guard is None:
+            self._note_repetition(number, target)
+            return target
+        taken = end.guard(self.wave)
+        spread = np.broadcast_to(taken, active.shape)
+        self._count_branch(number, active, spread)
+        self._note_returns(active, spread, target, following)
+        if not taken.any():
+            return following
+        self._note_repetition(number, target)
+        if taken.all():
+            return target
+        self.at[active] = np.where(taken, target, following)
+        return None
+
+    def _leave(self, end: Barrier | ClusterWait | IndexedBranch, active: Index, number: int) -> None:
         """Send the active threads on from a block; they have been sent to the following one."""
         wave = self.wave
         following = number + 1 if number + 1 < len(self.kernel.blocks) else END
         chosen = active
         if end.guard is not None:
-            holds = np.broadcast_to(end.guard(wave), active.shape)
-            chosen = active[holds]
-            if isinstance(end, Branch):
-                self._count_branch(number, active, holds)
-                self._note_returns(active, holds, END if end.target is None else end.target, following)
+            chosen = active[np.broadcast_to(end.guard(wave), active.shape)]
         if not len(chosen):
             return
         wave.active = chosen
-        if isinstance(end, Branch):
-            target = END if end.target is None else end.target
-            self._note_repetition(number, target)
-            self.at[chosen] = target
-        elif isinstance(end, IndexedBranch):
+        if isinstance(end, IndexedBranch):
             targets = np.array([END if t is None else t for t in end.targets])
             index = wave.spread(end.index(wave))
             if (index >= len(targets)).any():

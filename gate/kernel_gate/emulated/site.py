@@ -130,11 +130,8 @@ class Site:
             return _narrowing_reader(number, declared.raw, kind.raw, dtype)
 
         def read(wave: Wave) -> Array:
-            value = wave.registers[number]
-            if value.dtype is not dtype:
-                value = value.view(dtype)
-            active = wave.active
-            return value if active is None or value.ndim == 0 else value[active]
+            value = wave.read(number)
+            return value if value.dtype is dtype else value.view(dtype)
 
         return read
 
@@ -193,24 +190,14 @@ def _discard(wave: Wave, value: Array) -> None:
 
 def _predicate_reader(number: int, negated: bool) -> Read:
     def read(wave: Wave) -> Array:
-        value = wave.registers[number]
-        active = wave.active
-        if active is not None and value.ndim:
-            value = value[active]
+        value = wave.read(number)
         return ~value if negated else value
 
     return read
 
 
 def _narrowing_reader(number: int, raw: np.dtype[Any], narrow: np.dtype[Any], dtype: np.dtype[Any]) -> Read:
-    def read(wave: Wave) -> Array:
-        value = wave.registers[number]
-        active = wave.active
-        if active is not None and value.ndim:
-            value = value[active]
-        return value.view(raw).astype(narrow).view(dtype)
-
-    return read
+    return lambda wave: wave.read(number).view(raw).astype(narrow).view(dtype)
 
 
 def _constant(value: float, kind: PtxType) -> Read:

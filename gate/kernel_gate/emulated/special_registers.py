@@ -85,5 +85,5 @@ def reader(name: str) -> Callable[[Wave], Array] | None:
             wave.launch.shared_bytes if dynamic else wave.shared.nbytes
         )
     if name in ("%laneid", "%warpid") or name[:-1] in ("%tid.", "%ctaid."):
-        return lambda wave: wave.special[name]
+        return lambda wave: wave.position(name)
     return None

@@ -43,6 +43,12 @@ class UndefinedLocals:
     _fresh: list[tuple[int, Index, int]] = field(default_factory=list)
     """The load that is under way: element of its vector, threads, number of the read."""
 
+    def reset(self) -> None:
+        """Forget an earlier launch."""
+        self.reads.clear()
+        self.undefined.clear()
+        self._fresh.clear()
+
     def enter(self) -> None:
         """A new wave starts."""
         self.undefined.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +47,12 @@ class Wave:
     """First free byte of each thread's local memory, once a thread has allocated some while it ran."""
     active: Index | None = None
     """Threads that execute the current instruction, ascending; None: all."""
-    running: Index | None = field(default=None, init=False)
-    """Threads that have not ended, where the others are most of them; None: any."""
+    _lent: Index | None = field(default=None, init=False)
+    """Threads whose turn it is; None: all."""
+    _held: dict[int, Array] = field(default_factory=dict, init=False)
+    """Their registers, those that they have used, by number."""
+    _changed: set[int] = field(default_factory=set, init=False)
+    """Registers of which others hold what was there before."""
     threads: int = field(init=False)
     every: Index = field(init=False)
     """0 … threads - 1."""
@@ -58,6 +63,7 @@ class Wave:
     warp: Index = field(init=False)
     """Warp within the wave of each thread."""
     special: dict[str, Array] = field(init=False)
+    """Special registers that the kernel has asked for."""
     copies: AsyncCopies = field(init=False)
     products: Products = field(init=False)
     mbarriers: Mbarriers = field(default_factory=Mbarriers)
@@ -69,39 +75,39 @@ class Wave:
     """The condition-code register of each thread."""
 
     def __post_init__(self) -> None:
-        grid, block = self.launch.grid, self.launch.block
-        size = block[0] * block[1] * block[2]
+        size = self.launch.block_threads
         self.threads = size * len(self.blocks)
         self.every = np.arange(self.threads)
         self.block_of, self.thread_in_block = np.divmod(self.every, size)
         self.lane = self.thread_in_block % 32
         self.warp = self.block_of * -(-size // 32) + self.thread_in_block // 32
-        inner, cta = self.thread_in_block, self.blocks[self.block_of]
-        if len(self.blocks) == 1:
-            cta = self.blocks[0]
-        positions: dict[str, Any] = {
-            "%tid.x": inner % block[0],
-            "%tid.y": inner // block[0] % block[1],
-            "%tid.z": inner // (block[0] * block[1]),
-            "%ctaid.x": cta % grid[0],
-            "%ctaid.y": cta // grid[0] % grid[1],
-            "%ctaid.z": cta // (grid[0] * grid[1]),
-            "%laneid": self.lane,
-            "%warpid": inner // 32,
-        }
         self.copies = AsyncCopies(self.threads)
         self.products = Products(self.threads)
         self.outgoing = BulkGroups(self.threads)
         self.cluster_barriers = ClusterBarriers(self.block_of // self.launch.cluster_size)
         self.stalled = np.zeros(self.threads, np.bool_)
         self.carry = np.zeros(self.threads, np.bool_)
-        self.special = {name: values.astype(np.uint32) for name, values in positions.items()}
-        for axis, name in enumerate("xyz"):
-            # Axes of extent one are the same for all threads: kept as scalars, they cost nothing.
-            if block[axis] == 1:
-                self.special[f"%tid.{name}"] = np.uint32(0)  # type: ignore[assignment]
-            if grid[axis] == 1:
-                self.special[f"%ctaid.{name}"] = np.uint32(0)  # type: ignore[assignment]
+        self.special = {}
+
+    def position(self, name: str) -> Array:
+        """A special register that says where each thread is; made when a kernel first asks."""
+        value = self.special.get(name)
+        if value is None:
+            value = self.special[name] = self._position(name)
+        return value
+
+    def _position(self, name: str) -> Array:
+        if name in ("%laneid", "%warpid"):
+            in_warps = self.lane if name == "%laneid" else self.thread_in_block // 32
+            return in_warps.astype(np.uint32)
+        of_thread, axis = name.startswith("%tid"), "xyz".index(name[-1])
+        extent = self.launch.block if of_thread else self.launch.grid
+        if extent[axis] == 1 or (not of_thread and len(self.blocks) == 1):
+            # The same for all threads: kept as a scalar, it costs nothing.
+            first = 0 if of_thread else int(self.blocks[0])
+            return np.uint32(first // math.prod(extent[:axis]) % extent[axis])  # type: ignore[return-value]
+        number = self.thread_in_block if of_thread else self.blocks[self.block_of]
+        return (number // math.prod(extent[:axis]) % extent[axis]).astype(np.uint32)
 
     @property
     def cluster_positions(self) -> dict[str, Array]:
@@ -124,21 +130,63 @@ class Wave:
         """One value per active thread, of a value that may be a scalar."""
         return np.broadcast_to(value, (self.active_count,)) if np.ndim(value) == 0 else value
 
-    def write(self, register: int, value: Array) -> None:
-        """Write a register for the active threads. `value` must not be an array that another register holds."""
-        if self.active is None:
-            self.registers[register] = value
+    def select(self, active: Index | None) -> None:
+        """Let these threads execute, until it is others' turn: their registers lie side by side so long."""
+        lent = self._lent
+        if active is lent or (active is not None and lent is not None and np.array_equal(active, lent)):
+            self.active = lent
             return
+        self.put_back()
+        self._held.clear()
+        self.active = self._lent = active
+
+    def put_back(self) -> None:
+        """Write what the threads whose turn it is have changed to where all threads' registers are."""
+        for register in self._changed:
+            self._scatter(register, self._lent, self._held[register])
+        self._changed.clear()
+
+    def read(self, register: int) -> Array:
+        """One value per active thread, or a scalar. Never to be written to."""
+        active = self.active
+        if active is None:
+            return self.registers[register]
+        if active is self._lent:
+            held = self._held.get(register)
+            if held is None:
+                held = self.registers[register]
+                if held.ndim:
+                    held = self._held[register] = held[active]
+            return held
+        self._settle(register)
+        value = self.registers[register]
+        return value[active] if value.ndim else value
+
+    def write(self, register: int, value: Array) -> None:
+        """Write a register for the active threads. `value` must not be an array that is written to later."""
+        active = self.active
+        if active is None:
+            self.registers[register] = value
+        elif active is self._lent:
+            self._held[register] = value
+            self._changed.add(register)
+        else:
+            self._settle(register)
+            self._held.pop(register, None)
+            self._scatter(register, active, value)
+
+    def _settle(self, register: int) -> None:
+        if register in self._changed:
+            self._changed.remove(register)
+            self._scatter(register, self._lent, self._held[register])
+
+    def _scatter(self, register: int, threads: Index | None, value: Array) -> None:
         current = self.registers[register]
-        if current.ndim == 0 and self.running is None:
+        if current.ndim == 0:
             current = np.full(self.threads, current)
-        elif current.ndim == 0:
-            spread = np.empty(self.threads, current.dtype)  # nobody reads what a thread held that has ended
-            spread[self.running] = current
-            current = spread
         if current.dtype != value.dtype:
             current = current.view(value.dtype)
-        current[self.active] = value
+        current[threads] = value
         self.registers[register] = current
 
     def place(self, thread: int) -> tuple[Dim3, Dim3]:

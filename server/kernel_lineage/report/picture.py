@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from kernel_lineage.report.view import LineageView, TransitionView
 
 WIDTH = 1080
-SPINE = 128
 TEXT = 150
 BARS = 738
 BARS_WIDTH = 316

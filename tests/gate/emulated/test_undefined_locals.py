@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gate.emulated.cuda_source import launch, line_of
+from kernel_gate.emulated import launch as launching
 
 KERNEL = """
 __global__ void kernel(float* out, const float* x, int n, int k) {
@@ -57,3 +58,13 @@ def test_a_value_that_was_written_is_not(body):
 @pytest.mark.parametrize("body", UNUSED.values(), ids=UNUSED)
 def test_a_value_that_nothing_uses_is_not(body):
     assert faults(body, n=2, k=0)[0] == ()
+
+
+def test_the_watchers_of_a_launch_serve_the_next_and_remember_nothing(monkeypatch):
+    before = faults(USES["stored"], n=2, k=5)[0]
+    made = []
+    watched = launching.watched
+    monkeypatch.setattr(launching, "watched", lambda *of: made.append(of) or watched(*of))
+    assert faults(USES["stored"], n=8, k=5)[0] == ()
+    assert faults(USES["stored"], n=2, k=5)[0] == before
+    assert not made

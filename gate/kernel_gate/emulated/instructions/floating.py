@@ -32,6 +32,11 @@ _EXACT: dict[str, Callable[..., Exact]] = {
     "mul": rounding.product,
     "div": rounding.quotient,
 }
+_EXACT_F32: dict[str, Callable[..., Exact]] = {
+    "mul": lambda x, y: (x * y, np.zeros(())),
+    "fma": lambda x, y, z: rounding.two_sum(x * y, z),
+}
+"""A product of two f32 is exact in float64."""
 _DIRECTED = ("rz", "rm", "rp")
 _TINY_F32 = float(np.finfo(np.float32).tiny)
 _HALVES = {"f16": (10, 2.0**-14), "bf16": (7, 2.0**-126)}
@@ -61,10 +66,11 @@ def one_direction(site: Site, exact: Callable[..., Exact]) -> Callable[..., Arra
     if site.type.name not in ("f32", "f64"):
         raise site.unsupported()
     single, flush = site.type.name == "f32", site.has("ftz")
+    exactly = _EXACT_F32.get(site.parts[0], exact) if single else exact
 
     def rounded(*operands: Array) -> Array:
         values = [flush_subnormals(np.asarray(o)) if flush else o for o in operands]
-        value, error = exact(*(np.asarray(v, np.float64) for v in values))
+        value, error = exactly(*(np.asarray(v, np.float64) for v in values))
         result = to_f32(round_f32(value, direction, error)) if single else directed(value, error, direction)
         if direction == "rm":
             result = _negative_zero(site, result, error, values)

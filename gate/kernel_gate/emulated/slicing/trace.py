@@ -115,6 +115,7 @@ class Trace:
                 self._begin_guarded(number, wave, np.broadcast_to(holds(wave), wave.index.shape))
             step(wave)
             if results and self.with_values:
+                wave.put_back()
                 self._keep(self.events[-1], [wave.registers[register] for register in results])
 
         return recorded
