@@ -57,6 +57,20 @@ def test_a_drafted_kernel_is_run_for_its_verdict_alone(
     assert (kept in kernel["assumed"]) is (requests == 2)
 
 
+def test_a_kernel_below_another_of_its_name_does_not_get_its_verdict(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    text = PROGRAM % "i < n"
+    kernel = text[text.index("__global__") : text.index("int main")]
+    wrong = kernel.replace("i < n", "i <= n")
+    path = tmp_path / "scale.cu"
+    path.write_text(text.replace(kernel, f"{kernel}\nnamespace other {{\n{wrong}}}\n"))
+    first, second = CliRunner().invoke(main, ["check", str(path)]).stdout.splitlines()
+    assert " right: " in first
+    assert " unknown: `scale` means the kernel of that name at line" in second
+    refused = CliRunner().invoke(main, ["optimise", f"{path}:other::scale"])
+    assert "give this one another" in refused.stderr, refused.output
+
+
 RACING = """\
 __global__ void scale(float* out, const float* x, int n) {
     __shared__ float last[64];

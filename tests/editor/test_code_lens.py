@@ -98,3 +98,16 @@ async def test_a_kernel_that_the_time_did_not_reach_is_checked_when_it_is_in_vie
         )
         await checked.ended()
         assert (await lenses(editor, uri))[last][0][0].startswith("✓ right")
+
+
+async def test_a_kernel_below_another_of_its_name_has_no_verdict(tmp_path):
+    path = tmp_path / "sum.cu"
+    kernel = SUM[: SUM.index("\n}\n") + 3]
+    path.write_text(f"{SUM}\nnamespace other {{\n{kernel}}}\n")
+    async with session(tmp_path, ON) as editor:
+        uri = editor.open(path)
+        await Checked(editor, uri).ended()
+        titles = await lenses(editor, uri)
+        second = max(titles)
+        assert titles[0][0][0].startswith("✓ right")
+        assert titles[second][0][0] == "not checked: a kernel above has its name"

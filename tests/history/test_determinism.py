@@ -51,22 +51,6 @@ def document(repository: Path, jobs: int = 1) -> str:
     return mine_document(mine(repository, use_cache=False, jobs=jobs)).model_dump_json(by_alias=True)
 
 
-def shuffled_captures(monkeypatch: pytest.MonkeyPatch, order: random.Random) -> None:
-    """A grammar's captures come in no order of their own."""
-    cursor = cuda_syntax.QueryCursor
-
-    class Cursor:
-        def __init__(self, query):
-            self._cursor = cursor(query)
-            self.set_byte_range = self._cursor.set_byte_range
-
-        def captures(self, node):
-            nodes = self._cursor.captures(node)
-            return {k: order.sample(nodes[k], len(nodes[k])) for k in order.sample(list(nodes), len(nodes))}
-
-    monkeypatch.setattr(cuda_syntax, "QueryCursor", Cursor)
-
-
 def test_the_order_of_what_is_read_and_analysed_changes_nothing(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -85,14 +69,12 @@ def test_the_order_of_what_is_read_and_analysed_changes_nothing(
 
     monkeypatch.setattr(objects.BlobReader, "read", shuffled_read)
     monkeypatch.setattr(workers.Workers, "finish", shuffled_finish)
-    shuffled_captures(monkeypatch, order)
     assert [document(repository) == expected for _ in range(20)] == [True] * 20
 
 
-def test_what_a_grammar_captures_is_read_in_the_order_of_the_text(monkeypatch: pytest.MonkeyPatch):
+def test_nodes_are_read_in_the_order_of_the_text():
     text = "".join(f"    x[{i}] = {i};\n" for i in range(8))
     source = read(f"__global__ void k(float* x) {{\n{text}}}\n".encode(), Language.CUDA)
-    shuffled_captures(monkeypatch, random.Random(7))
     syntax = cuda_syntax.cuda_syntax(source.kernels[0])
     starts = [node.start_byte for node in syntax.entry.of("subscript_expression")]
     assert len(starts) == 8

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.kernels.naming import own_name
 from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 log = logging.getLogger(__name__)
@@ -34,11 +35,13 @@ def targets(snapshot: Snapshot) -> list[Target]:
     shared = snapshot.around
     wanted: dict[str, Target] = {}
     for kernel in source.kernels:
-        workload_file = workloads.of(kernel.name, path.name)
+        name = own_name(kernel)
+        if not name:
+            continue
+        workload_file = workloads.of(name, path.name)
         how = repr(workload_file.workload) if workload_file is not None else ""
         own = source.data[kernel.span.start : kernel.span.end]
-        target = Target(kernel.name, kernel.span.first_line, _digest(shared, own, how.encode()))
-        wanted.setdefault(kernel.name, target)
+        wanted[name] = Target(name, kernel.span.first_line, _digest(shared, own, how.encode()))
     for workload_file in workloads.found:
         name = workload_file.workload.kernel
         if source.kernel(name) is None and Path(workload_file.workload.source).name == path.name:

@@ -40,6 +40,7 @@ from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.runs import check_page
+from kernel_lineage.kernels.naming import own_name
 from kernel_lineage.learning.apart import LostWorkError
 from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.version_checks import VersionState
@@ -195,7 +196,7 @@ class Checks:
         wanted = changed if occasion is not Occasion.RESTED else []
         if at is not None:
             kernel = snapshot.kernel_at(snapshot.text.offset(at))
-            wanted = there if kernel is None else [t for t in there if t.name == kernel.name]
+            wanted = there if kernel is None else [t for t in there if t.name == own_name(kernel)]
         seen = self._seen.get(uri, {})
         wanted.sort(key=lambda target: -seen.get(target.name, 0.0))
         least = 0.0 if at is None else _ASKED_SECONDS

@@ -54,6 +54,11 @@ def earlier_namesake(kernel: Kernel) -> str | None:
     )
 
 
+def own_name(kernel: Kernel) -> str:
+    """The name by which a workload and the gate mean a kernel; "" below another of its name."""
+    return "" if earlier_namesake(kernel) is not None else kernel.name
+
+
 def qualified_name(kernel: Kernel) -> str:
     """A kernel's name with the namespaces around it, as a compiler finds it."""
     names = [kernel.name]

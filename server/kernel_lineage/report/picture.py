@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from kernel_lineage.report.view import LineageView, TransitionView
 
 WIDTH = 1080
+SPINE = 128  # the template reads it
 TEXT = 150
 BARS = 738
 BARS_WIDTH = 316

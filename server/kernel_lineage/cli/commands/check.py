@@ -38,6 +38,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     from kernel_gate.worker import Worker
     from kernel_lineage.cli.gate_run import clear, progress_of
     from kernel_lineage.editor.checked import checked_document
+    from kernel_lineage.kernels.naming import earlier_namesake
     from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
     from kernel_lineage.learning.checked_file import Asked, CheckedKernel, checked_kernel
     from kernel_lineage.skills.target import TargetError, read_target
@@ -76,7 +77,10 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     with Worker() as worker:
         for kernel in meant.kernels:
             asked = Asked(meant.path, meant.source.data, kernel.name, kernel.span.first_line)
-            one = checked_document(checked(asked, worker))
+            why_not = earlier_namesake(kernel)
+            one = checked_document(
+                CheckedKernel(asked, None, None, why_not) if why_not else checked(asked, worker)
+            )
             clear()
             kernels.append(one)
             if not as_json:

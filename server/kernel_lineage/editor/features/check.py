@@ -12,6 +12,7 @@ from kernel_lineage.editor.message import argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.debug_text import debug_text
+from kernel_lineage.kernels.naming import own_name
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -79,9 +80,9 @@ def register(server: EditorServer) -> None:
         at = types.Position(place.line, place.character)
         kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
         judged = server.checks.judged(place.uri) if server.checks is not None else {}
-        if snapshot is None or kernel is None or kernel.name not in judged:
+        if snapshot is None or kernel is None or own_name(kernel) not in judged:
             return None
-        return debug_text(snapshot, judged[kernel.name].document)
+        return debug_text(snapshot, judged[own_name(kernel)].document)
 
     @server.command("klineage.kernels")
     async def kernels(params: types.ExecuteCommandParams) -> Any:
@@ -94,7 +95,9 @@ def register(server: EditorServer) -> None:
         nothing: dict[str, Any] = {"state": None, "reason": "", "findings": [], "passed": []}
         return [
             {
-                **(judged[k.name].document.model_dump(mode="json") if k.name in judged else nothing),
+                **(
+                    judged[own_name(k)].document.model_dump(mode="json") if own_name(k) in judged else nothing
+                ),
                 "kernel": k.name,
                 "line": k.span.first_line,
                 "character": snapshot.text.position(k.span.start).character,

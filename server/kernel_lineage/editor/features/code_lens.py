@@ -13,6 +13,7 @@ from lsprotocol import types
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.soon import Soon
+from kernel_lineage.kernels.naming import earlier_namesake, own_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.rewrite.standing import Standing
@@ -59,9 +60,9 @@ def register(server: EditorServer) -> None:
         kernel = (
             None if snapshot is None else snapshot.source.kernel(data["kernel"], data["place"]["line"] + 1)
         )
-        if server.checks is not None:
-            server.checks.in_view(data["uri"], data["kernel"])
         if snapshot is not None and kernel is not None:
+            if server.checks is not None:
+                server.checks.in_view(data["uri"], own_name(kernel))
             lens.command = _command(
                 server, _skills(server, snapshot, kernel), "klineage.applySkill", data["place"]
             )
@@ -80,7 +81,7 @@ def _lenses(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterato
         steps = len(lineage.transitions)
         title = f"{steps} step{'s' * (steps != 1)}"
         yield types.CodeLens(span, command=_command(server, title, "klineage.showTimeline", place))
-    share = server.measured.of(snapshot.source, kernel.name)
+    share = server.measured.of(snapshot.source, own_name(kernel))
     if share is not None:
         yield types.CodeLens(
             span, command=_command(server, share.words, "klineage.openRun", {"run": share.run})
@@ -89,9 +90,12 @@ def _lenses(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterato
 
 def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict[str, Any]) -> types.Command:
     checks = server.checks
-    judged = checks.judged(snapshot.uri).get(kernel.name) if checks is not None else None
-    if checks is not None and kernel.name in checks.in_work(snapshot.uri):
+    judged = checks.judged(snapshot.uri).get(own_name(kernel)) if checks is not None else None
+    if checks is not None and own_name(kernel) in checks.in_work(snapshot.uri):
         return _command(server, "… checking", "klineage.checkKernel", place)
+    if (namesake := earlier_namesake(kernel)) is not None:
+        title = "not checked: a kernel above has its name"
+        return _command(server, title, "klineage.checkKernel", place, namesake)
     if judged is None:
         title = "draft and check" if server.trust.granted else "not checked: not trusted"
         return _command(server, title, "klineage.checkKernel", place)

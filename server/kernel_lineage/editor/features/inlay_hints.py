@@ -9,6 +9,7 @@ from lsprotocol import types
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.soon import Soon
+from kernel_lineage.kernels.naming import own_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.check_document import CountedDocument
 
@@ -49,12 +50,12 @@ def register(server: EditorServer) -> None:
 
 
 def _hints(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterator[types.InlayHint]:
-    share = server.measured.of(snapshot.source, kernel.name)
+    share = server.measured.of(snapshot.source, own_name(kernel))
     if share is not None:
         yield _hint(
             snapshot, kernel.name_span.first_line, share.words, "Measured by a verdict of this window"
         )
-    counts = server.measured.counts_of(snapshot.source, kernel.name)
+    counts = server.measured.counts_of(snapshot.source, own_name(kernel))
     if counts is None:
         return
     for line in counts.lines:

@@ -15,6 +15,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
+from kernel_lineage.kernels.naming import earlier_namesake
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
 from kernel_lineage.rewrite.optimise.loop import Ended, Judge, Search, Version, optimise
@@ -23,7 +24,7 @@ from kernel_lineage.rewrite.situation import situation_of
 from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
-from kernel_lineage.skills.target import read_target
+from kernel_lineage.skills.target import TargetError, read_target
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
 
@@ -59,6 +60,8 @@ def run(
     Raises `TargetError`, `NoWorkloadError`, `ProgramError`, `DeviceError`, `OSError`.
     """
     target = read_target(asked.target)
+    for namesake in filter(None, map(earlier_namesake, target.kernels)):
+        raise TargetError(f"{target.path}: {namesake}.")
     return [_one(asked, kernel, target.path, worker, report, say) for kernel in target.kernels]
 
 
