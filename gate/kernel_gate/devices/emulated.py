@@ -253,6 +253,7 @@ class EmulatedKernel:
                 self._device.limits,
                 number=number,
                 executed=self.executed.of(self._device.family),
+                replicates_elements=self._image.replicates_elements,
             )
 
         launch = made()

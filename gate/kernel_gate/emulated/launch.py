@@ -108,6 +108,8 @@ class Launch:
     """[2, blocks]: whether some thread has run a basic block, and has gone back from its end; None: not kept."""
     trace: Trace | None = None
     """What is executed is recorded here."""
+    replicates_elements: bool = False
+    """Whether several threads may compute one element and each store it, as Triton lays tensors out."""
     instructions: int = 0
     """Executed so far, one per thread."""
     printed: list[str] = field(default_factory=list)
@@ -342,7 +344,11 @@ class Launch:
             self.races.enter(wave)
         if self.checks.races and shared.nbytes:
             shared.races = SharedRaces(
-                len(blocks), int(wave.warp[-1]) + 1, shared.stride, self.kernel.shared_granule
+                len(blocks),
+                int(wave.warp[-1]) + 1,
+                shared.stride,
+                self.kernel.shared_granule,
+                self.replicates_elements,
             )
             if self.kernel.has_mbarriers:
                 warps, granules = -(-self.block_threads // 32), len(shared.races.writer)

@@ -4,7 +4,8 @@ Writes are compared at once with the granule's last writer. Reads are kept until
 interval and are looked at only when something was written in it, so a loop that only reads costs nothing.
 `bar.warp.sync` orders the threads of one warp. Writes of the same value by several threads are benign; atomics do not
 race with each other. Barriers of a part of the block count as if all its threads took part, so races across such a
-barrier can be missed.
+barrier can be missed. Where the compiler shares elements out among threads (Triton), several threads may hold one
+element and store it by one instruction, each with a sum that it rounded in another order: no race of the author's.
 
 Asynchronous operations hold what they read or write until something waits for them; a write to it is a race at once.
 Kernels with mbarriers have clocks beside (`clocks.Clocks`): reads are then compared as they happen too, and two
@@ -57,6 +58,8 @@ class SharedRaces:
     stride: int
     granule: int
     """Bytes that are told apart."""
+    replicates_elements: bool = False
+    """Whether several threads may hold one element: what they store of it is rounded in other orders."""
     writer: npt.NDArray[np.int64] = field(init=False)
     """Event and thread of the last write; -1: none."""
     interval: Index = field(init=False)
@@ -133,6 +136,10 @@ class SharedRaces:
                 # Two threads of one store: whoever lost the granule wrote something else.
                 before = np.where(change.lost, self.writer[granule], before)
                 conflict |= change.lost & (before != key)
+            if conflict.any() and self.replicates_elements:
+                conflict[conflict] = [
+                    self.events[event] is not instruction for event in before[conflict] >> _THREAD_BITS
+                ]
             if conflict.any():
                 self._report(
                     wave, "two threads write different values", conflict, before, offsets, instruction

@@ -102,6 +102,28 @@ def test_of_reads_that_one_line_makes_those_that_matter_decide():
         np.testing.assert_array_equal(done.arrays["x"], np.arange(2, 66, dtype=np.float32))
 
 
+STORED = """
+__global__ void kernel(float* x, int n) {
+    __shared__ float s[32];
+    int i = threadIdx.x;
+    s[i % 32] = x[i];
+    ANOTHER
+    __syncthreads();
+    x[i] = s[i % 32];
+}
+"""
+
+
+@pytest.mark.parametrize("block", [40, 64])
+@pytest.mark.parametrize("another", ["", "if (i < n) s[(i + 1) % 32] = 2.0f;"])
+def test_threads_that_hold_one_element_may_each_store_it_by_one_instruction(another, block):
+    source = STORED.replace("ANOTHER", another)
+    for code, races in ((laid_out_by_triton(source), bool(another)), (source, True)):
+        x = np.arange(64, dtype=np.float32)
+        done = launch(code, {"x": x, "n": np.int32(64)}, block=block)
+        assert {(f.kind, f.buffer) for f in done.faults} == ({("race", "s")} if races else set())
+
+
 BETWEEN = """
 __global__ void kernel(float* x, float* out) {
     int i = threadIdx.x, lane = i % 32;
