@@ -113,7 +113,7 @@ class ContainedModule:
                 self._child.say(reply)
         except ChildError as error:
             if time.monotonic() >= self._deadline:
-                raise NotEvaluableError(f"it took more than {self._seconds:g} s") from error
+                raise NotEvaluableError(f"it took more than {self._seconds:.3g} s") from error
             raise NotEvaluableError(str(error)) from error
         except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
             # A call that torch would refuse, or an argument that has no meaning without it.
