@@ -217,6 +217,17 @@ def test_a_conversion_of_the_reference_rounds(judged):
     assert judged(text, half).standing is Standing.RIGHT
 
 
+def test_a_host_function_asks_whether_a_tensor_is_contiguous(judged):
+    text = SUBMISSION.replace(
+        "    auto out = ", "    if (!x.is_contiguous()) x = x.contiguous();\n    auto out = "
+    )
+    text = text.replace(
+        "ext.run(x.contiguous(), self.scale)", "ext.run(torch.cat([x, x], 1)[:, :40], self.scale)"
+    )
+    verdict = judged(text)
+    assert verdict.standing is Standing.RIGHT, verdict.reason
+
+
 def test_a_macro_that_a_host_function_defines_is_followed(judged):
     launch = SUBMISSION[SUBMISSION.index("    act<<<") : SUBMISSION.index("    return out;")]
     macro = "    #define RUN(N) " + launch.strip().replace("64", "N").rstrip(";") + "\n    RUN(64);\n"

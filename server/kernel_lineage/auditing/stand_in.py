@@ -450,7 +450,6 @@ def _attribute(world: World, tensor: Tensor, name: str) -> Any:
         "requires_grad": False,
         "_version": tensor.changes[0],
         "itemsize": DTYPES[tensor.dtype].itemsize,
-        "is_contiguous": lambda *_a, **_k: bool(tensor.values.flags.c_contiguous),
     }
     if name in facts:
         return facts[name]

@@ -113,7 +113,7 @@ class Torch:
             "ndimension": lambda: tensor.values.ndim,
             "element_size": lambda: DTYPES[tensor.dtype].itemsize,
             "stride": lambda dim=None: tensor.strides if dim is None else tensor.strides[dim],
-            "storage_offset": lambda: 0,
+            "is_contiguous": lambda *_a, **_k: bool(tensor.values.flags.c_contiguous),
             "numpy": lambda: _array_of(tensor),
             "record_stream": lambda _stream: None,
             "item": lambda: tensor.values.item(),
