@@ -18,7 +18,8 @@ import numpy as np
 
 from kernel_gate.processes.parent import watch_parent
 from kernel_lineage.auditing.messages import decoded, encoded
-from kernel_lineage.auditing.stand_in import Module, World, install
+from kernel_lineage.auditing.modules import Module
+from kernel_lineage.auditing.stand_in import World, install
 from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor
 from kernel_lineage.auditing.torch_values import TooLargeError, Torch
 
