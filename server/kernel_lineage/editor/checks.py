@@ -41,6 +41,7 @@ from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.runs import check_page
 from kernel_lineage.kernels.naming import own_name
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.apart import LostWorkError
 from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.version_checks import VersionState
@@ -143,6 +144,10 @@ class Checks:
     def judged(self, uri: str) -> Mapping[str, Judged]:
         """By kernel, what the last check of each said."""
         return self._judged.get(uri, {})
+
+    def judged_of(self, uri: str, kernel: Kernel) -> Judged | None:
+        """What the last check of a kernel said; None where it was not checked, and below another of its name."""
+        return self.judged(uri).get(own_name(kernel))
 
     def in_work(self, uri: str) -> Set[str]:
         """The kernels of a document that are being checked, or wait for it."""

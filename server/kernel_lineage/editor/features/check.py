@@ -12,7 +12,6 @@ from kernel_lineage.editor.message import argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.debug_text import debug_text
-from kernel_lineage.kernels.naming import own_name
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -79,10 +78,10 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(place.uri)
         at = types.Position(place.line, place.character)
         kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
-        judged = server.checks.judged(place.uri) if server.checks is not None else {}
-        if snapshot is None or kernel is None or own_name(kernel) not in judged:
+        if snapshot is None or kernel is None or server.checks is None:
             return None
-        return debug_text(snapshot, judged[own_name(kernel)].document)
+        judged = server.checks.judged_of(place.uri, kernel)
+        return debug_text(snapshot, judged.document) if judged is not None else None
 
     @server.command("klineage.kernels")
     async def kernels(params: types.ExecuteCommandParams) -> Any:
@@ -91,16 +90,17 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(place.uri)
         if snapshot is None:
             return []
-        judged = server.checks.judged(place.uri) if server.checks is not None else {}
         nothing: dict[str, Any] = {"state": None, "reason": "", "findings": [], "passed": []}
+        judged = [
+            server.checks.judged_of(place.uri, k) if server.checks is not None else None
+            for k in snapshot.source.kernels
+        ]
         return [
             {
-                **(
-                    judged[own_name(k)].document.model_dump(mode="json") if own_name(k) in judged else nothing
-                ),
+                **(one.document.model_dump(mode="json") if one is not None else nothing),
                 "kernel": k.name,
                 "line": k.span.first_line,
                 "character": snapshot.text.position(k.span.start).character,
             }
-            for k in snapshot.source.kernels
+            for k, one in zip(snapshot.source.kernels, judged, strict=True)
         ]

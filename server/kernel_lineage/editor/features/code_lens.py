@@ -90,7 +90,7 @@ def _lenses(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterato
 
 def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict[str, Any]) -> types.Command:
     checks = server.checks
-    judged = checks.judged(snapshot.uri).get(own_name(kernel)) if checks is not None else None
+    judged = checks.judged_of(snapshot.uri, kernel) if checks is not None else None
     if checks is not None and own_name(kernel) in checks.in_work(snapshot.uri):
         return _command(server, "… checking", "klineage.checkKernel", place)
     if (namesake := earlier_namesake(kernel)) is not None:
