@@ -68,7 +68,7 @@ def plans(
         free = [n for n in chosen if n not in steady and n.lower() not in _BATCH]
         sizes = table.get(len(free), (*table[4], *(most + 16 * i for i in range(len(free)))))
         own = {**{n: few if n in steady else 2 for n in chosen}, **dict(zip(free, sizes, strict=False))}
-        tried = {n: own[n] if n in own else _small(n, size, most) for n, size in dims.items()}
+        tried = {n: own.get(n, size) for n, size in _small(dims, most).items()}
         times = _TIMED_SINGLE if len(own) == 1 else _TIMED
         small, large = _smallest(listed, longest), _largest(listed)
         tried |= small
@@ -93,8 +93,15 @@ def _largest(listed: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     return {n: max((s for s in sizes if s <= most), default=sizes[0]) for n, sizes in listed.items()}
 
 
-def _small(name: str, size: int, most: int) -> int:
-    return CHECKED if counts_multiprocessors(name) else _halved(size, most)
+def _small(dims: Mapping[str, int], most: int) -> dict[str, int]:
+    """Sizes halved to `most`. Up to four times `most` those that differ still do, so that a kernel tells them apart."""
+    small: dict[int, int] = {}
+    for size in sorted({*dims.values()}):
+        largest = max(small.values(), default=0)
+        small[size] = _halved(size, most)
+        if small[size] <= largest <= 2 * most:
+            small[size] = _halved(size, 2 * largest)
+    return {n: CHECKED if counts_multiprocessors(n) else small[size] for n, size in dims.items()}
 
 
 def _halved(size: int, most: int) -> int:

@@ -15,6 +15,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
+from kernel_lineage.workloads.equal_dims import with_one_of_equals
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.launcher import draft_of_launcher
@@ -81,7 +82,7 @@ def draft_of(
         why = f"the code around {target.name} nests deeper than is read: grid, block and sizes"
     if not drafts:
         drafts.append(_nothing(target, path, why))
-    drafts = [with_some_output(draft, target) for draft in drafts]
+    drafts = [with_one_of_equals(with_some_output(draft, target)) for draft in drafts]
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_likelihood)[:_RUN]:

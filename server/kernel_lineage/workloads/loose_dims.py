@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.deadline import seconds_left
+from kernel_lineage.workloads.equal_dims import with_dim_as
 from kernel_lineage.workloads.files import Target
 from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import Draft
@@ -38,7 +39,8 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
         if stays_in_bounds(few, sizes, kernel, path, root, kept):
             continue
         for other in _others(draft):
-            tied = _as(draft, name, other)
+            note = f"{name} is taken to be {other}: with fewer the kernel leaves its buffers"
+            tied = with_dim_as(draft, name, other, note)
             if not broken(tied.checked, tied.promises) and stays_in_bounds(
                 tied, dict(tied.checked), kernel, path, root, kept
             ):
@@ -64,26 +66,3 @@ def _others(draft: Draft) -> Iterator[str]:
 
 def _lowest(values: str) -> str:
     return "integers(0, 1)" if _RANGE.fullmatch(values) else values
-
-
-def _as(draft: Draft, name: str, other: str) -> Draft:
-    """The draft in which a loose dim is another one."""
-
-    def renamed(text: str) -> str:
-        return re.sub(rf"\b{name}\b", other, text)
-
-    dims, checked = ({n: s for n, s in sizes.items() if n != name} for sizes in (draft.dims, draft.checked))
-    arguments = tuple(
-        replace(a, shape=tuple(map(renamed, a.shape)) if a.shape is not None else None)
-        for a in draft.arguments
-    )
-    note = f"{name} is taken to be {other}: with fewer the kernel leaves its buffers"
-    return replace(
-        draft,
-        dims=dims,
-        checked=checked,
-        arguments=arguments,
-        promises=tuple(dict.fromkeys(map(renamed, draft.promises))),
-        chosen=tuple(n for n in draft.chosen if n != name),
-        assumed=(*(s for s in draft.assumed if s.split(" is ")[0] != name), note),
-    )

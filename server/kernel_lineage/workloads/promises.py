@@ -66,7 +66,7 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
             *others,
         ]
         tried[:0] = _solved(name, promise, sizes)
-        same = {n: sizes[n] for n in _equal_to(name, promises) if n in sizes}
+        same = {n: sizes[n] for n in equal_dims(name, promises) if n in sizes}
         for size in dict.fromkeys(s for s in tried if s > 0):
             sizes.update(dict.fromkeys(same, size))
             count = len(broken(sizes, promises))
@@ -90,7 +90,15 @@ def _solved(name: str, promise: str, sizes: Mapping[str, int]) -> list[int]:
     return []
 
 
-def _equal_to(name: str, promises: tuple[str, ...]) -> set[str]:
+def says_nothing(promise: str) -> bool:
+    """Whether a promise compares a number with itself."""
+    match ast.parse(promise, mode="eval").body:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE() | ast.GtE()], comparators=[right]):
+            return ast.dump(left) == ast.dump(right)
+    return False
+
+
+def equal_dims(name: str, promises: tuple[str, ...]) -> set[str]:
     """The dims that are promised to be equal to one, itself among them."""
     group = {name}
     pairs = [pair for p in promises if (pair := _equated(p))]

@@ -220,7 +220,7 @@ def test_what_a_wrapper_without_callers_asks_for_is_kept(tmp_path: Path) -> None
 
     assert not draft.missing
     assert argument(draft, "x_ptr").dtype == "bfloat16"
-    assert draft.dims["w_0"] == draft.dims["K"]
+    assert (argument(draft, "x_ptr").shape or ())[0] == "K"
     assert draft.dims["K"] % 48 == 0
     assert "K % 48 == 0" in draft.promises
     assert not any("float32 is assumed" in line for line in draft.assumed)

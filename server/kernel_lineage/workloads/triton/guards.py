@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_lineage.workloads.promises import broken, fitted_sizes
+from kernel_lineage.workloads.promises import broken, fitted_sizes, says_nothing
 from kernel_lineage.workloads.triton.objects import Frame
 from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, tree_of
 
@@ -40,7 +40,7 @@ def keep(frame: Frame, test: ast.expr, holds: bool) -> None:
         case _:
             asked = frame.evaluate(test)
             for promise in _parts(tree_of(asked), holds) if isinstance(asked, Size) else ():
-                if not _says_nothing(promise):
+                if not says_nothing(promise):
                     _promised(frame, promise)
 
 
@@ -54,14 +54,6 @@ def _parts(test: ast.expr, holds: bool) -> Iterator[str]:
                 yield from _parts(value, holds)
         case _:
             yield ast.unparse(test) if holds else f"not ({ast.unparse(test)})"
-
-
-def _says_nothing(promise: str) -> bool:
-    """Whether a promise compares a number with itself."""
-    match ast.parse(promise, mode="eval").body:
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE() | ast.GtE()], comparators=[right]):
-            return ast.dump(left) == ast.dump(right)
-    return False
 
 
 def _typed(frame: Frame, name: str, dtype: object) -> None:

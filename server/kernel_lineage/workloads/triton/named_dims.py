@@ -6,12 +6,11 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from kernel_lineage.workloads.equal_dims import is_named_for_want
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.triton.host import Reader
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_OF_NUMBER = re.compile(r"d\d+|[A-Za-z]\w*_\d+")
-"""Dims that are named for want of a name: `d40`, `x_0`."""
 
 
 def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) -> Draft:
@@ -24,7 +23,7 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
     renamed: dict[str, str] = {}
     for name in reader.sizes:
         if name in used and name not in constants:
-            wanted = reader.called_as.get(name, name) if _OF_NUMBER.fullmatch(name) else name
+            wanted = reader.called_as.get(name, name) if is_named_for_want(name) else name
             taken = {*renamed.values(), *draft.constexpr} | {n for n, dim in means.items() if dim != name}
             renamed[name] = f"{wanted}_" if wanted in taken else wanted
     dims = {new: int(reader.sizes[old]) for old, new in renamed.items()}

@@ -1,0 +1,65 @@
+"""One dim in place of two that are always equal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.promises import equal_dims, says_nothing
+
+_OF_NUMBER = re.compile(r"d\d+|[A-Za-z]\w*_\d+")
+"""Dims that are named for want of a name: `d40`, `x_0`."""
+
+
+def is_named_for_want(dim: str) -> bool:
+    """Whether no code has a name for a dim: it is called by its size, or by a tensor's axis."""
+    return _OF_NUMBER.fullmatch(dim) is not None
+
+
+def with_one_of_equals(draft: Draft) -> Draft:
+    """The draft in which a dim that no code has a name for is the dim that every caller keeps equal to it."""
+    for name in filter(is_named_for_want, draft.dims):
+        equals = equal_dims(name, draft.promises) - {name}
+        other = min(
+            (d for d in draft.dims if d in equals and draft.dims[d] == draft.dims[name]),
+            key=is_named_for_want,
+            default=None,
+        )
+        if other is not None:
+            draft = with_dim_as(draft, name, other)
+    return draft
+
+
+def with_dim_as(draft: Draft, name: str, other: str, note: str = "") -> Draft:
+    """The draft in which the dim `name` is the dim `other`; with a note, what was said of `name` makes room for it."""
+    word = re.compile(rf"\b{name}\b")
+
+    def renamed(text: str) -> str:
+        return word.sub(other, text)
+
+    dims, checked = ({n: s for n, s in sizes.items() if n != name} for sizes in (draft.dims, draft.checked))
+    arguments = tuple(
+        replace(
+            a,
+            shape=tuple(map(renamed, a.shape)) if a.shape is not None else None,
+            value=renamed(a.value) if isinstance(a.value, str) else a.value,
+            values=renamed(a.values),
+        )
+        for a in draft.arguments
+    )
+    notes = [n for n in draft.assumed if n.split(" is ")[0] != name]
+    promises = dict.fromkeys(map(renamed, draft.promises))
+    return replace(
+        draft,
+        dims=dims,
+        checked=checked,
+        arguments=arguments,
+        grid=tuple(map(renamed, draft.grid)),
+        block=tuple(map(renamed, draft.block)),
+        shared_bytes=renamed(draft.shared_bytes),
+        constexpr={n: t if t[0] in "'\"" else renamed(t) for n, t in draft.constexpr.items()},
+        chosen=tuple(n for n in draft.chosen if n != name),
+        promises=tuple(p for p in promises if not says_nothing(p)),
+        assumed=(*map(renamed, notes), *([note] if note else [])),
+    )
