@@ -16,6 +16,7 @@ from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.emulated.launch import Checks, Limits
+from kernel_gate.emulated.refusal import UNBUILDABLE
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError, bind
@@ -39,8 +40,12 @@ class Footprint:
 class FootprintError(Exception):
     """The program could not be run to its end; the message says why."""
 
-    def __init__(self, message: str, *, of_order: bool = False, of_bounds: bool = False) -> None:
+    def __init__(
+        self, message: str, *, of_order: bool = False, of_bounds: bool = False, of_build: bool = False
+    ) -> None:
         super().__init__(message)
+        self.of_build = of_build
+        """Whether the program does not build, at these sizes or at all."""
         self.of_bounds = of_bounds
         """Whether an access lay outside of what it is made to."""
         self.of_order = of_order
@@ -89,7 +94,7 @@ def footprints(
         LaunchError,
         WorkloadError,
     ) as error:
-        raise FootprintError(str(error)) from error
+        raise FootprintError(str(error), of_build=isinstance(error, BuildError)) from error
     except MemoryError as error:
         message = (
             f"this machine's memory does not hold the buffers of a shape{f': {error}' if str(error) else ''}"
@@ -113,6 +118,7 @@ def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: boo
                 f"{faults[0].message} at {sizes}",
                 of_order=races and kind in _OF_ORDER,
                 of_bounds=kind == "out_of_bounds",
+                of_build=faults[0].message.startswith(UNBUILDABLE),
             )
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}
     return {

@@ -27,9 +27,10 @@ from kernel_gate.program import (
 from kernel_gate.reasons import Reason
 from kernel_gate.workload import Argument, Workload
 
-_MAX_GRID = (2**31 - 1, 65535, 65535)
-_MAX_BLOCK = (1024, 1024, 64)
-_MAX_THREADS = 1024
+GRID_MOST = (2**31 - 1, 65535, 65535)
+BLOCK_MOST = (1024, 1024, 64)
+THREADS_MOST = 1024
+"""What a block has at the most (CUDA programming guide, table of compute capabilities)."""
 _TRITON_DIVISOR = 16
 """Triton's launcher specialises addresses and integers that are multiples of this."""
 
@@ -193,10 +194,10 @@ class _Binding:
             value = constants[name] = constant(text, names)
             if isinstance(value, (int, float)):
                 names[name] = value
-        grid = _three(launch.grid, names, "grid", _MAX_GRID)
-        block = _three(launch.block, names, "block", _MAX_BLOCK)
-        if self.program.language == "cuda" and math.prod(block) > _MAX_THREADS:
-            raise LaunchError(f"a block of {block} has more than {_MAX_THREADS} threads")
+        grid = _three(launch.grid, names, "grid", GRID_MOST)
+        block = _three(launch.block, names, "block", BLOCK_MOST)
+        if self.program.language == "cuda" and math.prod(block) > THREADS_MOST:
+            raise LaunchError(f"a block of {block} has more than {THREADS_MOST} threads")
         shared_bytes = evaluate_int(launch.shared_bytes, names)
         order, operands, dtypes = [], {}, []
         for position, operand in enumerate(arguments):

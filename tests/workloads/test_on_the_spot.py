@@ -127,3 +127,39 @@ def test_why_running_the_host_code_tells_nothing_is_said_beside_the_question() -
     draft = Draft("k", Language.CUDA, "f.cu", {}, {}, (), missing=("the launch's grid: ?",), assumed=notes)
     words = "Running its host code does not tell it: compiling the host code of f.cu took more than 30 s. Answer with"
     assert words in question(draft, "f.cu")
+
+
+UNBUILT = """\
+__global__ void scale(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * x[i] + shift;
+}
+void run(float* out, const float* x, int n) { scale<<<(n + 255) / 256, 256>>>(out, x, n); }
+"""
+
+
+def test_a_kernel_that_does_not_build_is_asked_for_no_shape(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scale.cu").write_text(UNBUILT)
+    with pytest.raises(WorkloadError, match=r"scale does not build.*scale\.cu:3.*shift") as raised:
+        workload_on_the_spot(tmp_path / "scale.cu", "scale", "emulated")
+    assert "--set" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("block", "rows"), [("dim3(32, rows)", 4), ("dim3(rows, 32)", 4), ("rows", 128)])
+def test_no_block_of_a_draft_has_more_threads_than_a_device_runs(
+    tmp_path: Path, block: str, rows: int
+) -> None:
+    """The host code takes the rows of a block from its caller."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scale.cu").write_text(
+        "__global__ void scale(float* out, const float* x, int n) {\n"
+        "    int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) out[i] = 2 * x[i];\n"
+        "}\n"
+        "void run(float* out, const float* x, int n, int rows) {\n"
+        f"    scale<<<(n + rows - 1) / rows, {block}>>>(out, x, n);\n"
+        "}\n"
+    )
+    spot = workload_on_the_spot(tmp_path / "scale.cu", "scale", "emulated")
+    assert str(rows) in [*map(str, spot.workload.launch.block)]

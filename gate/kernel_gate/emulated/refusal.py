@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernel_gate.launching import BLOCK_MOST, GRID_MOST, THREADS_MOST
+
 if TYPE_CHECKING:
     from kernel_gate.emulated.launch import Launch
 
-_BLOCK_MOST = (1024, 1024, 64)
-_GRID_MOST = (2**31 - 1, 65535, 65535)
-_BLOCK_THREADS_MOST = 1024
 _CLUSTER_MOST = 16
 _LOCAL_MOST = 512 << 10
 """Bytes of local memory that one thread can have (CUDA programming guide, table of compute capabilities)."""
@@ -17,15 +16,19 @@ _LOCAL_AT_ONCE = 512 << 20
 SHARED_MOST = {"sm_80": 166_912, "sm_90": 232_448}
 """Bytes of shared memory that one block can have (CUDA programming guide, table of compute capabilities)."""
 _SHARED_MOST_OTHERWISE = 101_376
+UNBUILDABLE = "no device builds it"
+"""How the reason begins that no launch is the cause of."""
+_STATIC_SHARED_MOST = 48 << 10
+"""Bytes of shared memory with extents at compile time; ptxas refuses to build a kernel with more."""
 
 
 def refusal(launch: Launch, arch: str) -> str | None:
     """Why a device of this architecture would refuse the launch; None when it would not."""
-    for name, extent, limits in (("grid", launch.grid, _GRID_MOST), ("block", launch.block, _BLOCK_MOST)):
+    for name, extent, limits in (("grid", launch.grid, GRID_MOST), ("block", launch.block, BLOCK_MOST)):
         if any(not 1 <= e <= m for e, m in zip(extent, limits, strict=True)):
             return f"invalid launch: {name} {extent}; each extent must be 1 … {limits}"
-    if launch.block_threads > _BLOCK_THREADS_MOST:
-        return f"invalid launch: {launch.block_threads} threads per block; at most {_BLOCK_THREADS_MOST}"
+    if launch.block_threads > THREADS_MOST:
+        return f"invalid launch: {launch.block_threads} threads per block; at most {THREADS_MOST}"
     cluster = launch.kernel.flat.cluster
     if any(g % c for g, c in zip(launch.grid, cluster, strict=True)) or launch.cluster_size > _CLUSTER_MOST:
         return f"invalid launch: a grid {launch.grid} in clusters of {cluster}; they must fit and have at most 16"
@@ -41,7 +44,13 @@ def refusal(launch: Launch, arch: str) -> str | None:
             f"the emulated device cannot run it: the local arrays of a block take {at_once >> 20} MB; "
             f"it has {_LOCAL_AT_ONCE >> 20} MB for them"
         )
-    shared = launch.kernel.layout.static_shared_bytes + launch.shared_bytes
+    static = launch.kernel.layout.static_shared_bytes
+    if static > _STATIC_SHARED_MOST:
+        return (
+            f"{UNBUILDABLE}: {static} bytes of shared memory in arrays of a fixed extent; "
+            f"ptxas takes at most {_STATIC_SHARED_MOST} (with `extern __shared__` there is more)"
+        )
+    shared = static + launch.shared_bytes
     most = SHARED_MOST.get(arch, _SHARED_MOST_OTHERWISE)
     if shared > most:
         return f"invalid launch: {shared} bytes of shared memory per block; {arch} has {most}"

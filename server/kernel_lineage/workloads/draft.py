@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.deadline import ends_within, seconds_left
+from kernel_gate.launching import THREADS_MOST
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.budget import MOST_LAUNCHES
 from kernel_lineage.kernels.reading import read
@@ -82,7 +84,7 @@ def draft_of(
         why = f"the code around {target.name} nests deeper than is read: grid, block and sizes"
     if not drafts:
         drafts.append(_nothing(target, path, why))
-    drafts = [with_one_of_equals(with_some_output(draft, target)) for draft in drafts]
+    drafts = [_launchable(with_one_of_equals(with_some_output(draft, target))) for draft in drafts]
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_likelihood)[:_RUN]:
@@ -154,6 +156,14 @@ def with_some_output(draft: Draft, target: Target) -> Draft:
         replace(a, kind="inout") if a.name in free and a.kind == "input" else a for a in draft.arguments
     )
     return replace(draft, arguments=arguments, unread_roles=draft.unread_roles | free)
+
+
+def _launchable(draft: Draft) -> Draft:
+    """The draft with the promise that no block has more threads than a device runs, where dims say how many it has."""
+    threads = " * ".join(f"({extent})" for extent in draft.block)
+    if not any(re.search(rf"\b{name}\b", threads) for name in draft.dims):
+        return draft
+    return replace(draft, promises=(*draft.promises, f"{threads} <= {THREADS_MOST}"))
 
 
 def _openness(draft: Draft) -> tuple[bool, int, int, bool, bool, int]:

@@ -8,6 +8,8 @@ from itertools import combinations
 from math import prod
 
 Sizes = Mapping[str, int]
+MOST_TIMES = 3
+"""How many times as large as at first a size is, at the most, in the runs that tell an extent."""
 _MOST_DIMS = 4
 """In a sum: it takes two runs for each dim."""
 _LARGEST_DIVISOR = 4096
@@ -24,7 +26,7 @@ def sizes_for_products(base: Sizes, steady: Collection[str] = ()) -> list[dict[s
     """
     free = [name for name in base if name not in steady]
     ends = {*free[:1], *free[-1:]}
-    tried = {name: size * (3 if name in ends else 1) for name, size in base.items()}
+    tried = {name: size * (MOST_TIMES if name in ends else 1) for name, size in base.items()}
     return [dict(base), *({**base, name: 2 * size} for name, size in base.items()), tried]
 
 

@@ -18,14 +18,22 @@ from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of
-from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
+from kernel_lineage.workloads.fit import (
+    MOST_TIMES,
+    NoFitError,
+    Sizes,
+    fitted,
+    sizes_for_products,
+    sizes_for_sums,
+)
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
-from kernel_lineage.workloads.promises import broken, fitted_sizes
+from kernel_lineage.workloads.promises import broken, fitted_sizes, with_room_to_grow
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
 
 _SEED = 91
@@ -76,6 +84,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         small = {n: min(size, often[n]) for n, size in first.tried.items()}
         trials.insert(0, _promised(replace(first, tried=small), ranged.promises))
     why: list[str] = []
+    unbuilt = ""
     kept = KeptImages()
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that races
     # or has a barrier in divergent code at all sizes is wrong, which its check says once it has a workload. One that
@@ -105,6 +114,9 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
             if isinstance(error, FootprintError):
+                if error.of_build and draft.language is Language.CUDA:
+                    unbuilt = why[-1]
+                    break
                 is_left |= error.of_bounds
                 racing += [(way, plan)] * error.of_order
             continue
@@ -130,7 +142,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     asked = ranged if ranged.missing or draft.chosen else draft
     missing = [f"{m} ({reason})" for m in asked.missing] or [f"sizes for {', '.join(draft.chosen)}: {reason}"]
     best = _of(asked, first)
-    return replace(asked, dims=best.timed, checked=best.tried, missing=tuple(missing))
+    return replace(asked, dims=best.timed, checked=best.tried, missing=tuple(missing), unbuilt=unbuilt)
 
 
 def _in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
@@ -180,9 +192,9 @@ def _of(draft: Draft, plan: Plan) -> Plan:
 
 
 def _promised(plan: Plan, promises: tuple[str, ...]) -> Plan:
-    """A plan whose sizes keep what the host code asks for."""
+    """A plan whose sizes keep what the host code asks for, those that are tried also where one of them is larger."""
     tried, timed = (fitted_sizes(sizes, promises) for sizes in (plan.tried, plan.timed))
-    return replace(plan, tried=tried, timed=timed)
+    return replace(plan, tried=with_room_to_grow(tried, promises, MOST_TIMES), timed=timed)
 
 
 _BELOW = re.compile(r"integers\(0, ([^,]+)\)")

@@ -100,6 +100,8 @@ class Draft:
     """What was concluded, for people: `C is 768 in main; checked with 96`."""
     missing: tuple[str, ...] = ()
     """What was not found, and so has to be filled in."""
+    unbuilt: str = ""
+    """Why the kernel does not build, which then cannot be run to see what is missing."""
     way: str = ""
     """The test or function that leads to the launch: the caller that chose what the draft has."""
     entry: str = ""

@@ -161,7 +161,9 @@ def drafted_workload(
 
 
 def question(draft: Draft, written: str | Path) -> str:
-    """The first thing that a draft leaves open, and the command that takes the answer."""
+    """The first thing that a draft leaves open, and the command that takes the answer; or why no answer would do."""
+    if draft.unbuilt:
+        return f"{draft.kernel} does not build, so nothing shows its shapes: {draft.unbuilt}"
     command = f"klineage workload init {written}:{draft.entry or draft.kernel}"
     first, answer = first_question(draft.missing, tuple(draft.dims))
     left = len(draft.missing) - 1

@@ -38,6 +38,19 @@ def fitted_sizes(sizes: Mapping[str, int], promises: tuple[str, ...]) -> dict[st
     return fitted
 
 
+def with_room_to_grow(sizes: Mapping[str, int], promises: tuple[str, ...], times: int) -> dict[str, int]:
+    """The sizes, halved one by one where the promises do not hold for `times` as much of one of them.
+
+    A size that is halved keeps the promises; where none that is smaller can grow so far, it stays.
+    """
+    roomy = dict(sizes)
+    for name, size in sizes.items():
+        halves = (size >> i for i in range(size.bit_length()))
+        kept = (h for h in halves if not broken({**roomy, name: h}, promises))
+        roomy[name] = next((h for h in kept if not broken({**roomy, name: times * h}, promises)), size)
+    return roomy
+
+
 def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> None:
     """Change one dim that a promise speaks of, so that it holds and as many others as before."""
     try:
@@ -56,6 +69,7 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
             before * 16,
             before // 2,
             before // 4,
+            *numbers,
             1,
             2,
             3,

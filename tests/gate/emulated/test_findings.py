@@ -433,6 +433,22 @@ def test_a_launch_that_a_device_refuses_is_refused(grid, block, shared_bytes, wo
     assert done.arrays["out"][0] == 0
 
 
+def test_more_shared_memory_in_fixed_arrays_than_ptxas_takes_is_refused():
+    """A device has more of it, for `extern` arrays alone."""
+    source = """
+__global__ void kernel(float* out) {
+    __shared__ float rows[12289];
+    rows[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = rows[31 - threadIdx.x];
+}
+"""
+    done = launch(source, {"out": zeros(32)}, 1, 32)
+    assert [f.kind for f in done.faults] == ["launch"]
+    assert "no device builds it: 49156 bytes" in done.faults[0].message
+    assert launch(source.replace("12289", "12288"), {"out": zeros(32)}, 1, 32).faults == ()
+
+
 def test_wrong_arguments_are_refused():
     source = "__global__ void kernel(float* out, int n) { out[0] = n; }"
     for arguments in ({"out": zeros(1)}, {"out": zeros(1), "n": np.int64(3)}):

@@ -12,7 +12,7 @@ from kernel_lineage.workloads.following.calls import Calls, dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
+from kernel_lineage.workloads.following.sizes import BLOCK_SIZES, USUAL_THREADS
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
 from kernel_lineage.workloads.following.unit import (
     HostParameter,
@@ -43,7 +43,6 @@ _SMALL_NUMBERS: tuple[tuple[str, int], ...] = (
 """Parameters of which a small number is usual → that."""
 _NOT_SMALL = re.compile(r"row|ld|num|.*group_?size")
 """How other parameters begin: how many elements share a scale is a size, where how many groups there are may be 1."""
-_THREADS = 128
 _LIST = re.compile(
     r"(?:at::|c10::|torch::)*(?:(?:Sym)?IntArrayRef|IntList"
     r"|(?P<pair>pair)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*,.*>"
@@ -120,8 +119,9 @@ class Declarations(Calls):
 
     def _whole(self, name: str) -> Number:
         if name.lower() in BLOCK_SIZES or name in self.sizes.threads:
-            self.sizes.say(f"{name} of {self.function} is taken to be {_THREADS}: nothing tells it")
-            return plain(_THREADS)
+            threads = self.sizes.usual_threads.get(name, USUAL_THREADS)
+            self.sizes.say(f"{name} of {self.function} is taken to be {threads}: nothing tells it")
+            return plain(threads)
         usual = next((n for part, n in _SMALL_NUMBERS if part in name.lower()), None)
         if usual is not None and not _NOT_SMALL.match(name.lower()):
             self.sizes.say(f"{name} of {self.function} is taken to be {usual}: nothing tells it")

@@ -33,8 +33,8 @@ _EDGE = 3
 _TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
 """Sizes while no better ones are known: all differ, none is large."""
 _SMALL_TRIAL = 4
-_USUAL_THREADS = 128
-_USUAL_EDGE = 16
+USUAL_THREADS = 128
+EDGE_OF_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def asked_of_tensors(function: HostCode) -> Asked:
 
 def _usual(numbers: tuple[int, ...]) -> int:
     """A usual one of several numbers of threads; 16 where they are edges of square blocks."""
-    if _USUAL_EDGE in numbers and max(numbers) < _USUAL_THREADS:
-        return _USUAL_EDGE
-    return min((n for n in numbers if n >= _USUAL_THREADS), default=max(numbers))
+    if EDGE_OF_THREADS in numbers and max(numbers) < USUAL_THREADS:
+        return EDGE_OF_THREADS
+    return min((n for n in numbers if n >= USUAL_THREADS), default=max(numbers))
 
 
 def root_of(name: str, same: Mapping[str, str]) -> str:
@@ -103,6 +103,8 @@ class Sizes:
     """Dim → a dim that a check says is the same."""
     threads: Mapping[str, bool] = field(default_factory=dict)
     """Names of numbers of threads, which are no sizes of the data → whether the block is written with it."""
+    usual_threads: Mapping[str, int] = field(default_factory=dict)
+    """What each of them is taken to be where nothing tells it."""
     wanted_block: int | None = None
     """The number of threads to take where a caller goes through several; None for a usual one."""
     blocks: tuple[int, ...] = ()

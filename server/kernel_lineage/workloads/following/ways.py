@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import (
     BLOCK_SIZES,
+    EDGE_OF_THREADS,
     MULTIPROCESSORS,
+    USUAL_THREADS,
     Sizes,
     asked_of_tensors,
     root_of,
@@ -58,9 +61,10 @@ def follow_way(
     dims: Mapping[str, int] = {}
     same: dict[str, str] = {}
     threads: dict[str, bool] = {}
+    usual: dict[str, int] = {}
     result = None
     for _ in range(_ROUNDS):
-        sizes = Sizes(dims, same, asked, threads=threads, wanted_block=block)
+        sizes = Sizes(dims, same, asked, threads=threads, usual_threads=usual, wanted_block=block)
         launch = Follower(unit, sizes, kernel, leading, passes).follow(entry)
         if launch is None:
             return result
@@ -75,6 +79,7 @@ def follow_way(
         for one, other in (*sizes.equal.items(), *copies.items()):
             _join(same, one, other, sizes.nameless)
         threads |= more
+        usual |= dict.fromkeys(more, _usual_threads(launch, more))
         fitted = fitted_sizes(sizes.dims, tuple(sizes.promises))
         if not sizes.equal and not wider and not more and not copies and dict(fitted) == sizes.dims:
             break
@@ -94,6 +99,15 @@ def _threads(launch: Launched, sizes: Sizes) -> dict[str, bool]:
         names |= used & set(sizes.chosen) if isinstance(extent, Number) and extent.text in used else set()
     others = {n for n in names_used(launch) & set(sizes.lists) if n.lower() in BLOCK_SIZES}
     return {**dict.fromkeys(others, False), **dict.fromkeys(names - {MULTIPROCESSORS}, True)}
+
+
+def _usual_threads(launch: Launched, names: Collection[str]) -> int:
+    """How many threads along one axis each of some names is taken to be, beside the block's other extents."""
+    extents = [e for e in launch.block if isinstance(e, Number)]
+    others = math.prod(int(e.value) for e in extents if e.is_constant)
+    if sum(e.text in names for e in extents) > 1:
+        return EDGE_OF_THREADS
+    return max(1, USUAL_THREADS // others)
 
 
 def _copies_of_used(launch: Launched, sizes: Sizes) -> dict[str, str]:
