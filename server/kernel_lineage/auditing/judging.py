@@ -141,12 +141,28 @@ def _agreement(
         )
     if submission.reference is None:
         raise NotEvaluableError("no Model to compare with: name its file with --reference")
+    compared, until = 0, time.monotonic() + seconds
+    for case in submission.cases or ("",):
+        asked = replace(submission, reference=submission.reference + case)
+        compared += _smaller_until_it_fits(asked, emulation, until - time.monotonic(), sizes, scale)
+    of = f" of each of {len(submission.cases)} tests" if submission.cases else ""
+    return f"{compared} elements agree on {len(SEEDS)} inputs{of}"
+
+
+def _smaller_until_it_fits(
+    submission: Submission,
+    emulation: Emulation,
+    seconds: float,
+    sizes: dict[str, tuple[int, int]],
+    scale: _Scale,
+) -> int:
+    """Run both at the largest sizes that the emulated device takes; how many elements agree. Raises as above."""
     last: TooLargeError | None = None
     with _Modules(submission, emulation, seconds, scale) as modules:
         for halvings in range(_HALVINGS):
             try:
                 sizes |= modules.build(halvings)
-                return f"{_compared(modules)} elements agree on {len(SEEDS)} inputs"
+                return _compared(modules)
             except TooLargeError as error:
                 last = error
     raise NotEvaluableError(f"no size is small enough for the emulated device: {last}")

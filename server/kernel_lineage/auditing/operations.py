@@ -206,6 +206,15 @@ def _scaled(sign: int) -> Callable[..., Array]:
     return lambda input, other, alpha=1: np.asarray(input + sign * alpha * other)
 
 
+def _diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """The diagonal of two axes as the last one: a view that can be written, as torch gives it."""
+    moved = np.moveaxis(input, (dim1, dim2), (-2, -1))
+    moved = moved[..., max(-offset, 0) :, max(offset, 0) :]
+    edge = min(moved.shape[-2:])
+    view: Array = np.einsum("...ii->...i", moved[..., :edge, :edge])
+    return view
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul, "mm": np.matmul, "bmm": np.matmul, "mv": np.matmul, "dot": np.dot,
     "einsum": lambda equation, *operands: np.einsum(equation, *operands),
@@ -259,7 +268,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "expand_as": lambda input, other: np.broadcast_to(input, other.shape),
     "view_as": lambda input, other: input.reshape(other.shape),
     "repeat_interleave": lambda input, repeats, dim=None: np.repeat(input, repeats, axis=dim),
-    "diag": np.diag, "flip": lambda input, dims: np.flip(input, axis=_axes(dims)),
+    "diag": np.diag, "diagonal": _diagonal, "cholesky": np.linalg.cholesky,
+    "flip": lambda input, dims: np.flip(input, axis=_axes(dims)),
     "transpose": _swapped, "t": lambda input: input.T,
     "permute": lambda input, *dims: np.transpose(input, _sizes(dims)),
     "reshape": lambda input, *shape: input.reshape(_sizes(shape)),

@@ -39,7 +39,7 @@ _DRAWN = {"normal_": {"mean": 0.0, "std": 1.0}, "uniform_": {"a": 0.0, "b": 1.0}
 _NOTHING = frozenset(
     {"torch.manual_seed", "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.synchronize",
      "torch.set_float32_matmul_precision", "torch.set_grad_enabled", "torch.cuda.empty_cache", "torch.cuda.set_device",
-     "torch.cuda.set_stream", "torch.cuda.graph_pool_handle"}
+     "torch.cuda.set_stream", "torch.cuda.graph_pool_handle", "torch.use_deterministic_algorithms"}
 )  # fmt: skip
 """Functions that change nothing here."""
 _AROUND = frozenset(
@@ -58,6 +58,7 @@ _ITSELF = frozenset(
 )
 _ANSWERS = {"torch.cuda.is_available": True, "torch.cuda.current_device": 0, "torch.cuda.device_count": 1,
             "torch.cuda.get_device_capability": (9, 0), "torch.is_grad_enabled": False,
+            "torch.are_deterministic_algorithms_enabled": False,
             "torch.cuda.get_device_properties": types.SimpleNamespace(
                 name="NVIDIA H100", major=9, minor=0, warp_size=32, multi_processor_count=CHECKED)}  # fmt: skip
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.files.reading import read_text
+from kernel_lineage.auditing.tasks import ENTRY, task_of
 
 _SUFFIXES = (".py", ".py.txt", ".cu", ".cuh")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "build", "dist"})
@@ -28,6 +29,8 @@ class Submission:
     """Whether it has a `ModelNew`; otherwise it is a file of kernels."""
     reference: str | None
     """The text of the module with the reference's `Model`; None when there is none."""
+    cases: tuple[str, ...] = ()
+    """For a task with tests, what makes the inputs of each, to be read below the reference; () for one of its own."""
     problem: str = ""
     """Why nothing of it can be judged."""
 
@@ -40,7 +43,9 @@ def submissions(folder: Path, reference: Path | None = None) -> Iterator[Submiss
         try:
             submission = _submission(path, name, root, reference)
         except OSError as error:
-            submission = Submission(path, name, "", False, None, f"it cannot be read: {error.strerror}")
+            submission = Submission(
+                path, name, "", False, None, problem=f"it cannot be read: {error.strerror}"
+            )
         if submission is not None:
             yield submission
 
@@ -51,9 +56,13 @@ def _submission(path: Path, name: str, root: Path, reference: Path | None) -> Su
     if path.suffix in (".cu", ".cuh"):
         return Submission(path, name, text, False, None) if "__global__" in text else None
     classes = _classes(text)
+    if re.search(rf"^(def {ENTRY}\b|{ENTRY}\s*=)", text, re.MULTILINE) and _launches(text):
+        task = task_of(path, text, root)
+        if task is not None:
+            return Submission(path, name, task.module, True, task.reference, task.cases)
     if classes is None:
         if "ModelNew" in text or "triton" in text:
-            return Submission(path, name, text, False, None, "it does not parse")
+            return Submission(path, name, text, False, None, problem="it does not parse")
     elif "ModelNew" in classes:
         return Submission(path, name, text, True, _reference(path, text, classes, reference, root))
     elif "Model" in classes and path.name not in _REFERENCES and _launches(text):

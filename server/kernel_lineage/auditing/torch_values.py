@@ -191,8 +191,8 @@ class Torch:
         if name == "arange":
             values = np.arange(*args)
             return self.tensor(values, dtype or ("float32" if values.dtype.kind == "f" else "int64"))
-        if name == "linspace":
-            return self.tensor(np.linspace(*args[:3]), dtype or "float32")
+        if name in ("linspace", "logspace"):
+            return self.tensor(getattr(np, name)(*args[:3]), dtype or "float32")
         if name == "randperm":
             return self.tensor(self.rng.permutation(args[0]), dtype or "int64")
         if name == "eye":

@@ -42,9 +42,10 @@ def command(
     """Judge the submissions in FOLDER: modules with `ModelNew` as KernelBench has them, Triton or `load_inline`.
 
     The reference is `Model` of the same file, of `reference.py` beside it, of the file without `_new` in its name, or
-    of --reference. It is worked out in NumPy, the submission's kernels run on the emulated device; neither torch nor a
-    GPU is needed, and no Python of a submission is run outside the gate's sandbox. Nothing is timed: the best that can
-    be said is `right`. What needs torch is not judged, and says what it needs.
+    of --reference; for `custom_kernel` it is `ref_kernel` of the task (`task.yml`) around it. It is worked out in
+    NumPy, the submission's kernels run on the emulated device; neither torch nor a GPU is needed, and no Python of a
+    submission is run outside the gate's sandbox. Nothing is timed: the best that can be said is `right`. What needs
+    torch is not judged, and says what it needs.
 
     Exit status: 0 nothing was wrong and all was judged, 1 something is wrong, 2 wrong use, 4 a report cannot be
     written, 5 something was not judged, 6 something is undecided.

@@ -6,19 +6,12 @@ A task of a leaderboard has its inputs in a module beside the submissions or abo
 from __future__ import annotations
 
 import ast
-import json
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from kernel_gate.files.reading import read_file
+from kernel_lineage.workloads.published_tasks import FOLDERS_ABOVE, cases_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, names_of, shaping
 from kernel_lineage.workloads.triton.modules import Modules
-
-_FOLDERS_ABOVE = 2
-_CASE = re.compile(r"^\s*-\s*(\{.*\})\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +79,7 @@ def _with_inputs(name: str, module: HostModule, modules: Modules) -> HostModule 
     """The module that makes inputs: the own one, or one beside it or above."""
     if name in module.functions:
         return module
-    folders = module.path.parents[: _FOLDERS_ABOVE + 1]
+    folders = module.path.parents[: FOLDERS_ABOVE + 1]
     paths = [p for p in modules.mentioning(frozenset([name.encode()])) if p.parent in folders]
     for path in sorted(paths, key=lambda p: folders.index(p.parent)):
         candidate = modules.read(path)
@@ -113,10 +106,7 @@ def _with_entry(source: HostModule, module: HostModule, entry: str) -> HostModul
 
 def _cases(source: HostModule, names: list[str]) -> list[ast.expr]:
     """The cases of a task that say all of these names, as a test writes them."""
-    rows: list[dict[str, object]] = []
-    with suppress(OSError, ValueError):
-        text = read_file(Path(source.path.parent, "task.yml")).decode("utf-8", "replace")
-        rows = [json.loads(case) for case in _CASE.findall(text)]
+    rows = cases_of(source.path.parent, "tests", "benchmarks")
     listed = [tuple(row[n] for n in names) for row in rows if {*row} == {*names}]
     if not listed:
         return []
