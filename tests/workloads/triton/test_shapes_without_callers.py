@@ -255,3 +255,63 @@ def test_what_an_earlier_launch_stores_to_is_no_longer_what_the_host_put_there(t
     assert draft.missing == ("the range of the values of counts",)
     (counting,) = [a for a in drafted(tmp_path / "other", PERMUTED, "count").arguments if a.name == "counts"]
     assert counting.values == "integers(0, 1)"
+
+
+OTHERWISE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def doubled_tile(x, out, stride: tl.constexpr):
+    at = tl.program_id(0) * stride + tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    tl.store(out + at, tl.load(x + at) * 2)
+
+def run(data):
+    batch, n, _ = data.shape
+    if n != 32:
+        return data * 2
+    out = torch.empty_like(data)
+    doubled_tile[(batch,)](data, out, n * n)
+    return out
+"""
+
+
+def test_a_launch_past_a_return_of_something_else_is_read_at_sizes_that_reach_it(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, OTHERWISE, "doubled_tile")
+    assert not draft.missing
+    assert 32 in draft.dims.values()
+    assert any("== 32" in p or "!= 32" in p for p in draft.promises)
+
+
+SORTED_DIAGONAL = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def permuted_eye(out, places, total, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    batch, rest = at // (n * n), at % (n * n)
+    place = tl.load(places + batch * n + rest % n, mask=at < total, other=0)
+    tl.store(out + at, (rest // n == place).to(tl.float32), mask=at < total)
+
+def run(data):
+    values, places = torch.diagonal(data, dim1=-2, dim2=-1).sort(dim=-1)
+    batch, n = values.shape
+    out = torch.empty_like(torch.diag_embed(values))
+    permuted_eye[(triton.cdiv(out.numel(), 256),)](out, places, out.numel(), n, BLOCK=256)
+    return out
+
+def test_run():
+    run(torch.randn(3, 40, 40))
+"""
+
+
+def test_the_diagonal_of_square_matrices_has_a_shape(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, SORTED_DIAGONAL, "permuted_eye")
+    assert not draft.missing
+    out, places = (next(a for a in draft.arguments if a.name == n) for n in ("out", "places"))
+    batch, edge = places.shape or ()
+    assert out.shape == (batch, edge, edge)
+    assert places.values == f"integers(0, {edge})"

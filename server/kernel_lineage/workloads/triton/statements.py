@@ -174,10 +174,14 @@ def _while(frame: Frame, statement: ast.While) -> None:
 
 def _if(frame: Frame, statement: ast.If) -> None:
     reader = frame.reader
-    if raises(statement.body):
+    passed_by = reader.forced and _returns_elsewhere(frame, statement)
+    if raises(statement.body) or passed_by:
         keep(frame, statement.test, False)
     asked = frame.evaluate(statement.test)
     holds = reader.truth(asked)
+    if passed_by and holds is not False:
+        reader.decided.append(f"launched where `{ast.unparse(statement.test)}` is False")
+        holds = False
     branches = (statement.body, statement.orelse)
     if isinstance(asked, Size) and holds is not None and any(map(_changes, (*branches[0], *branches[1]))):
         # The sizes of a checked case lead the same way: what was read is not what the other branch launches.
@@ -213,6 +217,12 @@ def _if(frame: Frame, statement: ast.If) -> None:
         for name in {*merged, *other}:
             merged[name] = agreed(merged.get(name, why), other.get(name, why), why)
     frame.names.update(merged)
+
+
+def _returns_elsewhere(frame: Frame, statement: ast.If) -> bool:
+    """Whether an `if` returns what something else works out, so that the launch is only reached past it."""
+    launches = (frame.reader.launches(part, frame.names) for part in statement.body)
+    return isinstance(statement.body[-1], ast.Return) and not statement.orelse and not any(launches)
 
 
 def _changes(statement: ast.stmt) -> bool:

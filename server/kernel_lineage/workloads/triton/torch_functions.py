@@ -51,7 +51,7 @@ _ELEMENTWISE = {
          "sign", "layer_norm", "rms_norm", "group_norm", "leaky_relu", "hardtanh", "elu", "index_fill", "scatter",
          "scatter_add", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "eq", "ne", "gt",
          "ge", "lt", "le", "isnan", "isinf", "isfinite", "expm1", "atan", "reciprocal", "fmod", "remainder",
-         "logaddexp", "cumprod"), ""
+         "logaddexp", "cumprod", "cholesky", "inv"), ""
     ),
 }  # fmt: skip
 _TO_BOOL = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
@@ -178,6 +178,16 @@ def tensor_function(name: str, tensor: Tensor, args: Sequence[object], named: Ma
             return (
                 strided(replace(seen, memory=product(shape)), args[1]) if isinstance(seen, Tensor) else seen
             )
+        case "diagonal" if len(shape) > 1:
+            axes = [argument(args, named, 1 + i, f"dim{1 + i}", default=i) for i in (0, 1)]
+            places = {axis % len(shape) for axis in axes if type(axis) is int}
+            edges = {shape[place] for place in places}
+            if len(places) < len(axes) or len(edges) > 1 or "offset" in named or any(args[:1]):
+                return Unknown(f"`{tensor.name or 'tensor'}.diagonal(…)`")
+            left = [extent for place, extent in enumerate(shape) if place not in places]
+            return Tensor("", (*left, *edges), tensor.dtype, tensor.values)
+        case "diag_embed" if shape and not args and not named:
+            return Tensor("", (*shape, shape[-1]), tensor.dtype)
         case "sort" | "topk" | "kthvalue":
             return _sorted(name, tensor, args, named)
         case "index_select" if others and others[0].shape and args and type(args[0]) is int:
