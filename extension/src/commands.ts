@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclient/node';
 
+import type { Cursor } from './cursor';
 import { virtualDocuments } from './documents';
 import { showDrawn } from './pages';
 import type { Server } from './server';
@@ -30,15 +31,16 @@ interface Place {
 export function registerCommands(
   context: vscode.ExtensionContext,
   server: Server,
+  cursor: Cursor,
   log: vscode.LogOutputChannel,
 ): void {
   const commands: Record<string, (...args: never[]) => unknown> = {
-    'klineage.applySkill': chooseSkill,
-    'klineage.showLineage': (place?: Place) => showPage(server, 'klineage.lineage', place),
-    'klineage.showCards': (place?: Place) => showPage(server, 'klineage.cards', place),
-    'klineage.showTimeline': (place?: Place) => drawTimeline(server, place),
+    'klineage.applySkill': (place?: Place) => chooseSkill(server, cursor, place),
+    'klineage.showLineage': (place?: Place) => showPage(server, cursor, 'klineage.lineage', place),
+    'klineage.showCards': (place?: Place) => showPage(server, cursor, 'klineage.cards', place),
+    'klineage.showTimeline': (place?: Place) => drawTimeline(server, cursor, place),
     'klineage.showFinding': showFinding,
-    'klineage.checkKernel': (place?: Place) => checkKernel(server, place),
+    'klineage.checkKernel': (place?: Place) => checkKernel(server, cursor, place),
     'klineage.setApiKey': () => setApiKey(context, server),
     'klineage.clearApiKey': () => clearApiKey(context, server),
     'klineage.makeEnvironment': () => server.makeEnvironment(),
@@ -53,9 +55,13 @@ export function registerCommands(
 }
 
 /** The menu of code actions with ours only; those that cannot apply are there too, each with its reason. */
-async function chooseSkill(place?: Place): Promise<void> {
-  if (place !== undefined) {
-    await reveal(place);
+async function chooseSkill(server: Server, cursor: Cursor, place?: Place): Promise<void> {
+  const about = asked(server, cursor, place);
+  if (about === undefined) {
+    return;
+  }
+  if (place !== undefined || vscode.window.activeTextEditor?.document.uri.scheme !== 'file') {
+    await reveal(about.at);
   }
   await vscode.commands.executeCommand('editor.action.codeAction', {
     kind: 'refactor.rewrite.klineage',
@@ -75,24 +81,28 @@ async function reveal({ uri, line, character }: Place): Promise<void> {
   await vscode.window.showTextDocument(document, { selection: new vscode.Range(at, at) });
 }
 
-/** The place that a command was given, else the cursor's. */
-function placeOr(client: LanguageClient, place: Place | undefined): Place | undefined {
-  const editor = vscode.window.activeTextEditor;
-  return (
-    place ??
-    (editor && {
-      uri: client.code2ProtocolConverter.asUri(editor.document.uri),
-      ...client.code2ProtocolConverter.asPosition(editor.selection.active),
-    })
-  );
+/** The server and the place that a command was given, else the cursor's; without one of them it says what to do. */
+function asked(server: Server, cursor: Cursor, place: Place | undefined): { client: LanguageClient; at: Place } | undefined {
+  const client = server.running;
+  const here = cursor.place;
+  const convert = client?.code2ProtocolConverter;
+  const at = place ?? (here && convert && { uri: convert.asUri(here.uri), ...convert.asPosition(here.at) });
+  if (client !== undefined && at !== undefined) {
+    return { client, at };
+  }
+  const said = server.isWanted && client === undefined
+    ? 'The server of Kernel Lineage does not run (yet); the log says why.'
+    : 'Open a file with a kernel, on a disk, and put the cursor into the kernel.';
+  void vscode.window.showInformationMessage(said);
+  return undefined;
 }
 
-async function drawTimeline(server: Server, place?: Place): Promise<void> {
-  const client = server.running;
-  const at = client && placeOr(client, place);
-  if (client === undefined || at === undefined) {
+async function drawTimeline(server: Server, cursor: Cursor, place?: Place): Promise<void> {
+  const about = asked(server, cursor, place);
+  if (about === undefined) {
     return;
   }
+  const { client, at } = about;
   const params = { command: 'klineage.timeline', arguments: [at] };
   const drawn = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: 'Drawing the lineage' },
@@ -106,12 +116,12 @@ async function drawTimeline(server: Server, place?: Place): Promise<void> {
 }
 
 /** A page of the server about the kernel at a place: its lineage, or the cards of its skills. */
-async function showPage(server: Server, command: string, place?: Place): Promise<void> {
-  const client = server.running;
-  const at = client && placeOr(client, place);
-  if (client === undefined || at === undefined) {
+async function showPage(server: Server, cursor: Cursor, command: string, place?: Place): Promise<void> {
+  const about = asked(server, cursor, place);
+  if (about === undefined) {
     return;
   }
+  const { client, at } = about;
   const answer = (await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [at] })) as Page | null;
   if (answer === null) {
     void vscode.window.showInformationMessage('There is no kernel at the cursor.');
@@ -122,12 +132,12 @@ async function showPage(server: Server, command: string, place?: Place): Promise
 }
 
 /** Diagnostics say what is wrong; a check that finds nothing would otherwise end without a word. */
-async function checkKernel(server: Server, place?: Place): Promise<void> {
-  const client = server.running;
-  const at = client && placeOr(client, place);
-  if (client === undefined || at === undefined) {
+async function checkKernel(server: Server, cursor: Cursor, place?: Place): Promise<void> {
+  const about = asked(server, cursor, place);
+  if (about === undefined) {
     return;
   }
+  const { client, at } = about;
   const params = { command: 'klineage.check', arguments: [at] };
   const answer = (await client.sendRequest(ExecuteCommandRequest.type, params)) as CheckStatus;
   if (answer.state !== 'wrong') {

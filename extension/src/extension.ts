@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 
 import { registerTools } from './agents';
 import { registerCommands } from './commands';
+import { Cursor } from './cursor';
 import { type Chosen, registerHistory } from './history';
 import { createLogger } from './logger';
 import { registerMarks } from './marks';
@@ -17,8 +18,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const log = createLogger(context);
   const status = new Status();
   const server = new Server(context, log, status);
+  const cursor = new Cursor();
   context.subscriptions.push(
     log,
+    cursor,
     status,
     server,
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -37,9 +40,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       }
     }),
   );
-  registerCommands(context, server, log);
+  registerCommands(context, server, cursor, log);
   registerTests(context, server);
-  registerViews(context, server);
+  registerViews(context, server, cursor);
   registerMarks(context, server);
   registerTools(context, log);
   const first = vscode.workspace.textDocuments.find(mayHoldKernels);
@@ -48,20 +51,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   }
 }
 
-function registerViews(context: vscode.ExtensionContext, server: Server): void {
+function registerViews(context: vscode.ExtensionContext, server: Server, cursor: Cursor): void {
   const chosen: Chosen = { kernel: undefined };
-  let place: Record<string, unknown> = {};
   const about = (): Record<string, unknown> => {
     if (chosen.kernel !== undefined) {
       return { uri: chosen.kernel.uri, kernel: chosen.kernel.kernel };
     }
-    const editor = vscode.window.activeTextEditor;
-    // A page of ours beside the code is no other place.
-    if (editor?.document.uri.scheme === 'file') {
-      const { line, character } = editor.selection.active;
-      place = { uri: editor.document.uri.toString(), line, character };
-    }
-    return place;
+    const { place } = cursor;
+    return place === undefined ? {} : { uri: place.uri.toString(), line: place.at.line, character: place.at.character };
   };
   const views = Object.fromEntries(VIEWS.map((name) => [name, new View(name, server, about)])) as Record<ViewName, View>;
   const moved = (): void => {

@@ -8,12 +8,13 @@ export interface Drawn {
 }
 
 const POLICY = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`;
-/** The page's own names for colours, given the editor's. */
+/** The page's own names for colours, given the editor's; those that are for marks are too pale for words. */
 const THEME = `<style>:root { color-scheme: light dark;
   --ink: var(--vscode-foreground); --soft: var(--vscode-descriptionForeground); --card: var(--vscode-editor-background);
   --bg: var(--vscode-editor-background); --line: var(--vscode-editorWidget-border, var(--vscode-panel-border));
-  --accent: var(--vscode-textLink-foreground); --good: var(--vscode-charts-green); --bad: var(--vscode-charts-red);
-  --warn: var(--vscode-editorWarning-foreground); --chip: var(--vscode-textCodeBlock-background);
+  --accent: var(--vscode-textLink-foreground); --good: color-mix(in srgb, var(--vscode-charts-green) 75%, var(--ink));
+  --bad: color-mix(in srgb, var(--vscode-charts-red) 75%, var(--ink));
+  --warn: color-mix(in srgb, var(--vscode-editorWarning-foreground) 55%, var(--ink)); --chip: var(--vscode-textCodeBlock-background);
   --add: var(--vscode-diffEditor-insertedTextBackground); --del: var(--vscode-diffEditor-removedTextBackground); }
   body { background: var(--vscode-editor-background); color: var(--vscode-foreground); }
   :focus-visible { outline: 1px solid var(--vscode-focusBorder); }</style>`;

@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from editor.session import session
 from editor.test_check import ON, SUM, Checked
+from kernel_lineage.editor.features.code_lens import in_short
 
 ENDLESS = """\
 __global__ void wait(float* out, int n) {
@@ -34,6 +35,19 @@ async def lenses(editor, uri):
             lens = await editor.client.code_lens_resolve_async(lens)
         titles.setdefault(lens.range.start.line, []).append((lens.command.title, lens.command.command))
     return titles
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("baseline-does-not-compile", "does not compile"),
+        ("candidate-does-not-compile", "does not compile"),
+        ("baseline-fails-check", "fails check"),
+        ("out-of-bounds", "out of bounds"),
+    ],
+)
+def test_what_is_wrong_with_a_kernel_alone_names_no_baseline(code, words):
+    assert in_short(code) == words
 
 
 async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):

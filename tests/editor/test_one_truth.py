@@ -1,4 +1,4 @@
-"""Hover, menu and the line above a kernel say what `klineage applicable` says, which agents read."""
+"""Hover, menu, the line above a kernel and the agents' tool say what `klineage applicable` says."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from mcp import Client
 
 from editor.session import QUIET, session
 from editor.test_code_lens import lenses
+from kernel_lineage.agents.root import Root
+from kernel_lineage.agents.server import agent_server
 from kernel_lineage.rewrite.offers_document import OffersDocument
 from kernel_lineage.rewrite.standing import Standing
 
@@ -55,6 +58,7 @@ async def test_all_say_the_same_of_what_can_be_done(tmp_path):
     kernels = OffersDocument.model_validate_json(listed).kernels
     assert len(kernels) > len(KERNELS)
     assert sum(bool(kernel.offers) for kernel in kernels) >= 8
+    await _agents_hear(path, OffersDocument.model_validate_json(listed))
     async with session(tmp_path, {**QUIET, "commandLinks": True}) as editor:
         uri = editor.open(path)
         while any("skills …" in title for line in (await lenses(editor, uri)).values() for title, _ in line):
@@ -89,6 +93,23 @@ async def test_all_say_the_same_of_what_can_be_done(tmp_path):
             for skill in cannot.keys() & reasons.keys():
                 assert reasons[skill] in cannot[skill]
         assert "means the kernel of that name at line" in cannot["warp-shuffle-reduction"]
+
+
+async def _agents_hear(path: Path, listed: OffersDocument) -> None:
+    """They hear the same: of the whole file, and of each kernel by its name with what is refused."""
+    async with Client(agent_server(Root(path.parent.resolve(), trusted=True))) as client:
+
+        async def offered(**arguments: object) -> OffersDocument:
+            everything = {"file": path.name, "max_tokens": 50_000, "wait_seconds": 50}
+            answer = await client.call_tool("applicable_skills", everything | arguments)
+            assert not answer.is_error, answer.content[0].text
+            return OffersDocument.model_validate(answer.structured_content["result"])
+
+        whole = {kernel.line: kernel for kernel in (await offered()).kernels}
+        assert whole == {k.line: k.model_copy(update={"refused": []}) for k in listed.kernels}
+        meant = {kernel.kernel: kernel for kernel in reversed(listed.kernels)}
+        for name, kernel in meant.items():  # the first of two that share a name
+            assert (await offered(kernel=name)).kernels == [kernel], name
 
 
 def _counts(text: str, *words: str) -> tuple[int, ...]:

@@ -1,7 +1,10 @@
 """The report: everything in one file, and nothing from a repository is taken as markup."""
 
 import dataclasses
+import itertools
 import re
+
+import pytest
 
 from kernel_lineage.report.page import render, write
 from kernel_lineage.report.view import (
@@ -63,6 +66,15 @@ def test_a_step_shows_what_changed_what_it_needs_and_what_went_wrong():
         "sectors per global request 32.0",
     ):
         assert text in page
+
+
+@pytest.mark.parametrize("lineages", [1, 2])
+def test_the_page_can_be_read_by_keyboard_and_aloud(lineages):
+    page = render(dataclasses.replace(PAGE, lineages=PAGE.lineages * lineages))
+    levels = [0, *map(int, re.findall(r"<h(\d)", page))]
+    assert levels[1] == 1 and max(b - a for a, b in itertools.pairwise(levels)) == 1
+    assert all("tabindex" in block for block in re.findall("<pre.*?>", page))
+    assert 'role="img"' not in page, "its rows are links"
 
 
 def test_nothing_is_loaded_from_elsewhere():

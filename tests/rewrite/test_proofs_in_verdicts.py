@@ -62,6 +62,24 @@ def test_proofs_that_are_kept_are_counted(tmp_path: Path):
     assert with_proofs(PASSED, proofs).stage("prove").reason == f"{proofs.kept} of {proofs.asked} proved"
 
 
+def test_a_sequence_is_proved_launch_by_launch(tmp_path: Path):
+    table = WORKLOAD.replace('"int32"', '"int64"').replace("[launch]", '[[launches]]\nkernel = "scale"')
+    twice = parse_workload(
+        f'{table}\n[[launches]]\nkernel = "scale"\ngrid = ["ceil_div(N, 64)"]\nblock = [64]\n'
+    )
+    assert len(twice.launches) == 2
+    old, new = (WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE).replace("i < n", "i <= n"))
+    programs = []
+    for name, text in (("old.cu", old), ("new.cu", new)):
+        path = tmp_path / name
+        path.write_text(text)
+        programs.append(program_from_file(path, "scale", twice))
+    kept = proofs_of_both(programs[0], programs[0], tmp_path / "old.cu", twice)
+    assert kept.kept == kept.asked > 2 and not kept.open
+    verdict = judged_with_proofs(lambda: PASSED, *programs, tmp_path / "new.cu", twice)
+    assert (verdict.outcome, verdict.code) == (Outcome.REJECTED, "out-of-bounds")
+
+
 @pytest.mark.parametrize("text", ["__global__ void scale() {"])
 def test_what_cannot_be_read_is_said(tmp_path: Path, text: str):
     old, new, path, work = both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE))

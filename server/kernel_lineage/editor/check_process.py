@@ -70,9 +70,12 @@ class CheckProcess:
             loop.call_soon_threadsafe(stage, f"{name}: {what}")
 
         done = loop.run_in_executor(self._thread, self._ask, work, task, seconds, stop.is_set, report)
+        # Who cancels waits no more, and the task still ends with an error when its process is ended.
+        done.add_done_callback(asyncio.Future.exception)
         late = loop.call_later((1 + _FOR_VERDICTS) * seconds + 2 * _GRACE, self._interrupt)
         try:
-            return await asyncio.shield(done)
+            await asyncio.wait([done])
+            return done.result()
         except asyncio.CancelledError:
             stop.set()
             if stop_file is not None:

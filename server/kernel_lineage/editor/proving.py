@@ -7,6 +7,7 @@ the answer any more.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,15 +130,16 @@ def answered(
     from kernel_lineage.proofs.obligations.written import written
     from kernel_lineage.proofs.obligations.written_once import written_once
     from kernel_lineage.rewrite.proving.both import callers_bounds
-    from kernel_lineage.rewrite.proving.prove import one_launch, proving
+    from kernel_lineage.rewrite.proving.prove import launches_of_file, proving
 
     bounded = workload.model_copy(update={"promises": (*workload.promises, *callers_bounds(workload))})
     asked: list[tuple[Workload, Kinds]] = [(bounded, (no_overflow, in_bounds, written_once, written))]
     asked += [(workload, (no_overflow,))] if beyond else []
     for each, kinds in asked:
-        program, launched = one_launch(path, kernel, each, data=text)
-        for obligation in proving(
-            program, path, launched, kinds=kinds, limit_ms=limit_ms, name=kernel, run_seconds=_RUN_SECONDS
+        launches = launches_of_file(path, kernel, each, data=text)
+        for obligation in itertools.chain.from_iterable(
+            proving(launched, path, kinds=kinds, limit_ms=limit_ms, run_seconds=_RUN_SECONDS)
+            for launched in launches
         ):
             example = obligation.counterexample
             # What was not decided for callers may turn out to be so at their sizes.

@@ -52,8 +52,7 @@ def prove(
     kinds: Kinds = KINDS,
 ) -> tuple[Obligation, ...]:
     """Every obligation, by line; of one access on several paths the worst counts. Takes and raises as `in_turn`."""
-    asked = in_turn(kernel, setting, lines=lines, limit_ms=limit_ms, kinds=kinds)
-    return tuple(sorted(_by_place(asked), key=lambda o: (o.line, o.expression, o.kind)))
+    return worst_by_place(in_turn(kernel, setting, lines=lines, limit_ms=limit_ms, kinds=kinds))
 
 
 def in_turn(
@@ -81,11 +80,16 @@ def _timed(obligations: Iterator[Obligation]) -> Iterator[Obligation]:
         started = time.monotonic()
 
 
-def _by_place(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
+def worst_by_place(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:
+    """The obligation of each place that ended worst, by line."""
     places: dict[tuple[str, int, str, str], list[Obligation]] = {}
     for obligation in obligations:
         key = (obligation.kind, obligation.line, obligation.expression, obligation.root)
         places.setdefault(key, []).append(obligation)
-    for same in places.values():
-        worst = min(same, key=lambda o: _WORST.index(o.status))
-        yield replace(worst, seconds=round(sum(o.seconds for o in same), 4))
+    worst = (
+        replace(
+            min(same, key=lambda o: _WORST.index(o.status)), seconds=round(sum(o.seconds for o in same), 4)
+        )
+        for same in places.values()
+    )
+    return tuple(sorted(worst, key=lambda o: (o.line, o.expression, o.kind)))

@@ -37,7 +37,7 @@ await play(
     step(`the verdict of the other machine: ${(await verdict.innerText()).replaceAll('\n', ' ')}`);
     await verdict.locator('.monaco-button', { hasText: 'Details' }).click();
     const page = editor.shown();
-    await page.locator('h3', { hasText: 'Counted on the emulated device' }).waitFor();
+    await page.getByRole('heading', { name: 'Counted on the emulated device' }).waitFor();
     await page.locator('figcaption', { hasText: 'Times at n 33554432' }).waitFor();
     assert.match(await page.locator('pre.diff').innerText(), /\+.*float4/);
     step('the verdict is one page: difference, counts before and after, times as a plot');

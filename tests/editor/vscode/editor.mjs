@@ -21,6 +21,9 @@ const SETTINGS = {
   'workbench.activityBar.location': 'hidden',
   'workbench.reduceMotion': 'on',
   'workbench.colorTheme': 'Default Dark Modern',
+  'window.autoDetectColorScheme': true,
+  'workbench.preferredDarkColorTheme': 'Default Dark Modern',
+  'workbench.preferredLightColorTheme': 'Default Light Modern',
   'window.commandCenter': false,
   'breadcrumbs.enabled': false,
   'diffEditor.renderSideBySide': false,
@@ -87,6 +90,7 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
     context = await chromium.launchPersistentContext(folder('browser'), {
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       headless: true,
+      colorScheme: 'dark',
       viewport: { width: 1180, height: 790 },
       args: BROWSER,
     });
@@ -125,6 +129,15 @@ class Editor {
     this.group = group;
     /** Another window of the same editor, on another folder, or on several that a `.code-workspace` file names. */
     this.openWindow = openWindow;
+  }
+
+  /** Has the editor follow a system of these colours, and gives those that the page beside the code has then. */
+  async theme(kind) {
+    const colorScheme = kind.includes('light') ? 'light' : 'dark';
+    await this.page.emulateMedia({ colorScheme, forcedColors: kind.includes('high-contrast') ? 'active' : 'none' });
+    const body = this.shown().locator(`body[data-vscode-theme-kind="${kind}"]`);
+    await body.waitFor({ state: 'attached', timeout: 20_000 });
+    return body.evaluate((shown) => shown.parentElement.getAttribute('style'));
   }
 
   /** The processes of this editor's own group whose command has this word, and no other editor's. */

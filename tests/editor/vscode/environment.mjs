@@ -1,5 +1,6 @@
 // A machine without klineage: the extension makes an environment of its own, without an index, and finds a planted race.
-// What is measured: from installing the VSIX to the diagnostic. Proofs work there too: an index is shown to overflow, and widened.
+// The walkthrough's buttons lead there, as a new user presses them. What is measured: from installing the VSIX to the diagnostic.
+// Proofs work there too: an index is shown to overflow, and widened.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -9,6 +10,19 @@ import { OVERFLOWS, RACE } from './kernels.mjs';
 import { files, play, toolkit } from './play.mjs';
 
 const began = Date.now();
+
+/** Opens the walkthrough, and gives what presses a button of one of its steps. */
+async function walkthrough(editor) {
+  await editor.runCommand('Welcome: Open Walkthrough...');
+  await editor.page.locator('.quick-input-list .monaco-list-row', { hasText: 'to a First Verdict' }).first().click();
+  const shown = editor.page.locator('.gettingStartedContainer:visible');
+  return async (title, button) => {
+    const step = shown.locator('.getting-started-step', { hasText: title });
+    await step.click();
+    await editor.screenshot(`walkthrough-${title.split(' ').at(-1)}`);
+    await step.locator('.monaco-button', { hasText: button }).click();
+  };
+}
 
 await play(
   {
@@ -26,9 +40,11 @@ await play(
     await editor.screenshot('no-klineage');
     step('the extension says what is missing, and offers to make it');
     const asked = Date.now();
-    await missing.locator('.monaco-button', { hasText: 'Make an Environment' }).click();
+    const press = await walkthrough(editor);
+    await press('Install the Python package', 'Make an Environment');
     await editor.notification('packages that the extension brings along').waitFor();
     await editor.screenshot('making-environment');
+    await editor.openFile('sum.cu');
     const hover = await editor.hover('block_sum(float', 'CUDA C++ kernel');
     assert.match(hover, /not trusted/);
     step(`the environment is there after ${((Date.now() - asked) / 1000).toFixed(1)} s, and the server runs in it`);
@@ -41,6 +57,20 @@ await play(
     await editor.screenshot('first-diagnostic');
     step(`from installing the VSIX to the diagnostic of a planted race: ${((Date.now() - began) / 1000).toFixed(1)} s`);
     await editor.page.keyboard.press('Escape');
+    await editor.clickOn('buf[threadIdx.x] +=');
+    await (await walkthrough(editor))('See how a kernel came about', 'Draw the Lineage');
+    await editor.notification('git repository').waitFor();
+    await (await walkthrough(editor))('See whether a kernel is right', 'Check the Kernel at the Cursor');
+    await editor.openFile('sum.cu');
+    await editor.lens('✗ race');
+    await until('the menu of skills', async () => {
+      await (await walkthrough(editor))('Apply a skill, and read the verdict', 'Apply a Skill');
+      const menu = editor.page.locator('.action-widget').first(); // it closes when the lines above kernels are drawn anew
+      return menu.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+    });
+    await editor.screenshot('walkthrough-skill');
+    await editor.page.keyboard.press('Escape');
+    step("the walkthrough's buttons are about the kernel that was left for it");
 
     await editor.openFile('rows.cu');
     const overflow = await editor.lens('address overflow');

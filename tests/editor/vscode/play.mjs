@@ -10,6 +10,8 @@ import { openEditor } from './editor.mjs';
 
 export const root = path.resolve(import.meta.dirname, '../../..');
 export const python = path.join(root, '.venv/bin/python');
+/** Whether the editor that plays is the oldest that is supported: what no editor changes is seen in the newest alone. */
+export const isOldest = () => /oldest/.test(values.editor);
 /** Where `setup` has put a CUDA compiler, as a toolkit would be. */
 export const toolkit = path.join(fs.realpathSync(path.join(root, '.venv')), 'lib', pythonFolder(), 'site-packages/nvidia/cu13');
 const { values } = parseArgs({

@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { Audit, unnamed } from './audit.mjs';
 import { plain, until } from './editor.mjs';
-import { play, python } from './play.mjs';
+import { isOldest, play, python } from './play.mjs';
 
-let editor, workspace, step;
+let audit, editor, workspace, step;
 await play({ name: 'a session', settings: { 'klineage.interpreter': python } }, async (played) => {
   ({ editor, workspace, step } = played);
+  audit = new Audit(editor);
   await scenario();
 });
 
@@ -28,6 +30,7 @@ async function scenario() {
     await steps.click(); // a line that is drawn anew as it is clicked, because a check has ended, does nothing
     return editor.shown().locator('svg.lineage .row').nth(2).waitFor({ timeout: 10_000 }).then(() => true, () => false);
   }, 60_000);
+  await audit.keep('timeline');
   await editor.screenshot('timeline');
   step('the steps of a kernel are drawn beside it');
   await editor.runCommand('View: Close All Editors');
@@ -91,9 +94,14 @@ async function scenario() {
 async function keep(file, before) {
   const verdict = editor.notification('Nothing was changed.');
   await verdict.locator('.monaco-button', { hasText: 'Details' }).click();
-  await editor.shown().locator('h3', { hasText: 'Counted on the emulated device' }).waitFor();
+  await editor.shown().getByRole('heading', { name: 'Counted on the emulated device' }).waitFor();
   await editor.shown().locator('pre.diff .add', { hasText: 'float4' }).first().waitFor();
+  await audit.keep('verdict');
   await editor.screenshot('page');
+  if (!isOldest()) {
+    assert.deepEqual(await audit.problems(), []);
+    step('the pages are readable in four themes, by keyboard and by a screen reader, says an audit');
+  }
   await verdict.locator('.monaco-button', { hasText: 'Keep as a File' }).click();
   const asked = editor.page.locator('.quick-input-widget', { hasText: 'Keep the candidate as a file' });
   await asked.waitFor();
@@ -169,7 +177,7 @@ async function testExplorer() {
   await editor.page.keyboard.press('Control+b');
 }
 
-/** What the views show, and that a row opens what it is about. */
+/** What the views show, in words for a screen reader too, and that a row opens what it is about. */
 async function views() {
   await editor.openFile('softmax.cu');
   await editor.clickOn('softmax_forward1(');
@@ -196,6 +204,11 @@ async function views() {
   step(`the views: ${plain(await newest.getAttribute('aria-label'))}; ${plain(await run.getAttribute('aria-label'))}`);
   await editor.runCommand('Kernel Lineage: Focus on Skills View');
   await editor.row('Skills', 'Admitted').or(editor.row('Skills', 'Hypotheses')).first().waitFor();
+  for (const view of ['Lineage', 'Skills', 'Runs', 'Devices']) {
+    await editor.runCommand(`Kernel Lineage: Focus on ${view} View`);
+    await until(`the keyboard in ${view}`, () => editor.pane(view).evaluate((pane) => pane.contains(document.activeElement)));
+    assert.deepEqual(await unnamed(editor.pane(view)), [], view);
+  }
   await editor.screenshot('skills');
   await editor.runCommand('View: Close All Editors');
   await editor.runCommand('View: Close Primary Side Bar');

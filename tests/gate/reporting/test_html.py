@@ -1,5 +1,6 @@
 """The page: self-contained, everything escaped, every plot that the verdict's numbers allow and no other."""
 
+import itertools
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -52,6 +53,15 @@ def test_the_page_is_whole_and_asks_for_nothing():
         document.leaving
     ) == len(ALL)
     assert "url(" not in page and "@import" not in page
+
+
+@pytest.mark.parametrize("verdicts", [[ACCEPTED], ALL], ids=["one", "several"])
+def test_the_page_can_be_read_by_keyboard_and_aloud(verdicts):
+    page = render(verdicts)
+    levels = [0, *map(int, re.findall(r"<h(\d)", page))]
+    assert levels[1] == 1 and max(b - a for a, b in itertools.pairwise(levels)) == 1
+    assert "<th></th>" not in page
+    assert all("tabindex" in block for block in re.findall("<pre.*?>", page))
 
 
 def test_every_picture_is_an_image_of_its_own():

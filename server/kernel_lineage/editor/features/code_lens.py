@@ -108,7 +108,7 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
         )
     if document.findings:
         first = document.findings[0]
-        what = (first.code or "wrong").replace("-", " ")
+        what = in_short(first.code or "wrong")
         title = f"✗ {what}, line {first.line}, {age}"
         if judged.is_of_before:
             title = f"? {what}, line {first.line}, before the last edit"
@@ -122,6 +122,11 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
     else:
         title = "? no workload: say what is missing"
     return _command(server, title, "klineage.checkKernel", place)
+
+
+def in_short(code: str) -> str:
+    """A reason code in words: in a check of one kernel there is no baseline beside a candidate."""
+    return code.removeprefix("baseline-").removeprefix("candidate-").replace("-", " ")
 
 
 def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:

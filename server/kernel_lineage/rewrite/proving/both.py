@@ -9,7 +9,7 @@ does; what they could not say in time is said.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.code.model import UnreadableError
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.rewrite.proving.prove import prove_program
+from kernel_lineage.rewrite.proving.prove import launches_of, prove_launches
 from kernel_lineage.workloads.programs import ProgramError
 
 _CODES = {
@@ -77,8 +77,6 @@ def judged_with_proofs(
 
 def proofs_of_both(before: Program, after: Program, path: Path, workload: Workload) -> Proofs:
     """Prove the candidate, and the baseline where something of the candidate is refuted."""
-    if workload.launches or before.steps or after.steps:
-        return Proofs(open="proofs are about one launch of one kernel")
     try:
         mine = _obligations(after, path, workload)
         refuted = [o for o in mine if o.status is Status.REFUTED]
@@ -166,7 +164,8 @@ def _kept_by(obligations: Sequence[Obligation]) -> _Kept:
 
 
 def _obligations(program: Program, path: Path, workload: Workload) -> list[Obligation]:
-    obligations: Iterable[Obligation] = prove_program(program, path, workload, limit_ms=_LIMIT_MS)
+    launches = launches_of(program, path, workload)
+    obligations = prove_launches(launches, path, limit_ms=_LIMIT_MS)
     return [o for o in obligations if o.kind in _CODES]
 
 
