@@ -179,7 +179,7 @@ __global__ void tiles(float *c, const __half *a, const __half *b, int N, int K) 
 }}
 """,
         flat("positives", [("y", "inout", INT, "1", "integers(0, 9)"), inp("x"), number("n")], n=(90, 512)),
-        {"lanes that have left vote": [("if (i < n && x[i] > 0.0f) atomicAdd(y, 1);", "if (i >= n) return;\n    unsigned m = __ballot_sync(~0u, x[i] > 0.0f);\n    if (threadIdx.x % 32 == 0) atomicAdd(y, __popc(m));")]},
+        {"the first lane may not take part": [("if (i < n && x[i] > 0.0f) atomicAdd(y, 1);", "if (i < n && x[i] > 0.0f) { unsigned m = __activemask(); if (threadIdx.x % 32 == 0) atomicAdd(y, __popc(m)); }")]},
         {"all lanes vote": [("if (i < n && x[i] > 0.0f) atomicAdd(y, 1);", "unsigned m = __ballot_sync(~0u, i < n && x[i] > 0.0f);\n    if (threadIdx.x % 32 == 0 && m) atomicAdd(y, __popc(m));")]},
         untuned=True),
     paired(
