@@ -33,6 +33,7 @@ from kernel_gate.workload import Argument, Workload, WorkloadError, read_compani
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
 """Where float functions change character: zeros, exp's limits in float32, subnormals, large but harmless."""
+_UPPER_PART = 16
 _EXP_LIMITS = {
     "float64": (709.5, -745.0),
     "float16": (11.0, -17.0),
@@ -291,6 +292,8 @@ def _integers(
             )
         if variation in (Variation.LOWEST, Variation.HIGHEST):
             return dtype.narrow(np.full(shape, low if variation is Variation.LOWEST else high))
+        if variation is Variation.UPPER:
+            low = high - (high - low) // _UPPER_PART
         if variation is Variation.FEW:
             return dtype.narrow(few_integers(low, high, shape, generator))
         drawn = generator.integers(low, high, shape, np.int64 if high < 2**63 else np.uint64, endpoint=True)

@@ -53,6 +53,8 @@ class Variation(StrEnum):
     """The variations are drawn from `ONE_INPUT`."""
     LOWEST = "indices at their lowest"
     HIGHEST = "indices at their highest"
+    UPPER = "integers near their highest"
+    """Not all alike, so that their products and sums are no multiples of a power of two, which floats hold exactly."""
     DYADIC = "halves and powers of two"
     """The varied input holds halves up to the largest values of narrow types, every other one powers of two: so what
     is divided or scaled before it is rounded lies half-way, and rows whose largest value is the scale do as well.
@@ -71,7 +73,7 @@ class Variation(StrEnum):
     """Where the exponential of a half ends and sigmoids are 1 to within a rounding, with a large factor beside it."""
 
 
-WITHIN_LIMITS = frozenset({Variation.ENDS, Variation.FEW, Variation.ZEROS_AMONG})
+WITHIN_LIMITS = frozenset({Variation.ENDS, Variation.FEW, Variation.UPPER, Variation.ZEROS_AMONG})
 """Variations of all inputs that stay within what is declared."""
 IN_TURN = frozenset({Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.INFINITE, Variation.SATURATED})
 """Variations that each input without limits has a case of."""
@@ -129,6 +131,7 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
         **dict.fromkeys(OF_ALL - OF_RANGE, scaled > bool(free)),
         **dict.fromkeys(OF_RANGE, any(is_scaled(a) for a in inputs)),
         **dict.fromkeys(OF_CONSTANTS | {Variation.DECLARED, Variation.CRITICAL, Variation.SCALED}, 0),
+        Variation.UPPER: 0,
     }
     for variation in Variation:
         usual = min(free, MOST_IN_TURN if variation in IN_TURN else 1)

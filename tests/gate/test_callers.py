@@ -67,3 +67,25 @@ def test_counts_that_overflow_where_data_are_alike_at_the_callers_size_are_wrong
     short = COUNTS.replace("= h[threadIdx.x];", "= h[threadIdx.x] & 65535;")
     v = judge(of.program(), of.program(short), of.workload, device="emulated")
     assert v.outcome == "rejected" and "n 70000" in v.reason and "constant rows" in v.reason
+
+
+DOTS = """__global__ void dots(int *y, const signed char *a, const signed char *b, int C) {
+    TYPE s = 0;
+    for (int c = threadIdx.x; c < C; c += 32) s += (TYPE)(a[blockIdx.x * C + c] * b[c]);
+    for (int k = 16; k; k /= 2) s += __shfl_xor_sync(~0u, s, k);
+    if (threadIdx.x == 0) y[blockIdx.x] = (int)s;
+}
+"""
+
+
+def test_sums_of_integers_that_a_float_cannot_hold_at_the_callers_size_are_wrong():
+    columns = [
+        ("y", "output", "int32", "N"),
+        ("a", "input", "int8", "N,C", "integers(-127, 127)"),
+        ("b", "input", "int8", "C", "integers(-127, 127)"),
+        ("C", "scalar", "int32", "C"),
+    ]
+    whole, floats = DOTS.replace("TYPE", "int"), DOTS.replace("TYPE", "float")
+    of = ground("dots", whole, {"N": [2, 3], "C": [40, 60]}, columns, "N", 32, {"N": 8, "C": 3000})
+    v = judge(of.program(), of.program(floats), of.workload, device="emulated")
+    assert v.outcome == "rejected" and "C 3000" in v.reason and "near their highest" in v.reason

@@ -23,7 +23,8 @@ from kernel_gate.workload import WorkloadError
 DIMS = {"N": 3, "C": 70}
 
 OTHERS = {
-    *(Variation.LOWEST, Variation.HIGHEST, Variation.ENDS, Variation.FEW, Variation.NAN_AT_ENDS),
+    *(Variation.LOWEST, Variation.HIGHEST, Variation.UPPER),
+    *(Variation.ENDS, Variation.FEW, Variation.NAN_AT_ENDS),
     *(Variation.CRITICAL, Variation.SCALED, *OF_CONSTANTS),
 }
 """Variations of inputs with limits, of constants that a case names, and of values that it places."""
@@ -278,6 +279,11 @@ def test_indices_are_taken_at_both_ends_of_their_range():
     ends = {c.variation: make_inputs(indexed, c)["x"] for c in plan(indexed, 91)}
     assert (ends[Variation.LOWEST] == 0).all()
     assert len(set(ends[Variation.HIGHEST].flat)) == 1 and ends[Variation.HIGHEST].flat[0] >= 31
+
+
+def test_integers_near_their_highest_are_not_all_alike():
+    x = drawn("integers(-127, 127)", "int32", variation=Variation.UPPER)
+    assert x.min() >= 111 and x.max() <= 126 and len(set(x.flat)) > 8
 
 
 @pytest.mark.parametrize("variation", [v for v in Variation if v not in OTHERS | {Variation.MIXED}])

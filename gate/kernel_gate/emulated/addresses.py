@@ -36,7 +36,9 @@ _REUSED_AFTER = 200
 """So many later allocations until the number of a freed one is taken again."""
 _PAGE = 512
 """What cudaMalloc aligns to at least."""
-_PAGES = 1 << 20
+_PAGES = 1 << 24
+_LARGE = (2 << 20) // _PAGE
+"""Pages of 2 MB, what allocators of frameworks align large tensors to: half of the buffers lie so."""
 SHARED_BITS = 20
 SHARED_CENTRE = 1 << (SHARED_BITS - 1)
 RANK_SHIFT = 27
@@ -170,6 +172,7 @@ class AddressSpace:
                 raise MemoryError(f"the emulated device holds at most {len(_NUMBERS)} buffers")
             number = self._freed.popleft() if next_number is None else next_number
         page = random.randrange(_PAGES)
+        page -= page % random.choice((1, _LARGE))
         segment = Segment(number, name, nbytes, itemsize, constant, offset=offset, page=page)
         self._segments[number] = segment
         return segment

@@ -4,7 +4,8 @@ Threads of one block are ordered by its barriers. Threads of different blocks ar
 fence and then done an atomic or a volatile or releasing store, and the other one's block has since done an atomic or a
 volatile or acquiring load on the same place (PTX memory model, release and acquire patterns): what came before the
 fence is then known. An atomic on an unrelated counter, or one that no fence comes before, orders nothing. Of third
-blocks it is taken that they released what they did before that fence, so a race with one of them can be missed. Writes
+blocks it is taken that they released what they did before that fence, so a race with one of them can be missed. A
+volatile load is a race only where a flag has overtaken what it reads (`overtaken.py`). Writes
 of the value that already stands there are benign, and so are reads of a Triton kernel whose value gets nowhere
 (`raced.py`).
 """
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from kernel_gate.devices.base import Place
 from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
+from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.ptx.model import Instruction
 
 if TYPE_CHECKING:
@@ -74,6 +76,8 @@ class GlobalRaces:
     """By segment and granule, for places of atomics and flags: events before this were released there."""
     between_blocks_only: bool = False
     """Leave out what threads of one block do to each other."""
+    overtaken: Overtaken | None = None
+    """Stores that flags overtake; None: the kernel has no load that could see it."""
     matter: Mapping[int, Flags] | None = None
     """Event of the launch's record → threads whose read matters (`slicing.idle_reads`); None: all reads do."""
 
@@ -84,6 +88,8 @@ class GlobalRaces:
         self.acquired = np.zeros(len(wave.blocks), np.int64)
         self.fenced = np.zeros(len(wave.blocks), np.int64)
         self.warp_barrier = np.zeros(int(wave.warp[-1]) + 1, np.int64)
+        if self.overtaken is not None:
+            self.overtaken.enter(len(wave.blocks))
 
     def watches(self, segment: Segment) -> bool:
         """Whether anything in this launch can write the segment."""
@@ -103,6 +109,8 @@ class GlobalRaces:
 
     def acquire(self, wave: Wave, at: Located, where: Access) -> None:
         """The active threads' blocks see what other blocks released at these places."""
+        if self.overtaken is not None and self.overtaken.watches:
+            self.overtaken.see(self._places(wave, at, where))
         if not self.released:
             return
         for block, place in self._places(wave, at, where):
@@ -110,6 +118,8 @@ class GlobalRaces:
 
     def release(self, wave: Wave, at: Located, where: Access) -> None:
         """What the active threads' blocks did before their last fence can be known from these places on."""
+        if self.overtaken is not None and self.overtaken.watches:
+            self.overtaken.publish(self._places(wave, at, where), wave.blocks, len(self.events))
         if not self.fenced[wave.block_of[wave.index]].any():
             return
         for block, place in self._places(wave, at, where):
@@ -117,6 +127,41 @@ class GlobalRaces:
                 # What a block has learned it hands on.
                 clock = max(fenced, int(self.acquired[block]))
                 self.released[place] = max(self.released.get(place, 0), clock)
+
+    def store_in_order(self, wave: Wave, at: Located, where: Access) -> None:
+        """The active threads did a volatile or relaxed store, which is no race with others of its kind."""
+        if self.overtaken is None or not self.overtaken.watches:
+            return
+        assert at.segment is not None
+        last = self.overtaken.stored.get(at.segment.number)
+        if last is None:
+            last = np.full_like(self._shadow(at.segment).writer, -1)
+            self.overtaken.stored[at.segment.number] = last
+        self.events.append(where.instruction)
+        for granule in self._granules(wave, at, where):
+            last[granule] = ((len(self.events) - 1) << _EVENT_SHIFT) | self.threads[wave.index]
+
+    def read_in_order(self, wave: Wave, at: Located, where: Access) -> None:
+        """The active threads did a volatile or relaxed load: a race where a flag has overtaken what they read."""
+        if self.overtaken is None or not self.overtaken.watches:
+            return
+        assert at.segment is not None
+        blocks, matters = wave.block_of[wave.index], self._matters(wave)
+        last = self.overtaken.stored.get(at.segment.number)
+        for granule in self._granules(wave, at, where):
+            before = self._shadow(at.segment).writer[granule]
+            if last is not None:
+                before = np.maximum(before, last[granule])
+            event, other = before >> _EVENT_SHIFT, (before & _THREAD) // wave.launch.block_threads
+            conflict = (
+                (before >= 0) & (other != wave.blocks[blocks]) & (event >= self.acquired[blocks]) & matters
+            )
+            if conflict.any():
+                conflict &= self.overtaken.counts_on(blocks, np.where(conflict, other, 0), event)
+            if conflict.any():
+                self._report(
+                    "reads what another writes before a flag", wave, at, where, conflict, before, granule
+                )
 
     def _places(self, wave: Wave, at: Located, where: Access) -> Iterator[tuple[int, tuple[int, int]]]:
         """Each block of the active threads with each place that it reaches, once."""

@@ -22,6 +22,7 @@ from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.layout import POISON
 from kernel_gate.emulated.noise import Noise
 from kernel_gate.emulated.overflow import AddressOverflow
+from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.refusal import refusal
 from kernel_gate.emulated.schedule import Schedule
@@ -123,7 +124,8 @@ class Launch:
     def __post_init__(self) -> None:
         self.races = None
         if self.checks.races:
-            self.races = GlobalRaces(self.kernel.global_granule, self._stored_segments())
+            overtaken = Overtaken(self.blocks) if self.kernel.loads_in_order else None
+            self.races = GlobalRaces(self.kernel.global_granule, self._stored_segments(), overtaken=overtaken)
         self.tags = None
         if self.checks.invariants is not None:
             # Heavy for those who state none.
@@ -206,6 +208,8 @@ class Launch:
             return
         if ordered:
             self.races.acquire(wave, at, where)
+            if self.races.watches(at.segment):
+                self.races.read_in_order(wave, at, where)
         elif self.races.watches(at.segment):
             self.races.read(wave, at, where)
 
@@ -232,6 +236,8 @@ class Launch:
             if fenced:
                 self.races.fence(wave)
             self.races.release(wave, at, where)
+            if self.races.watches(at.segment):
+                self.races.store_in_order(wave, at, where)
 
     def run(self, arch: str) -> LaunchResult:
         """Run every block. Faults are in the result."""

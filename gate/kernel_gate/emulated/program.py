@@ -17,6 +17,7 @@ from kernel_gate.emulated.inline import FlatKernel, flatten
 from kernel_gate.emulated.layout import Layout, lay_out
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.ptx.model import (
+    ORDERED,
     Address,
     Group,
     Instruction,
@@ -62,6 +63,8 @@ class DecodedKernel:
     global_granule: int
     has_mbarriers: bool
     """Whether waiting for an mbarrier may order its threads."""
+    loads_in_order: bool
+    """Whether it has volatile or relaxed loads."""
     store_targets: frozenset[str]
     """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
     address_registers: frozenset[str]
@@ -115,6 +118,7 @@ class _Decoder:
             self._granule("shared"),
             self._granule("global"),
             any(ins.parts[0] == "mbarrier" for ins in self.flat.body),
+            any(ins.parts[0] == "ld" and not set(ORDERED).isdisjoint(ins.parts) for ins in self.flat.body),
             store_targets(self.flat.body, self.layout.parameters),
             address_registers(self.flat.body),
         )

@@ -25,10 +25,12 @@ from kernel_gate.emulated.terminators import (
     ClusterWait,
     IndexedBranch,
 )
-from kernel_gate.emulated.wave import Index, Wave
+from kernel_gate.emulated.wave import Index, Snapshot, Wave
 
 _CLOCK_EVERY = 64
 _TRIES_MOST = 1000
+_SPIN_FROM = 32
+"""Steps of a loop before it is asked whether anything changes in it."""
 
 
 @dataclass(slots=True)
@@ -78,13 +80,32 @@ class Flow:
 
     def _run_until_met(self, number: int, active: Index) -> None:
         """Run the threads at the lowest block as far as they stay together and no others stand at a lower one."""
-        stalled = self.wave.stalled
-        nearest = int(self.at[self.at != number].min())
+        wave = self.wave
+        stalled = wave.stalled.copy()
+        nearest = int(np.where(stalled, END, self.at)[self.at != number].min())
         following = self.run_apart(number, active)
-        while following is not None and following < nearest and not stalled.any():
+        steps, seen, at = 1, None, None
+        while following is not None and following < nearest and np.array_equal(wave.stalled, stalled):
+            wave.select(active)
+            if seen is not None and following == at and seen.still(wave):
+                self._give_way(active)
+                break
+            if steps >= _SPIN_FROM and steps & (steps - 1) == 0:
+                seen, at = Snapshot.of(wave), following
             following = self.run_apart(following, active)
+            steps += 1
         if following is not None:
             self.at[active] = following
+
+    def _give_way(self, active: Index) -> None:
+        """Let others go first: these threads go round in a loop and nothing changes, so they wait for somebody.
+
+        Their warps wait with them, as shuffles after the loop want whole warps, unless nobody else is left.
+        """
+        wave = self.wave
+        warps = np.isin(wave.warp, wave.warp[active])
+        others = ~warps & ~wave.stalled & (self.at < WAIT)
+        wave.stalled[warps if others.any() else active] = True
 
     def release(self) -> bool:
         """Open the barriers that can be; False when nobody waits. Raises `LaunchFault` for a deadlock."""

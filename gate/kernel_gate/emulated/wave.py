@@ -208,3 +208,24 @@ class Wave:
     ) -> LaunchFault:
         """The exception that ends the launch with this fault."""
         return LaunchFault(self.fault(kind, message, instruction, position, **where))
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What the registers of the active threads held."""
+
+    values: list[bytes]
+    _differed: int = 0
+    """The register that had changed when it was last asked; most loops count in one."""
+
+    @classmethod
+    def of(cls, wave: Wave) -> Snapshot:
+        return cls([wave.read(register).tobytes() for register in range(len(wave.registers))])
+
+    def still(self, wave: Wave) -> bool:
+        """Whether the active threads' registers hold the same."""
+        for register in (self._differed, *range(len(self.values))):
+            if wave.read(register).tobytes() != self.values[register]:
+                self._differed = register
+                return False
+        return True

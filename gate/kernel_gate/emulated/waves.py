@@ -23,8 +23,10 @@ def waves(launch: Launch) -> Iterator[Index]:
     order = clusters.order(launch.grid, launch.kernel.flat.cluster) if size > 1 else None
     if launch.only_blocks is not None:
         numbers = np.arange(launch.blocks) if order is None else order
-        for place in dict.fromkeys(int(np.argmax(numbers == n)) // size * size for n in launch.only_blocks):
-            yield numbers[place : place + size]
+        places = dict.fromkeys(int(np.argmax(numbers == n)) // size * size for n in launch.only_blocks)
+        chosen = np.concatenate([numbers[place : place + size] for place in places])
+        for start in range(0, len(chosen), count):
+            yield chosen[start : start + count]
         return
     if launch.checks.order_seed is not None:
         order = np.arange(launch.blocks) if order is None else order

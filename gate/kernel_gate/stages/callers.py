@@ -2,8 +2,8 @@
 
 A kernel that is wrong from column 512 on is right on every small shape. So each extent of `profile_dims` is taken at
 the callers' size with the others small; then all grow together while the time lasts; and a few blocks of the whole
-callers' launch are run alone, where both programs use the same grid of one kernel. Integers are all alike once at the
-largest shape that was reached.
+callers' launch are run alone, where both programs use the same grid of one kernel. Integers are alike once where the
+longest extent is the callers', and once at the largest shape that was reached.
 """
 
 from __future__ import annotations
@@ -107,14 +107,16 @@ def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
         reached.include(case.dims)
     deadline = time.monotonic() + seconds
     pace = _CALM
-    waiting = deque(
-        Case(dims, seed + _SEED + number, origin="hidden")
-        for number, dims in enumerate(_growing(run, callers, typical_shape(named)))
-    )
-    alike = deque(_alike(run.workload))
-    while waiting or alike:
-        if alike and (reached.whole or not waiting):
-            case = Case(dict(reached.together), seed + _SEED + 800, alike.popleft(), "hidden")
+    alike = _alike(run.workload)
+    waiting: deque[Case] = deque()
+    for number, (dims, longest) in enumerate(_growing(run, callers, typical_shape(named))):
+        waiting.append(Case(dims, seed + _SEED + number, origin="hidden"))
+        if longest:
+            waiting += [Case(dims, seed + _SEED + 800, variation, "hidden") for variation in alike]
+    last = list(alike)
+    while waiting or last:
+        if last and (reached.whole or not waiting):
+            case = Case(dict(reached.together), seed + _SEED + 801, last.pop(0), "hidden")
         else:
             case = waiting.popleft()
         size = elements(run.workload, case.dims)
@@ -136,21 +138,24 @@ def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
     return reached
 
 
-def _alike(workload: Workload) -> Iterator[Variation]:
-    """Integers that are all alike, at the largest shape that was reached: what counts them may overflow."""
+def _alike(workload: Workload) -> list[Variation]:
+    """Integers that are alike: counts and sums of them may not fit."""
     inputs = [a for a in workload.args if a.kind in {"input", "inout"} and not DTYPES[a.dtype].is_float]
+    variations = []
     if any(a.has_limits for a in inputs):
-        yield Variation.LOWEST
+        variations += [Variation.LOWEST, Variation.UPPER]
     if any(a.has_free_values for a in inputs):
-        yield Variation.CONSTANT
+        variations.append(Variation.CONSTANT)
+    return variations
 
 
 def _growing(
     run: CheckState, callers: Mapping[str, int], small: Mapping[str, int]
-) -> Iterator[dict[str, int]]:
-    """One extent at the callers' size, the longest last; then all together, twice as far each time."""
+) -> Iterator[tuple[dict[str, int], bool]]:
+    """One extent at the callers' size, the longest last, which is told; then all together, twice as far each time."""
     done = [dict(case.dims) for case in run.passed]
     proposals = [{**small, name: extent} for name, extent in sorted(callers.items(), key=lambda kv: kv[1])]
+    longest = proposals[-1]
     factor = 2
     while any(small[name] * factor < 2 * extent for name, extent in callers.items()):
         proposals.append({name: min(extent, small[name] * factor) for name, extent in callers.items()})
@@ -158,7 +163,7 @@ def _growing(
     for dims in proposals:
         if dims not in done and is_valid(run.workload, dims):
             done.append(dims)
-            yield dims
+            yield dims, dims is longest
 
 
 def _check_blocks(run: CheckState, case: Case, reached: Reached) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gate.emulated.cuda_source import launch
+from kernel_gate.devices.emulated import EmulatedDevice
 
 READS = r"""
 extern "C" __global__ void kernel(unsigned long long *out, const float *x) {
@@ -33,3 +34,9 @@ def test_registers_and_addresses_are_those_of_a_large_gpu():
     assert {int(a) >> 44 for a in first[0, 5:]} == {7}
     assert (first[0, 5:7] % 256 == 0).all()
     assert first[0, 5] != again[0, 5]
+
+
+def test_some_buffers_begin_where_large_tensors_do():
+    device = EmulatedDevice()
+    places = [device.allocate(64, "x", 4).address for _ in range(64)]
+    assert 8 < sum(place % (2 << 20) == 0 for place in places) < 56

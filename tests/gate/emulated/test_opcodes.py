@@ -337,8 +337,17 @@ APPROXIMATE = [
     ("ex2.approx.ftz.f32 d, a", np.exp2),
     ("lg2.approx.f32 d, a", np.log2),
     ("rsqrt.approx.f32 d, a", lambda a: 1 / np.sqrt(a)),
-    ("tanh.approx.f32 d, a", np.tanh),
 ]
+
+
+def test_tanh_is_as_wrong_as_the_hardwares():
+    a = np.linspace(-9, 9, 801, dtype=np.float32)
+    actual, exact = run("tanh.approx.f32 d, a", "f32", {"f32": a}), np.tanh(a.astype(F64))
+    wrong = np.abs(actual / np.where(exact == 0, 1, exact) - 1)[exact != 0]
+    assert 2**-12 < wrong.max() <= 2**-11 and np.abs(actual).max() <= 1
+    assert (actual == -actual[::-1]).all()
+    ends = run("tanh.approx.f32 d, a", "f32", {"f32": np.array([np.inf, -np.inf, np.nan, -0.0], np.float32)})
+    np.testing.assert_array_equal(ends, np.array([1, -1, np.nan, -0.0], np.float32))
 
 
 def test_doubles_are_flushed_below_their_own_smallest_normal_number():

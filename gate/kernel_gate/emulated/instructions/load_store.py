@@ -9,13 +9,11 @@ import numpy as np
 
 from kernel_gate.emulated.access import Access, Change, Located, access
 from kernel_gate.emulated.operands import items
-from kernel_gate.emulated.ptx.model import Address, Operand, Register, Symbol
+from kernel_gate.emulated.ptx.model import ORDERED, Address, Operand, Register, Symbol
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site, Write
 from kernel_gate.emulated.types import TYPES, PtxType, all_ones
 from kernel_gate.emulated.wave import Wave
-
-_ORDERING = ("volatile", "relaxed", "acquire", "release", "mmio")
 
 
 def _element(site: Site, operand: Operand) -> tuple[PtxType, int]:
@@ -37,7 +35,7 @@ def load(site: Site) -> Step:
     if site.has("param") and is_kernel_parameter(site, source):
         return _load_parameter(site, source, element, writes)
     where = access(site, 1, "read", element, count)
-    ordered = site.has(*_ORDERING)
+    ordered = site.has(*ORDERED)
 
     def do(wave: Wave, at: Located) -> None:
         checks = wave.launch.checks
@@ -129,7 +127,7 @@ def store(site: Site) -> Step:
     element, count = _element(site, source)
     reads = [site.reader(item, element) for item in items(source)]
     where = access(site, 0, "write", element, count)
-    ordered, releases = site.has(*_ORDERING), site.has("release")
+    ordered, releases = site.has(*ORDERED), site.has("release")
 
     def do(wave: Wave, at: Located) -> None:
         put(wave, where, at, reads, ordered)

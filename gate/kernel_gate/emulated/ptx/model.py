@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeAlias
 
+ORDERED = ("volatile", "relaxed", "acquire", "release", "mmio")
+"""Loads and stores of these kinds are no race with each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Register:
