@@ -165,7 +165,7 @@ def test_what_the_workload_earns(tmp_path):
     assert spent.code in {Reason.NOTHING_COMPARED, Reason.CASE_TIME_SPENT}
 
 
-def test_what_a_compiler_earns(monkeypatch):
+def test_what_a_compiler_earns(monkeypatch, nothing_built):
     def missing(*_: object, **__: object) -> None:
         raise CompilerMissing("nvcc was not found")
 
