@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import settings
 
-from kernel_gate import options
+from kernel_gate import building, options
+from kernel_gate.build.kept_images import KeptImages
 
 settings.register_profile("alike", derandomize=True, deadline=None)
 settings.load_profile("alike")
@@ -16,6 +17,20 @@ def _keep_nothing_of_the_users(tmp_path_factory):
         patch.setenv("KLINEAGE_KEEP_IN", str(tmp_path_factory.mktemp("kept")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_built_before():
+    """What a process has built is kept: a file of tests begins with nothing, whichever ran before in its process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "_KEPT", KeptImages())
+        yield
+
+
+@pytest.fixture
+def nothing_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what building meets: nothing that another test has built stands in for it."""
+    monkeypatch.setattr(building, "_KEPT", KeptImages())
 
 
 @pytest.fixture(autouse=True)

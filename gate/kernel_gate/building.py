@@ -15,6 +15,8 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
 
+_KEPT = KeptImages()
+
 
 def build_program(
     program: Program,
@@ -24,12 +26,28 @@ def build_program(
     arch: str,
     want_cubin: bool = False,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
-    kept: KeptImages | None = None,
     cases: Sequence[Case] = (),
 ) -> Built:
-    """A program with the images that these shapes and cases need. Raises `BuildError` and `CompilerMissing`.
+    """A program with the images that these shapes and cases need. Raises `BuildError` and `CompilerMissing`."""
 
-    `kept` holds what was built before.
+    def made(units: Sequence[Unit]) -> dict[Unit, Image]:
+        return images_of(program, arch, units, want_cubin=want_cubin, options=options)
+
+    images = made(units_for(workload, program, shapes, cases))
+    return Built(program, images, build=lambda unit: made([unit])[unit])
+
+
+def images_of(
+    program: Program,
+    arch: str,
+    units: Sequence[Unit],
+    *,
+    want_cubin: bool = False,
+    options: GateOptions = GateOptions(),  # noqa: B008 - frozen
+) -> dict[Unit, Image]:
+    """One image per unit; those that this process has built before are not built again.
+
+    Raises `BuildError` and `CompilerMissing`.
     """
     limits = Limits(seconds=options.build_seconds)
     uncontained = options.allow_uncontained
@@ -39,8 +57,4 @@ def build_program(
             program, arch, missing, want_cubin=want_cubin, limits=limits, allow_uncontained=uncontained
         )
 
-    def images_of(units: Sequence[Unit]) -> dict[Unit, Image]:
-        return compiled(units) if kept is None else kept.of(program, arch, want_cubin, units, compiled)
-
-    made = images_of(units_for(workload, program, shapes, cases))
-    return Built(program, made, build=lambda unit: images_of([unit])[unit])
+    return _KEPT.of(program, arch, want_cubin, units, compiled)

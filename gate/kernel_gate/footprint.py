@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
 from kernel_gate.cases import Case
@@ -63,7 +62,6 @@ def footprints(
     *,
     seconds: float = 10.0,
     races: bool = False,
-    kept: KeptImages | None = None,
     seed: int = _SEED,
     variation: Variation = Variation.DECLARED,
 ) -> Iterator[dict[str, Footprint]]:
@@ -71,10 +69,9 @@ def footprints(
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds`
     is what one launch may take, under the caller's deadline; with `races`, a race and a barrier in divergent code are
-    faults too; `kept` holds what was built before; inputs are drawn by `seed` and `variation`. Raises
+    faults too; inputs are drawn by `seed` and `variation`. Raises
     `FootprintError` at the first shape that cannot be built, launched or run without a fault.
     """
-    kept = kept or KeptImages()
     seconds = seconds_left(seconds)
     device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(seconds=seconds))
     try:
@@ -82,7 +79,7 @@ def footprints(
             bind(workload, program, dims)
         # A kernel that fails at the first shape is not compiled for the others.
         for part in filter(None, (shapes[:1], shapes[1:])):
-            built = build_program(program, workload, part, arch=EMULATED_ARCH, kept=kept)
+            built = build_program(program, workload, part, arch=EMULATED_ARCH)
             loaded = LoadedProgram(device, built, workload)
             for dims in part:
                 yield _footprint(loaded, workload, Case(dims, seed, variation), races)

@@ -223,7 +223,6 @@ def _stages(
         arch=device.arch,
         want_cubin=on_gpu,
         options=options,
-        kept=keeper.images,
         cases=cases,
     )
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:

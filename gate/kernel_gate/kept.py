@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.devices.opening import OpenDevices
 from kernel_gate.oracle import KeptOracle
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
@@ -12,12 +11,11 @@ from kernel_gate.worker import Worker
 
 
 class Kept:
-    """An open GPU, sanitizer tools and an oracle that wait for work, and what was built. A context manager."""
+    """An open GPU, sanitizer tools and an oracle that wait for work. A context manager."""
 
     def __init__(self, *, more_follow: bool = False) -> None:
         self.devices = OpenDevices()
         self.spares = SpareTools()
-        self.images = KeptImages()
         self.oracles = KeptOracle()
         self.watcher = Worker()
         """Judges on the emulated device, beside a GPU's work."""

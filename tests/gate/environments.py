@@ -15,6 +15,7 @@ import pytest
 from gate.corpus import FOLDER, Entry, entries
 from gate.programs import affine, workload
 from kernel_gate.build import compile as building
+from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.gate import judge
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -43,8 +44,9 @@ class Environment:
 
 
 def in_a_folder(act: Act) -> Verdict:
-    """The verdict in a folder and surroundings that are restored afterwards."""
+    """The verdict in a folder and surroundings that are restored afterwards, of programs that were not built before."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernel_gate.building._KEPT", KeptImages())
         return act(Path(folder), patch)
 
 

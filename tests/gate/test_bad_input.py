@@ -103,7 +103,7 @@ def test_too_little_memory_is_nobodys_fault():
     assert "take 131072 GB" in v.reason and "use smaller dims" in v.reason
 
 
-def test_a_full_disk_is_nobodys_fault(monkeypatch):
+def test_a_full_disk_is_nobodys_fault(nothing_built, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -143,7 +143,7 @@ def test_a_disk_without_room_for_the_oracles_result_is_nobodys_fault(tmp_path):
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.DISK_FULL), v.reason
 
 
-def test_a_disk_that_runs_full_while_compiling_is_nobodys_fault(monkeypatch):
+def test_a_disk_that_runs_full_while_compiling_is_nobodys_fault(nothing_built, monkeypatch):
     class Usage:
         free = 0
 

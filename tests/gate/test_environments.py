@@ -5,6 +5,8 @@ import pytest
 from gate.corpus import passes
 from gate.environments import ENVIRONMENTS
 
+pytestmark = pytest.mark.usefixtures("nothing_built")
+
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda e: f"{e.row}_{e.name}")
 def test_the_surroundings_are_noticed(environment, tmp_path, monkeypatch):

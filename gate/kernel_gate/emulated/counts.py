@@ -10,6 +10,7 @@ code that both reach.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +85,9 @@ class Counts:
 
     def touch(self, segment: Segment, offsets: Array, nbytes: int, purpose: str) -> None:
         """The active threads read or write `nbytes` at these bytes of a buffer's data; atomics do both."""
-        touched = self.touched.setdefault(segment.number, _Touched(len(segment.data)))
+        touched = self.touched.get(segment.number)
+        if touched is None:
+            touched = self.touched[segment.number] = _Touched(len(segment.data))
         at = (np.reshape(offsets, (-1, 1)).astype(np.int64) + np.arange(nbytes)).ravel()
         if purpose != "write":
             touched.read[at[~touched.written[at]]] = True
@@ -135,9 +138,12 @@ class Counts:
         starts = np.concatenate([[0], np.cumsum(sizes)])
         for number, block in self.blocks.items():
             start, stop = int(starts[number]), int(starts[number + 1])
+            of_lines: dict[int | None, Counter[str]] = {}
             for instruction in body[start:stop]:
-                classes = {instruction_class(instruction.opcode): block.warps}
-                add(instruction.line, Tally(classes, block.threads))
+                of_lines.setdefault(instruction.line, Counter())[instruction_class(instruction.opcode)] += 1
+            for line, classes in of_lines.items():
+                issued = {name: count * block.warps for name, count in classes.items()}
+                add(line, Tally(issued, classes.total() * block.threads))
             end = body[stop - 1].line
             add(end, Tally(branches=block.branches, divergent_branches=block.divergent))
         for number, access in self.global_accesses.items():

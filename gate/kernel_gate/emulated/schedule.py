@@ -167,5 +167,5 @@ class Turns:
         return bool(waiting.any()) and flow.barriers.may_open(waiting, ended) and flow.release()
 
     def _next(self, runnable: Mask) -> int:
-        groups = np.unique(self._group[runnable])
+        groups = self._group[runnable]
         return int(groups[np.argmin(self._rank[groups])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -73,6 +74,7 @@ TYPES = _types()
 """Every type that the emulated device knows, by its PTX name."""
 
 
+@cache
 def all_ones(dtype: np.dtype[Any]) -> Any:
     """The value of an unsigned dtype, 128 bits included, whose every bit is set."""
     return np.full(dtype.itemsize, 0xFF, np.uint8).view(dtype)[0]

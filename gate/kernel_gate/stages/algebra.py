@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case, elements
@@ -100,7 +99,6 @@ class Expressions:
         self._both = baseline, candidate
         self._workload = workload
         self._options = options
-        self._kept = KeptImages()
         self._left = options.algebra_seconds
         self._again = False
         """Whether the images that are judged lost payloads before."""
@@ -116,9 +114,7 @@ class Expressions:
             arch = EMULATED_ARCH
             flags = program.flags if _FAST_MATH in program.flags else (*program.flags, _FAST_MATH)
             program = replace(program, flags=flags)
-        return build_program(
-            program, self._workload, [dims], arch=arch, options=self._options, kept=self._kept
-        )
+        return build_program(program, self._workload, [dims], arch=arch, options=self._options)
 
     def compare(self, case: Case, inputs: Mapping[str, Array] | None = None) -> Algebra:
         """Whether both compute the same on a case. `open` where a program cannot be built or run for it."""

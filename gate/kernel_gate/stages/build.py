@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from kernel_gate.build import prelude
 from kernel_gate.build.errors import BuildError, CompilerMissing
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
@@ -42,10 +41,9 @@ def build(
     arch: str,
     want_cubin: bool,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
-    kept: KeptImages | None = None,
     cases: Sequence[Case] = (),
 ) -> BuildResult:
-    """Compile both for these shapes and cases, side by side; `kept` holds images of earlier builds.
+    """Compile both for these shapes and cases, side by side.
 
     A program that does not compile for a hidden case is built without them: where both run, its case tells.
     """
@@ -60,7 +58,6 @@ def build(
             arch=arch,
             want_cubin=want_cubin,
             options=options,
-            kept=kept,
             cases=cases,
         )
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.building import build_program
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
 from kernel_gate.dtypes import DTYPES
-from kernel_gate.launching import LaunchError, bind, units_for
+from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.workload import Workload
 from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor, stored
@@ -53,8 +53,8 @@ class Emulation:
                     raise NotEvaluableError(
                         f"a launch of {program.entry} with more than {MOST_THREADS} threads"
                     )
-            images = compile_program(program, EMULATED_ARCH, units_for(workload, program, [_DIMS]))
-            outputs = self._run(program, workload, Built(program, images), arguments)
+            built = build_program(program, workload, [_DIMS], arch=EMULATED_ARCH)
+            outputs = self._run(program, workload, built, arguments)
         except (BuildError, CompilerMissing, LaunchError, DeviceError) as error:
             raise NotEvaluableError(f"{program.entry} cannot be run: {error}") from error
         self.launched.append(program.entry)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.workloads.chosen_sizes import plans
@@ -34,14 +33,13 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
         return draft
     first = next(iter(plans(draft.dims, draft.chosen, draft.told)))
     sizes = fitted_sizes(first.tried, draft.promises)
-    kept = KeptImages()
     for name in wanted:
         extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
         dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
         for races, (largest, values, why) in product((True, False), [*_candidates(draft, name, dims)]):
             small = replace(draft, dims=sizes, checked=sizes)
             if all(
-                stays_in_bounds(_ranged(small, name, held), sizes, kernel, path, root, kept, races=races)
+                stays_in_bounds(_ranged(small, name, held), sizes, kernel, path, root, races=races)
                 for held in dict.fromkeys((largest, values))
             ):
                 missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
@@ -81,7 +79,6 @@ def stays_in_bounds(
     kernel: Target,
     path: Path,
     root: Path,
-    kept: KeptImages,
     *,
     races: bool = False,
 ) -> bool:
@@ -95,7 +92,7 @@ def stays_in_bounds(
     try:
         workload = replace(draft, missing=()).workload()
         program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
-        list(footprints(program, workload, [dict(sizes)], races=races, kept=kept))
+        list(footprints(program, workload, [dict(sizes)], races=races))
     except (FootprintError, ProgramError, WorkloadError):
         return False
     return True

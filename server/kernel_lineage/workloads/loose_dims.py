@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.deadline import seconds_left
 from kernel_lineage.workloads.equal_dims import with_dim_as
 from kernel_lineage.workloads.files import Target
@@ -30,19 +29,18 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
 
     With a dim that the kernel does not count on, it stays in its buffers; indices are at their lowest meanwhile.
     """
-    kept = KeptImages()
     for name in loose(draft):
         few = replace(draft, arguments=tuple(replace(a, values=_lowest(a.values)) for a in draft.arguments))
         sizes = {**draft.checked, name: 1}
         if seconds_left() < _SECONDS or broken(sizes, draft.promises):
             continue
-        if stays_in_bounds(few, sizes, kernel, path, root, kept):
+        if stays_in_bounds(few, sizes, kernel, path, root):
             continue
         for other in _others(draft):
             note = f"{name} is taken to be {other}: with fewer the kernel leaves its buffers"
             tied = with_dim_as(draft, name, other, note)
             if not broken(tied.checked, tied.promises) and stays_in_bounds(
-                tied, dict(tied.checked), kernel, path, root, kept
+                tied, dict(tied.checked), kernel, path, root
             ):
                 draft = tied
                 break

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
@@ -85,7 +84,6 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         trials.insert(0, _promised(replace(first, tried=small), ranged.promises))
     why: list[str] = []
     unbuilt = ""
-    kept = KeptImages()
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that races
     # or has a barrier in divergent code at all sizes is wrong, which its check says once it has a workload. One that
     # fails of something else fails of it where nobody looks at the order of threads, too.
@@ -93,9 +91,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     partly: Draft | None = None
     free_ways = [(free, _of(free, first), True)] if free is not None else []
     starts = row_offsets(kernel) & {m.removeprefix(UNRANGED) for m in draft.missing}
-    counted = _with_shapes(
-        draft, starts & {*unknown}, _Measured(ranged, first, True, kept, kernel, path, root)
-    )
+    counted = _with_shapes(draft, starts & {*unknown}, _Measured(ranged, first, True, kernel, path, root))
     rows = [_with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
     ways = [*free_ways, *((d, _trials(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
     is_left = False
@@ -109,7 +105,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
             why.append(f"no sizes were found that keep `{unkept[0]}`")
             continue
         try:
-            measured = _Measured(way, plan, races, kept, kernel, path, root)
+            measured = _Measured(way, plan, races, kernel, path, root)
             shapes = measured.shapes([a.name for a in way.arguments if a.is_buffer and a.shape is None])
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
@@ -295,7 +291,6 @@ class _Measured:
     draft: Draft
     plan: Plan
     races: bool
-    kept: KeptImages
     kernel: Target
     path: Path
     root: Path
@@ -344,9 +339,7 @@ class _Measured:
             workload = self._roomy(unknown, drawn)
             data = data_of(self.kernel)
             program = program_from_file(self.path, self.kernel.name, workload, data=data, root=self.root)
-            runs = footprints(
-                program, workload, wanted, races=self.races, kept=self.kept, seed=seed, variation=variation
-            )
+            runs = footprints(program, workload, wanted, races=self.races, seed=seed, variation=variation)
             for sizes, seen in zip(wanted, runs, strict=True):
                 before = reached.setdefault(_key(sizes), {})
                 # Other values are of use where they lead further than those before.

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.cases import elements
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.workload import WorkloadError
@@ -27,14 +26,13 @@ def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) ->
     The kernel is run on the emulated device: with one dim at its callers' size, then with all. None where it stays
     in its buffers as it is, and where no such size is found.
     """
-    kept = KeptImages()
-    if draft.missing or stays_in_bounds(draft, draft.checked, kernel, path, root, kept):
+    if draft.missing or stays_in_bounds(draft, draft.checked, kernel, path, root):
         return None
     for names in _likely(draft):
         sizes = {**draft.checked, **{n: draft.dims[n] for n in names}}
         only = tuple(f"{n} == {draft.dims[n]}" for n in names)
         tried = replace(draft, checked=sizes, promises=(*draft.promises, *only))
-        if _is_small(tried) and stays_in_bounds(tried, sizes, kernel, path, root, kept):
+        if _is_small(tried) and stays_in_bounds(tried, sizes, kernel, path, root):
             note = f"{' and '.join(only)}: at smaller sizes the kernel leaves its buffers"
             return replace(tried, assumed=(*draft.assumed, note))
     return None

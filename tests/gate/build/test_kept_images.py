@@ -5,10 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gate.programs import AFFINE
+from gate.programs import AFFINE, affine, workload
+from kernel_gate import building
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.build.unit import Unit
+from kernel_gate.footprint import footprints
 from kernel_gate.program import Program
+from kernel_gate.stages.build import build
 
 ONE, TWO, THREE = (Unit(num_warps=n) for n in (1, 2, 4))
 
@@ -94,3 +97,18 @@ def test_whoever_waits_for_a_build_that_fails_builds_it_too():
             with pytest.raises(ValueError, match=name):
                 work.result()
     assert asked(kept, [ONE], program) == [ONE]
+
+
+def test_a_process_builds_a_program_once_whoever_asks(monkeypatch, nothing_built):
+    compiled, dims = [], {"N": 3, "C": 70}
+
+    def counted(program, *rest, **more):
+        compiled.append(program.source)
+        return compile_program(program, *rest, **more)
+
+    compile_program = building.compile_program
+    monkeypatch.setattr(building, "compile_program", counted)
+    built = build(affine(), affine(), workload(), [dims], arch="sm_90", want_cubin=False)
+    assert built.at_fault == "none"
+    assert list(footprints(affine(), workload(), [dims]))
+    assert compiled == [AFFINE]

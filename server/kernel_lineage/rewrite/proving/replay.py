@@ -8,21 +8,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError, CompilerMissing
-from kernel_gate.build.unit import Unit
-from kernel_gate.built import Built, LoadedProgram
+from kernel_gate.building import build_program
+from kernel_gate.built import LoadedProgram
 from kernel_gate.cases import Case, elements, hidden_shapes
 from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
-from kernel_gate.devices.image import Image
 from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.emulated.launch import Checks, Limits
 from kernel_gate.execution import Run
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.inputs import make_inputs
-from kernel_gate.launching import LaunchError, bind, units_for
+from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Kind, Obligation, Status
@@ -51,7 +49,6 @@ class Replay:
     names: Mapping[str, str] = field(default_factory=dict)
     """The kernel's parameter → the workload's argument, where they differ."""
     seconds: float = RUN_SECONDS
-    _images: dict[tuple[Unit, ...], Mapping[Unit, Image]] = field(default_factory=dict)
     _runs: dict[tuple[tuple[tuple[str, int], ...], str, int], Run | str] = field(default_factory=dict)
     _endless: str = ""
     """What is said of a run that did not end; then no other is begun."""
@@ -193,12 +190,6 @@ class Replay:
             raise NotReplayedError(done)
         return done
 
-    def _built(self, workload: Workload, dims: Mapping[str, int]) -> Mapping[Unit, Image]:
-        units = tuple(units_for(workload, self.program, [dims]))
-        if units not in self._images:
-            self._images[units] = compile_program(self.program, EMULATED_ARCH, units)
-        return self._images[units]
-
     def _run(self, dims: Mapping[str, int], root: str, pattern: int) -> Run:
         roomy = _with_room(self.workload, dims, root)
         total = sum(math.prod(self.workload.extents(a, dims)) for a in self.workload.args if a.is_pointer)
@@ -209,7 +200,9 @@ class Replay:
                 raise DeviceError(f"{_sizes(dims)} is too large for the emulated device")
         device = EmulatedDevice(EMULATED_ARCH, Checks(counts=True), Limits(seconds=self.seconds))
         try:
-            loaded = LoadedProgram(device, Built(self.program, dict(self._built(roomy, dims))), roomy)
+            loaded = LoadedProgram(
+                device, build_program(self.program, roomy, [dims], arch=EMULATED_ARCH), roomy
+            )
             with loaded.execution(dims) as execution:
                 return execution.run(make_inputs(roomy, Case(dims, SEED)), pattern)
         finally:
