@@ -8,6 +8,7 @@ from kernel_gate.dtypes import Array, DType
 from kernel_gate.variations import Variation
 
 _SATURATED = (11.0, 17.0)
+_TAIL = (5.0, 12.0)
 """A half's exponential ends at 11, and 1 + e⁻ˣ is 1 in 32 bits from 17 on."""
 _BEYOND_EXP = 120.0
 """Further than the exponential of a 32-bit float reaches."""
@@ -85,6 +86,8 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
             return np.where(generator.random(values.shape) < 0.5, -0.0, 0.0)
         case Variation.SATURATED:
             return np.copysign(generator.uniform(*_SATURATED, values.shape), values)
+        case Variation.TAIL:
+            return -generator.uniform(*_TAIL, values.shape)
         case Variation.SUBNORMAL:
             return values * (100.0 * float(boundary[boundary > 0].min()))
     return values

@@ -71,6 +71,8 @@ class Variation(StrEnum):
     """As declared, but for elements that the case places where a decision of the code is about to change."""
     SATURATED = "one input of ±(11 … 17), the others large"
     """Where the exponential of a half ends and sigmoids are 1 to within a rounding, with a large factor beside it."""
+    TAIL = "all from -12 to -5"
+    """Where exponentials are small beside 1: their sum keeps few of their bits, and no large result hides it."""
 
 
 WITHIN_LIMITS = frozenset({Variation.ENDS, Variation.FEW, Variation.UPPER, Variation.ZEROS_AMONG})

@@ -322,6 +322,7 @@ def test_variations_change_what_they_say(variation):
         Variation.NEARER_SMALLEST: lambda: 1e-27 < x.std() < 1e-24,
         Variation.ZEROS_AMONG: lambda: (x == 0).any() and np.signbit(x[x == 0]).any() and (x != 0).any(),
         Variation.SATURATED: lambda: np.abs(x).min() >= 11 and np.abs(x).max() <= 17,
+        Variation.TAIL: lambda: x.min() >= -12 and x.max() <= -5,
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,
     }
     assert checks[variation]()

@@ -13,6 +13,7 @@ PAIRS = [pair for pairs in SETS.values() for pair in pairs]
 LET_THROUGH = {
     "one less a square": "no more wrong than the root of an x that differs in its last bit",
     "twenty-four probes": "no keys are drawn that crowd a table; comparisons of integers from data are not aimed at",
+    "what is lost is lost": "no more wrong than another order of the sum; exact arithmetic sees no compensation",
     "a narrow index": "no shape of its workload makes an index that does not fit",
 }
 NOT_IN_PLACE = "online, starts at zero"
@@ -44,6 +45,7 @@ def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_her
         "zero times what was there",
         "a row of infinities below",
         "the highest block comes last",
+        "one and the exponential",
     ],
 )
 def test_what_values_or_an_order_show_is_seen_with_any_seed(name: str, judge_here: Judge) -> None:
