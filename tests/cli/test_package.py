@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -78,6 +80,14 @@ def test_the_hook_of_the_documentation_lets_right_changes_through(tmp_path, boun
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == status, done.stdout + done.stderr
     assert repo.untracked_files == []
+
+
+def test_the_container_of_the_documentation_installs_extras_that_there_are():
+    text = (ROOT / "docs" / "editors.md").read_text("utf-8")
+    container = json.loads(re.search(r"```json\n(\{\n  \"image.*?)```", text, re.DOTALL)[1])
+    (extras,) = re.findall(r"'kernel-lineage\[(.*?)\]'", container["postCreateCommand"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
 
 
 def test_what_is_kept_of_a_repository_lies_outside_of_it(tmp_path, monkeypatch):

@@ -1,5 +1,5 @@
 // Two windows have a server each. One is stopped dead, one is killed, a job is cancelled: the other window does not notice.
-// A window of several folders has one server for all of them.
+// A window of several folders has one server for all of them; one whose folder is on no disk has none, and is told why.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -69,4 +69,17 @@ await play({ name: 'two windows', settings: { 'klineage.interpreter': python } }
   await several.screenshot('several-folders');
   assert.equal(servers().filter((pid) => !of.includes(pid)).length, 1, 'one server for both folders');
   step('a window of two folders has one server, which mines the folder that is a repository and checks the other');
+
+  const nowhere = path.join(base, 'nowhere.code-workspace');
+  fs.writeFileSync(nowhere, JSON.stringify({ folders: [{ uri: 'vscode-vfs://github/someone/kernels' }] }));
+  await several.page.close();
+  const virtual = await editor.openWindow(nowhere);
+  await virtual.runCommand('Extensions: Show Installed Extensions');
+  await until('the page of the extension', async () => {
+    await virtual.page.locator('.extension-list-item', { hasText: 'Kernel Lineage' }).first().click();
+    const reason = virtual.page.locator('.extension-editor', { hasText: 'from a disk: clone the repository' });
+    return reason.waitFor({ timeout: 5_000 }).then(() => true, () => false); // a list that is filled anew takes no click
+  });
+  await virtual.screenshot('virtual');
+  step('a folder that is on no disk is refused with the reason');
 });
