@@ -7,6 +7,7 @@ goes through a list of sizes, those of the list are taken.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isqrt
@@ -18,6 +19,13 @@ _FEW = frozenset({"nh", "h", "heads", "num_heads", "n_heads", "nheads", "groups"
 """Names of dims that divide another one."""
 _BATCH = frozenset({"b", "batch", "batch_size", "bs", "bsz"})
 """Names of dims that are small although nothing divides by them."""
+_USUAL: tuple[tuple[str, int], ...] = (
+    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel", 3), ("ksize", 3), ("seed", 1234),
+    ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
+)  # fmt: skip
+"""Parameters of which a small number is usual → that."""
+_SIZE_ALL_THE_SAME = re.compile(r"row|ld|num|.*group_?size")
+"""How other parameters begin: how many elements share a scale is a size, where how many groups there are may be 1."""
 _SMALL = {1: (768,), 2: (6, 96), 3: (2, 12, 64), 4: (2, 8, 32, 48)}
 _TILES = {1: (8192,), 2: (64, 256), 3: (128, 256, 64), 4: (2, 64, 128, 256)}
 _NARROW = {1: (1024,), 2: (64, 32), 3: (64, 32, 32), 4: (2, 4, 64, 32)}
@@ -41,6 +49,13 @@ class Plan:
     """Dims that divide others."""
     room: int
     """Elements of a buffer whose shape is not known."""
+
+
+def usual_number(name: str) -> int | None:
+    """What a parameter of this name usually is, as a padding is 1; None where it may be any size."""
+    if _SIZE_ALL_THE_SAME.match(name.lower()):
+        return None
+    return next((number for part, number in _USUAL if part in name.lower()), None)
 
 
 def stays_small(name: str) -> bool:

@@ -315,3 +315,32 @@ def test_the_diagonal_of_square_matrices_has_a_shape(tmp_path: Path) -> None:
     batch, edge = places.shape or ()
     assert out.shape == (batch, edge, edge)
     assert places.values == f"integers(0, {edge})"
+
+
+UNROLLED = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def window_sums(x, out, n, EDGE: tl.constexpr, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.float32)
+    for k in tl.static_range(EDGE):
+        total += tl.load(x + at * STEP + k, mask=at < n, other=0.0)
+    tl.store(out + at, total, mask=at < n)
+
+def run(x: torch.Tensor, kernel_size: int, stride: int):
+    wide, = x.shape
+    n = (wide - kernel_size) // stride + 1
+    out = torch.empty(n, device=x.device)
+    window_sums[(triton.cdiv(n, 64),)](x, out, n, EDGE=kernel_size, STEP=stride, BLOCK=64)
+    return out
+"""
+
+
+def test_windows_have_the_usual_numbers(tmp_path: Path) -> None:
+    """Loops over them are unrolled: with other sizes the kernel took minutes to compile."""
+    draft = drafted(tmp_path, UNROLLED, "window_sums")
+    assert not draft.missing
+    assert (draft.constexpr["EDGE"], draft.constexpr["STEP"]) == ("3", "1")

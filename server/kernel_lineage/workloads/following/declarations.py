@@ -8,6 +8,7 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.workloads.chosen_sizes import usual_number
 from kernel_lineage.workloads.following.calls import Calls, dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import buffer_at, clear
@@ -36,13 +37,6 @@ _USUAL: tuple[tuple[str, float], ...] = (
     ("eps", 1e-5), ("seed", 1234), ("dropout", 0.1), ("beta1", 0.9), ("beta2", 0.999), ("lr", 1e-3),
 )  # fmt: skip
 _NUMBER = 0.5
-_SMALL_NUMBERS: tuple[tuple[str, int], ...] = (
-    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel", 3), ("ksize", 3), ("seed", 1234),
-    ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
-)  # fmt: skip
-"""Parameters of which a small number is usual → that."""
-_NOT_SMALL = re.compile(r"row|ld|num|.*group_?size")
-"""How other parameters begin: how many elements share a scale is a size, where how many groups there are may be 1."""
 _LIST = re.compile(
     r"(?:at::|c10::|torch::)*(?:(?:Sym)?IntArrayRef|IntList"
     r"|(?P<pair>pair)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*,.*>"
@@ -122,8 +116,7 @@ class Declarations(Calls):
             threads = self.sizes.usual_threads.get(name, USUAL_THREADS)
             self.sizes.say(f"{name} of {self.function} is taken to be {threads}: nothing tells it")
             return plain(threads)
-        usual = next((n for part, n in _SMALL_NUMBERS if part in name.lower()), None)
-        if usual is not None and not _NOT_SMALL.match(name.lower()):
+        if (usual := usual_number(name)) is not None:
             self.sizes.say(f"{name} of {self.function} is taken to be {usual}: nothing tells it")
             return plain(usual)
         return self.sizes.free(name)

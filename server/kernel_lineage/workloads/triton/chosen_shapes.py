@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
-from kernel_lineage.workloads.chosen_sizes import stays_small
+from kernel_lineage.workloads.chosen_sizes import stays_small, usual_number
 from kernel_lineage.workloads.model import UNTYPED
 from kernel_lineage.workloads.triton.documented import Axes, documented_axes
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
@@ -98,7 +98,11 @@ class Chosen:
             self.said.append(f"{name} is taken to be -1: nothing tells it")
             return -1
         if isinstance(default, Open) and annotation in ("int", "Optional[int]", "int | None"):
-            return self.dim(name)
+            usual = None if stays_small(name) else usual_number(name)
+            if usual is None:
+                return self.dim(name)
+            self.said.append(f"{name} is taken to be {usual}: nothing tells it")
+            return usual
         if isinstance(default, Open) and annotation == "float":
             return self._fraction(name)
         if isinstance(default, Open) and (annotation == "bool" or (not annotation and self._is_flag(name))):
