@@ -155,6 +155,27 @@ def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
     assert "out[0, " in stage.reason
 
 
+@pytest.mark.parametrize(
+    ("kernel", "right", "wrong"),
+    [
+        ("gated_tiles", "tl.where(k[None, :] < K, x, 0), y", "x, y + 1"),
+        ("gated_tiles", "BLOCK_K * 32", "32"),
+        ("scores", "rows, tl.trans(columns)", "columns, tl.trans(rows)"),
+        ("linear", "first + tl.arange(0, BLOCK_K)", "first + 1 + tl.arange(0, BLOCK_K)"),
+    ],
+)
+@pytest.mark.long
+def test_a_product_of_other_elements_is_not_what_was_added_up(kernel: str, right: str, wrong: str) -> None:
+    (example,) = (e for e in applications_of("multiply_by_dot") if e.kernel == kernel)
+    (load,) = WORKLOADS[kernel]
+    assert right in example.after
+    before = program(example.language, example.before, kernel)
+    after = program(example.language, example.after.replace(right, wrong), kernel, own_launch(example, load))
+    stage = judge(before, after, load, device="emulated", options=PATIENT).stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.FAIL
+
+
 def test_every_assist_is_gated() -> None:
     gated = {e.assist.id for e in APPLICATIONS if e.kernel in WORKLOADS}
     assert gated == {a.id for a in all_assists()}
