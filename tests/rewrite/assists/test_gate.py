@@ -156,17 +156,20 @@ def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "right", "wrong"),
+    ("assist", "kernel", "right", "wrong"),
     [
-        ("gated_tiles", "tl.where(k[None, :] < K, x, 0), y", "x, y + 1"),
-        ("gated_tiles", "BLOCK_K * 32", "32"),
-        ("scores", "rows, tl.trans(columns)", "columns, tl.trans(rows)"),
-        ("linear", "first + tl.arange(0, BLOCK_K)", "first + 1 + tl.arange(0, BLOCK_K)"),
+        ("multiply_by_dot", "gated_tiles", "tl.where(k[None, :] < K, x, 0), y", "x, y + 1"),
+        ("multiply_by_dot", "gated_tiles", "BLOCK_K * 32", "32"),
+        ("multiply_by_dot", "scores", "rows, tl.trans(columns)", "columns, tl.trans(rows)"),
+        ("multiply_by_dot", "linear", "first + tl.arange(0, BLOCK_K)", "first + 1 + tl.arange(0, BLOCK_K)"),
+        ("take_several_programs", "gated_unit", "    inside_y = inside_y & (c < columns)", "    "),
+        ("take_several_programs", "kept_positive", "    inside = inside & (v > 0)", "    "),
+        ("take_several_programs", "product_rows", "(cols < N) & inside_x", "cols < N"),
     ],
 )
 @pytest.mark.long
-def test_a_product_of_other_elements_is_not_what_was_added_up(kernel: str, right: str, wrong: str) -> None:
-    (example,) = (e for e in applications_of("multiply_by_dot") if e.kernel == kernel)
+def test_a_result_with_one_mistake_is_rejected(assist: str, kernel: str, right: str, wrong: str) -> None:
+    (example,) = (e for e in applications_of(assist) if e.kernel == kernel)
     (load,) = WORKLOADS[kernel]
     assert right in example.after
     before = program(example.language, example.before, kernel)

@@ -300,6 +300,21 @@ WORKLOADS = {
                  "g: input float32 [K]", "b: input float32 [K, 32]", "c: output float32 [16, 32]", "K: int32 = K",
                  language="triton"),
     ),
+    "gated_unit": (
+        workload("gated_unit", "R = [1, 37]\nC = [5, 40]", 'grid = ["R + 1", "C + 2"]',
+                 "gate: input float32 [R, C]", "up: input float32 [R, C]", "out: output float32 [R, C]",
+                 "rows: int32 = R", "columns: int32 = C", "least: float32 = 0.5", language="triton"),
+    ),
+    "kept_positive": (
+        workload("kept_positive", "N = [1, 37, 1030]", 'grid = ["N"]', "x: input float32 [N]",
+                 "out: inout float32 [N]", "n: int32 = N", language="triton"),
+    ),
+    "product_rows": (
+        workload("product_rows", "B = [1, 2]\nM = [1, 17]\nN = [5, 130]\nK = [1, 33]",
+                 'grid = ["M", "ceil_div(N, 128)", "B"]\nconstexpr = { BLOCK_N = 128 }',
+                 "a: input float16 [B, M, K]", "b: input float16 [B, K, N]", "c: output float32 [B, M, N]",
+                 "M: int32 = M", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
     "products": (
         workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 8]\nK = [7, 70]",
                  'grid = ["B * M * N"]\nconstexpr = { BK = 64 }', "a: input float16 [B, M, K]",
