@@ -155,6 +155,30 @@ def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
     assert "out[0, " in stage.reason
 
 
+@pytest.mark.parametrize(
+    ("assist", "kernel", "right", "wrong"),
+    [
+        ("multiply_by_dot", "gated_tiles", "tl.where(k[None, :] < K, x, 0), y", "x, y + 1"),
+        ("multiply_by_dot", "gated_tiles", "BLOCK_K * 32", "32"),
+        ("multiply_by_dot", "scores", "rows, tl.trans(columns)", "columns, tl.trans(rows)"),
+        ("multiply_by_dot", "linear", "first + tl.arange(0, BLOCK_K)", "first + 1 + tl.arange(0, BLOCK_K)"),
+        ("take_several_programs", "gated_unit", "    inside_y = inside_y & (c < columns)", "    "),
+        ("take_several_programs", "kept_positive", "    inside = inside & (v > 0)", "    "),
+        ("take_several_programs", "product_rows", "(cols < N) & inside_x", "cols < N"),
+    ],
+)
+@pytest.mark.long
+def test_a_result_with_one_mistake_is_rejected(assist: str, kernel: str, right: str, wrong: str) -> None:
+    (example,) = (e for e in applications_of(assist) if e.kernel == kernel)
+    (load,) = WORKLOADS[kernel]
+    assert right in example.after
+    before = program(example.language, example.before, kernel)
+    after = program(example.language, example.after.replace(right, wrong), kernel, own_launch(example, load))
+    stage = judge(before, after, load, device="emulated", options=PATIENT).stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.FAIL
+
+
 def test_every_assist_is_gated() -> None:
     gated = {e.assist.id for e in APPLICATIONS if e.kernel in WORKLOADS}
     assert gated == {a.id for a in all_assists()}

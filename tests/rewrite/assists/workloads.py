@@ -277,6 +277,44 @@ WORKLOADS = {
                  "x: input float32 [H + 2, W + 2]", "out: output float32 [H, W]", "height: int32 = H",
                  "width: int32 = W", language="triton"),
     ),
+    "pair_sums": (
+        workload("pair_sums", "B = [1, 2]\nM = [1, 17]\nN = [5, 40]\nK = [1, 33]",
+                 'grid = ["ceil_div(M, 16)", "ceil_div(N, 16)", "B"]\nconstexpr = { BM = 16, BN = 16, BK = 16 }',
+                 "a: input float32 [B, M, K]", "b: input float32 [B, K, N]", "c: output float32 [B, M, N]",
+                 "M: int32 = M", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
+    "scores": (
+        workload("scores", "N = [1, 37]",
+                 'grid = ["ceil_div(N, 32)", "ceil_div(N, 32)"]\nconstexpr = { SIZE = 32, HEAD = 64 }',
+                 "q: input float16 [N, 64]", "k: input float16 [N, 64]", "s: output float32 [N, N]", "n: int32 = N",
+                 "scale: float32 = 0.125", language="triton"),
+    ),
+    "linear": (
+        workload("linear", "R = [1, 40]\nO = [3, 33]\nI = [1, 37, 64]",
+                 'grid = ["ceil_div(R, 32)", "ceil_div(O, 32)"]\nconstexpr = { ROWS = 32, OUTPUTS = 32 }',
+                 "x_ptr: input float16 [R, I]", "w_ptr: input float16 [O, I]", "y_ptr: output float32 [R, O]",
+                 "rows: int32 = R", "outputs: int32 = O", "inputs: int32 = I", language="triton"),
+    ),
+    "gated_tiles": (
+        workload("gated_tiles", "K = [1, 32, 45]", 'grid = ["1"]', "a: input float32 [16, K]",
+                 "g: input float32 [K]", "b: input float32 [K, 32]", "c: output float32 [16, 32]", "K: int32 = K",
+                 language="triton"),
+    ),
+    "gated_unit": (
+        workload("gated_unit", "R = [1, 37]\nC = [5, 40]", 'grid = ["R + 1", "C + 2"]',
+                 "gate: input float32 [R, C]", "up: input float32 [R, C]", "out: output float32 [R, C]",
+                 "rows: int32 = R", "columns: int32 = C", "least: float32 = 0.5", language="triton"),
+    ),
+    "kept_positive": (
+        workload("kept_positive", "N = [1, 37, 1030]", 'grid = ["N"]', "x: input float32 [N]",
+                 "out: inout float32 [N]", "n: int32 = N", language="triton"),
+    ),
+    "product_rows": (
+        workload("product_rows", "B = [1, 2]\nM = [1, 17]\nN = [5, 130]\nK = [1, 33]",
+                 'grid = ["M", "ceil_div(N, 128)", "B"]\nconstexpr = { BLOCK_N = 128 }',
+                 "a: input float16 [B, M, K]", "b: input float16 [B, K, N]", "c: output float32 [B, M, N]",
+                 "M: int32 = M", "N: int32 = N", "K: int32 = K", language="triton"),
+    ),
     "products": (
         workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 8]\nK = [7, 70]",
                  'grid = ["B * M * N"]\nconstexpr = { BK = 64 }', "a: input float16 [B, M, K]",

@@ -29,13 +29,15 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.edits import edited
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, insert_before, start_of_line
+from kernel_lineage.rewrite.assists.layout import fresh_name, insert_before
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
-from kernel_lineage.rewrite.assists.triton_block_choices import BlockChoice, block_choices, resized
+from kernel_lineage.rewrite.assists.triton_block_choices import (
+    BlockChoice,
+    block_choices,
+    kernel_after,
+    resized,
+)
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_places import (
     assignments,
@@ -48,6 +50,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     span_of,
     stored_names,
 )
+from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, names_in, rounds_of
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import (
@@ -59,11 +62,8 @@ from kernel_lineage.rewrite.assists.triton_values import (
     number_of,
 )
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import launch_edits
 
 _ROWS = "ROWS"
-_MASKS = {"load": 1, "store": 2}
-"""Where the mask of an access stands, if it is not named."""
 _TRIED = (32, 8)
 """Rows of a block where nothing else of its size can be chosen: many keep loads in flight, few spare registers."""
 
@@ -77,7 +77,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         explanation = f"{_ROWS} elements of this loop are taken together as well."
         return ASSIST.candidate(kernel, edits, explanation=explanation)
     edits.append(parameter_added(kernel, function, _ROWS))
-    choices = attempt(lambda: block_choices(_with_rows(kernel, edits)))
+    choices = attempt(lambda: block_choices(kernel_after(kernel, edits, {_ROWS: str(_TRIED[0])})))
     if isinstance(choices, Refusal) or not choices:
         choices = [BlockChoice({_ROWS: rows}) for rows in _TRIED]
     return with_alternatives(choices, lambda choice: _launched(kernel, edits, choice))
@@ -87,15 +87,6 @@ def _has_rows(function: ast.FunctionDef) -> bool:
     """Whether a parameter is the size of a block of rows already."""
     blocks = [ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) > 1]
     return _ROWS in blocks and any(a.arg == _ROWS for a in function.args.args)
-
-
-def _with_rows(kernel: Kernel, edits: list[Edit]) -> Kernel:
-    """The kernel as these edits leave it, launched with some number of rows. Refused where it is not read again."""
-    launched = [e for x in kernel.launches for e in launch_edits(kernel, x, {_ROWS: str(_TRIED[0])})]
-    made = read(edited(data_of(kernel), [*edits, *launched]), kernel.language).kernel(kernel.name)
-    if made is None:
-        raise Refusal(f"{kernel.name} is not read again with its rows together")
-    return made
 
 
 def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candidate:
@@ -110,60 +101,35 @@ def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candida
 
 def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> list[Edit]:
     """The loop over blocks of rows, its loads masked by the last row, and its sums over a block's rows."""
-    start, stop, step = range_arguments(loop)
-    assert isinstance(loop.iter, ast.Call)
-    if (
-        not isinstance(loop.target, ast.Name)
-        or stop is None
-        or step is not None
-        or loop.iter.keywords
-        or loop.orelse
-    ):
-        raise Refusal(f"the loop in line {loop.lineno} does not count rows one by one")
-    row, changed = loop.target.id, set(stored_names(loop))
-    if (
-        not isinstance(stop, ast.Name | ast.Constant)
-        or {n.id for n in ast.walk(stop) if isinstance(n, ast.Name)} & changed
-    ):
-        raise Refusal(f"the bound of the loop in line {loop.lineno} is no name or number that stays")
-    moved, behind = _moved(loop, changed), _names_behind(function, loop)
-    if outside := moved.keys() & behind:
-        raise Refusal(f"`{min(outside)}` is used outside of the loop in line {loop.lineno} that moves it on")
-    depends = _depending(loop, {row, *moved})
+    rounds = rounds_of(function, loop)
+    row, stop, moved, behind, depends = rounds.row, rounds.stop, rounds.moved, rounds.behind, rounds.depends
     stores = [c for s in loop.body if (c := _stored(s)) is not None]
-    totals = _totals(function, loop, changed - {row} - moved.keys(), behind, stores=bool(stores))
-    if row in behind:
-        raise Refusal(f"the counter of the loop in line {loop.lineno} is used outside of it")
+    totals = _totals(function, loop, rounds.changed, behind, stores=bool(stores))
     alone = all(t.is_alone for t in totals)
     if stores:
         _check_stores(kernel, function, loop, stores, moving={row, *moved}, depends=depends)
-    data, taken = data_of(kernel), {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken = names_in(function)
     if row == "_":
         row = fresh_name("row", taken)
-    inside = f"{row} < {ast.unparse(stop)}"
+    inside = f"{row} < {stop}"
     edits: list[Edit] = []
     for statement in loop.body:
-        accesses = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) in _MASKS)
-        edits += [_masked(kernel, call, inside) for call in accesses if _names(call) & depends]
+        accesses = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) in MASKS)
+        edits += [_masked(kernel, call, inside) for call in accesses if names_in(call) & depends]
     spread = "" if alone else "[:, None]"
     edits += [e for name, step in moved.items() for e in _by_rows(kernel, loop, name, step, spread)]
-    first, body = fresh_name("first", taken), span_of(kernel, loop.body[0])
-    if none := [t.statement.lineno for t in totals if not _names(t.what) & depends]:
+    first = fresh_name("first", taken)
+    if none := [t.statement.lineno for t in totals if not names_in(t.what) & depends]:
         raise Refusal(f"what line {none[0]} takes in each round is no row")
-    rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {_ROWS}){spread}\n"
-    begin = ast.unparse(start) if start is not None else "0"
-    ranged = f"range({begin}, {ast.unparse(stop)}, {_ROWS})"
     return [
-        Edit(span_of(kernel, loop.target), first),
-        Edit(span_of(kernel, loop.iter), ranged),
-        insert_before(kernel, start_of_line(data, body.start), rows),
+        *rounds.together(kernel, row, first, _ROWS, spread),
         *kept_apart(kernel, loop, totals, taken, inside),
         *edits,
     ]
 
 
 def _totals(
-    function: ast.FunctionDef, loop: ast.For, changed: set[str], behind: set[str], *, stores: bool
+    function: ast.FunctionDef, loop: ast.For, changed: frozenset[str], behind: frozenset[str], *, stores: bool
 ) -> list[Total]:
     """What the loop combines over rows. Refused where it does anything else with one, but to store it.
 
@@ -197,7 +163,7 @@ def _totals(
             raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
     alone = any(t.is_alone for t in totals) or stores
     own = {n for n in changed if not is_carried(loop.body, n)} | {*stored_names(loop.target)}
-    for name in {n for s in loop.body for n in _names(s)} - {t.name for t in totals if t.is_alone} - own:
+    for name in {n for s in loop.body for n in names_in(s)} - {t.name for t in totals if t.is_alone} - own:
         if name in walk.values and len(walk.values[name].axes) > (0 if alone else 1):
             raise Refusal(f"`{name}` has {'an axis' if alone else 'two axes'} already")
     if not totals and not stores:
@@ -262,7 +228,7 @@ def _check_stores(
     stores: list[ast.Call],
     *,
     moving: set[str],
-    depends: set[str],
+    depends: frozenset[str],
 ) -> None:
     """Refuse stores that two rounds may make to one place, or to a place that the kernel loads from."""
     flow, pointers = assignments(function), {p.name for p in kernel.parameters if p.pointer}
@@ -283,9 +249,9 @@ def _check_stores(
         raise Refusal(f"the loop in line {loop.lineno} stores to a buffer in two places")
 
 
-def _is_apart(address: ast.expr, moving: set[str], depends: set[str]) -> bool:
+def _is_apart(address: ast.expr, moving: set[str], depends: frozenset[str]) -> bool:
     """Whether an address is what stays, and the number of a round once, times a step."""
-    terms = [t for t in _terms(address) if _names(t) & depends]
+    terms = [t for t in _terms(address) if names_in(t) & depends]
     return len(terms) == 1 and _is_step(terms[0], moving, depends)
 
 
@@ -297,42 +263,20 @@ def _terms(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
-def _is_step(term: ast.expr, moving: set[str], depends: set[str]) -> bool:
+def _is_step(term: ast.expr, moving: set[str], depends: frozenset[str]) -> bool:
     """Whether a term is the number of a round, or a product of it with what stays."""
     match term:
         case ast.Name(id=name):
             return name in moving
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            one, other = (left, right) if _names(left) & depends else (right, left)
-            return not _names(other) & depends and _is_step(one, moving, depends)
+            one, other = (left, right) if names_in(left) & depends else (right, left)
+            return not names_in(other) & depends and _is_step(one, moving, depends)
     return False
-
-
-def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:
-    """The names that are only read from, and that each round then moves on by the same; with what it moves them by."""
-    steps: dict[str, ast.expr] = {}
-    read = {
-        id(n)
-        for call in ast.walk(loop)
-        if isinstance(call, ast.Call) and called(call) in _MASKS and call.args
-        for n in ast.walk(call.args[0])
-    }
-    for position, statement in enumerate(loop.body):
-        match statement:
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=step):
-                inside = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
-                uses = [n for n in inside if n is not statement.target]
-                later = {n for s in loop.body[position + 1 :] for n in _names(s)}
-                same = not _names(step) & changed and not any(isinstance(n, ast.Call) for n in ast.walk(step))
-                if uses and same and name not in later and all(id(n) in read for n in uses):
-                    steps[name] = step
-    return steps
 
 
 def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr, spread: str) -> list[Edit]:
     """Edits by which a round moves a name on by a block's rows, and each of the rows reads behind it."""
-    written = ast.unparse(step)
-    by = written if isinstance(step, ast.Name | ast.Constant) else f"({written})"
+    by = factor(step)
     behind = f"({name} + tl.arange(0, {_ROWS}){spread} * {by})"
     names = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
     return [
@@ -341,19 +285,9 @@ def _by_rows(kernel: Kernel, loop: ast.For, name: str, step: ast.expr, spread: s
     ]
 
 
-def _depending(loop: ast.For, rows: set[str]) -> set[str]:
-    """The names that a row's number is in, directly or not."""
-    names = set(rows)
-    for statement in loop.body:
-        value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
-        if value is not None and _names(value) & names:
-            names |= set(stored_names(statement))
-    return names
-
-
 def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
     """A load or a store of no row behind the last one."""
-    place = _MASKS[called(call)]
+    place = MASKS[called(call)]
     listed = call.args[place] if len(call.args) > place else None
     mask = next((k.value for k in call.keywords if k.arg == "mask"), listed)
     if mask is None:
@@ -362,25 +296,6 @@ def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
     return Edit(
         span_of(kernel, mask), f"{written if written.isidentifier() else f'({written})'} & ({inside})"
     )
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _names_behind(function: ast.FunctionDef, loop: ast.For) -> set[str]:
-    """The names whose value of a loop is read behind it."""
-    behind, anew = set[str](), set[str]()
-    for statement in function.body[function.body.index(loop) + 1 :]:
-        own = {*stored_names(statement.target)} if isinstance(statement, ast.For) else set()
-        loads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        bounds = _names(statement.iter) if isinstance(statement, ast.For) else set()
-        behind |= (loads - own | bounds) - anew
-        if isinstance(statement, ast.Assign):
-            anew |= {*stored_names(statement)}
-        elif isinstance(statement, ast.AugAssign):
-            behind |= {*stored_names(statement)} - anew
-    return behind
 
 
 ASSIST = Assist(

@@ -8,8 +8,9 @@ The program's number becomes a block (`triton_together`). Where it is taken apar
 and products are summed that differ along two of its digits, tiles of these two are taken instead, and the sums become
 `tl.dot` (`triton_digits`); a launch must show that its programs are a multiple of so many. `SPAN` and, where no
 parameter says it already, `COUNT`, the number of programs there were, are parameters that every launch gives. The
-candidate's alternatives are other sizes and, in a grid of several axes, other axes. Refused where programs share out
-blocks that can be larger themselves (`triton_block_choices`), for then that is the shorter way.
+candidate's alternatives are other sizes and, in a grid of several axes, other axes. Where programs share out blocks
+that can be larger themselves (`triton_block_choices`), that is the shorter way along their axes; along another axis
+programs are taken together if they load the same in the rounds of a loop.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
@@ -28,13 +30,15 @@ from kernel_lineage.rewrite.assists.triton_digits import COUNT, digits_of
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_many import axis_of
 from kernel_lineage.rewrite.assists.triton_places import (
+    assignments,
     calls_of,
     check_launched_here,
     function_of,
     parameter_added,
+    sources,
     stored_names,
 )
-from kernel_lineage.rewrite.assists.triton_tiles import Tiles, tiles_of
+from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, tiles_of
 from kernel_lineage.rewrite.assists.triton_together import names_of, taken_together
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits, parameter_of_count
@@ -68,14 +72,17 @@ class _Choice:
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     function = function_of(kernel)
     check_launched_here(kernel, "gives it its sizes")
-    if larger := _shared_out(kernel):
-        raise Refusal(f"{larger}, the programs' own block, can be of another size itself")
     axes = sorted({axis_of(call) for call in calls_of(function, "program_id")})
     counts = [program_counts(kernel, launch) for launch in kernel.launches]
     if not axes or any(len(extents) != len(axes) or axes[-1] >= len(extents) for extents in counts):
         raise Refusal(
             f"a launch of {kernel.name} does not tell how many programs it starts for each axis asked for"
         )
+    if larger := _shared_out(kernel):
+        taken = {"xyz".index(p.axis) for p in larger}
+        axes = [a for a in axes if a not in taken and _loads_again(function, a)]
+        if not axes:
+            raise Refusal(f"{larger[0].size}, the programs' own block, can be of another size itself")
     choices = _choices(kernel, function, axes)
     products = attempt(lambda: _products(kernel, function, counts))
     if not isinstance(products, Refusal):
@@ -89,7 +96,11 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         tiles = [_Choice(dict.fromkeys(axes[-2:], side), warps, depth) for side, warps in _TILES]
         edits = attempt(lambda: taken_together(kernel, function, names_of(function, axes[-2:], {})))
         choices = [*tiles, *choices] if not isinstance(edits, Refusal) and edits[1] else choices
-    return with_alternatives(choices, lambda choice: _together(kernel, function, choice, counts))
+    made = [attempt(partial(_together, kernel, function, choice, counts)) for choice in choices]
+    candidates = [m for m in made if isinstance(m, Candidate)]
+    if isinstance(made[0], Refusal) and not candidates:
+        raise made[0]
+    return replace(candidates[0], alternatives=tuple(candidates[1:]))
 
 
 def _products(kernel: Kernel, function: ast.FunctionDef, counts: list[tuple[str, ...]]) -> Candidate:
@@ -122,13 +133,21 @@ def _products(kernel: Kernel, function: ast.FunctionDef, counts: list[tuple[str,
     return with_alternatives(_TILES, tiled)
 
 
-def _shared_out(kernel: Kernel) -> str:
-    """A size of blocks that programs share out and that may be another one; "" where there is none."""
+def _shared_out(kernel: Kernel) -> list[Place]:
+    """What programs share out in blocks whose sizes may be other ones."""
     tiles = attempt(lambda: tiles_of(kernel))
     if isinstance(tiles, Refusal):
-        return ""
+        return []
     narrow(kernel, tiles)
-    return next((s for s in tiles.sizes if any(p.of_grid for p in tiles.places(s))), "")
+    return [p for s in tiles.sizes for p in tiles.places(s) if p.of_grid]
+
+
+def _loads_again(function: ast.FunctionDef, axis: int) -> bool:
+    """Whether programs along an axis load the same in the rounds of a loop."""
+    flow = assignments(function)
+    loads = [c for loop in ast.walk(function) if isinstance(loop, ast.For) for c in calls_of(loop, "load")]
+    asked = [{axis_of(p) for e in sources(c, flow)[1] for p in calls_of(e, "program_id")} for c in loads]
+    return any(axis not in axes for axes in asked) and any(axis in axes for axes in asked)
 
 
 def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list[_Choice]:

@@ -12,11 +12,14 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from kernel_gate.expr.terms import Var
+from kernel_lineage.kernels.edits import edited
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
@@ -95,6 +98,17 @@ def block_choices(kernel: Kernel) -> list[BlockChoice]:
             BlockChoice(options, any(options.items() <= own.items() for own in settings), grids, scaled)
         )
     return choices
+
+
+def kernel_after(
+    kernel: Kernel, edits: Iterable[Edit], options: Mapping[str, str] = MappingProxyType({})
+) -> Kernel:
+    """A kernel as edits leave it, launched with these options. Refused where it is not read again."""
+    launched = [e for x in kernel.launches for e in launch_edits(kernel, x, options)] if options else []
+    made = read(edited(data_of(kernel), [*edits, *launched]), kernel.language).kernel(kernel.name)
+    if made is None:
+        raise Refusal(f"{kernel.name} is not read again after its rewrite")
+    return made
 
 
 def resized(kernel: Kernel, choice: BlockChoice) -> list[Edit]:

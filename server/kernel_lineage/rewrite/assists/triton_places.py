@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import TritonSyntax, triton_syntax
-from kernel_lineage.rewrite.assists.layout import data_of, insert_before, start_of_line
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    indent_at,
+    insert_before,
+    replace_between,
+    start_of_line,
+)
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -56,6 +62,20 @@ def holds_text_of_lines(statements: Iterable[ast.stmt]) -> bool:
         for statement in statements
         for n in ast.walk(statement)
     )
+
+
+def moved_out(kernel: Kernel, branch: ast.If) -> list[Edit]:
+    """Edits that move the lines of a branch's body out by one step. Refused where they are no lines of their own."""
+    data, first = data_of(kernel), branch.body[0]
+    if first.lineno == branch.test.end_lineno or holds_text_of_lines(branch.body):
+        raise Refusal(f"what line {branch.lineno} branches to is not moved out of it by whole lines")
+    outer, inner = (indent_at(data, span_of(kernel, s).start) for s in (branch, first))
+    edits, at = list[Edit](), data.index(b"\n", span_of(kernel, branch.test).end) + 1
+    while 0 < at < span_of(kernel, branch.body[-1]).end:
+        if data.startswith(inner.encode(), at):
+            edits.append(replace_between(kernel, at, at + len(inner) - len(outer), ""))
+        at = data.find(b"\n", at) + 1
+    return edits
 
 
 def parameter_added(kernel: Kernel, function: ast.FunctionDef, name: str) -> Edit:

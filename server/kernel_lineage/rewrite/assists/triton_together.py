@@ -4,9 +4,10 @@ Every value that comes from the number gets that axis in front of its lanes, by 
 under it are masked by the number of programs, and what combined all lanes combines those of each program (`axis=1,
 keep_dims=True`). What a loop carries along begins with the axis, too. Nothing of one program meets another's.
 
-Followed are kernels whose blocks have one axis at most. Refused is what cannot be done for several programs at once:
-branches and loops that their numbers or data decide, other shapes than plain ones, a load behind a store to the same
-buffer, a store that does not depend on the program.
+Followed are kernels whose blocks have one axis at most. A branch that ends the kernel, and a return, become masks
+where comparisons of a program's number or data decide about them. Refused is what cannot be done for several programs
+at once: other branches, and loops, that these decide about, other shapes than plain ones, a load behind a store to the
+same buffer, a store that does not depend on the program.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kernel_lineage.rewrite.assists.layout import (
     fresh_name,
     indent_at,
     insert_before,
+    replace_between,
     start_of_line,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -34,7 +36,13 @@ from kernel_lineage.rewrite.assists.triton_many import (
     constant_of,
     shape_of,
 )
-from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, stored_names
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    calls_of,
+    moved_out,
+    span_of,
+    stored_names,
+)
 from kernel_lineage.rewrite.assists.triton_values import CHECKS
 from kernel_lineage.rewrite.candidate import Edit
 
@@ -206,17 +214,7 @@ class _Walk(Expressions):
             raise _Again
 
     def _branch(self, statement: ast.If) -> None:
-        test = self.of_again(statement.test)
-        if test.axes:
-            leaves = len(statement.body) == 1 and isinstance(statement.body[0], ast.Return)
-            calls = any(isinstance(n, ast.Call) for n in ast.walk(statement.test))
-            (axis, *others) = test.axes
-            top = statement in self.function.body and not statement.orelse
-            if not leaves or others or test.lanes or calls or not top:
-                raise Refusal(f"which way line {statement.lineno} goes depends on the program")
-            inside = self.names[axis].inside
-            text = f"{inside} = {inside} & ~({ast.unparse(statement.test)})"
-            self.replaced.append(Edit(span_of(self.kernel, statement), text))
+        if self._has_become_mask(statement):
             return
         before = dict(self.values)
         self.block(statement.body)
@@ -227,6 +225,39 @@ class _Walk(Expressions):
             if one is not None and other is not None and one != other:
                 self.uneven.setdefault(name, statement.lineno)
             self.values[name] = (one or Many()) | (other or Many())
+
+    def _has_become_mask(self, statement: ast.If) -> bool:
+        """Whether programs went different ways here, and those that left, or passed by the kernel's last branch, are
+        masked from here on.
+        """
+        test, leaves = statement.test, len(statement.body) == 1 and isinstance(statement.body[0], ast.Return)
+        split = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if leaves else ast.And)
+        parts = test.values if isinstance(test, ast.BoolOp) and split else [test]
+        values = [self.of_again(part) for part in parts]
+        if not any(v.axes for v in values):
+            return False
+        own = all(
+            isinstance(p, ast.Compare) and len(v.axes) == 1 and not v.lanes
+            for p, v in zip(parts, values, strict=True)
+        )
+        calls = any(isinstance(n, ast.Call) for n in ast.walk(test))
+        top = statement in self.function.body and (leaves or statement is self.function.body[-1])
+        if not own or calls or not top or statement.orelse:
+            raise Refusal(f"which way line {statement.lineno} goes depends on the program")
+        here, data = span_of(self.kernel, statement), data_of(self.kernel)
+        masks = []
+        for part, value in zip(parts, values, strict=True):
+            inside = self.names[min(value.axes)].inside
+            masks.append(f"{inside} = {inside} & {'~' if leaves else ''}({ast.unparse(part)})")
+        text = f"\n{indent_at(data, here.start)}".join(masks)
+        if leaves:
+            self.replaced.append(Edit(here, text))
+            return True
+        head = data.index(b":", span_of(self.kernel, test).end) + 1
+        self.replaced.append(replace_between(self.kernel, here.start, head, text))
+        self.replaced += moved_out(self.kernel, statement)
+        self.block(statement.body)
+        return True
 
     def _effect(self, call: ast.Call) -> None:
         name = called(call)
