@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernel_gate.expr.solver import LIMIT_MS
-from kernel_gate.launch_tables import MemsetTable
+from kernel_gate.launch_tables import KernelLaunch
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
@@ -55,9 +55,9 @@ def one_launch(
     if workload.launches:
         only, *others = workload.launches
         names = (
-            [] if isinstance(only, MemsetTable) else [a for a in only.arguments or () if isinstance(a, str)]
+            [a for a in only.arguments or () if isinstance(a, str)] if isinstance(only, KernelLaunch) else []
         )
-        if others or isinstance(only, MemsetTable) or len(names) < len(only.arguments or ()):
+        if others or not isinstance(only, KernelLaunch) or len(names) < len(only.arguments or ()):
             raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
         arguments = names if only.arguments is not None else None
         template_arguments = only.template_arguments or template_arguments
