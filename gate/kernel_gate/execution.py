@@ -33,7 +33,7 @@ from kernel_gate.launching import (
     BoundStructure,
     Dim3,
 )
-from kernel_gate.program import Program
+from kernel_gate.program import FillStep, Program
 from kernel_gate.workload import Argument, Workload
 
 SANITIZER_KINDS = frozenset({"race", "uninitialised"})
@@ -171,6 +171,12 @@ class Execution:
             if isinstance(step, BoundMemset):
                 self._buffers[step.buffer].memset(step.value, step.offset, step.nbytes)
                 continue
+            if isinstance(step, FillStep):
+                try:
+                    self._fills(step)()
+                except DeviceError as error:
+                    return replace(done, faults=(*done.faults, Fault("launch", str(error))))
+                continue
             kernel, image = next(kernels)
             result = kernel.launch(*self._call(step, image))
             faults = [
@@ -216,6 +222,9 @@ class Execution:
                 memset = self._buffers[step.buffer].memset
                 calls.append(partial(memset, step.value, step.offset, step.nbytes))
                 continue
+            if isinstance(step, FillStep):
+                calls.append(self._fills(step))
+                continue
             kernel, image = next(kernels)
             prepared = getattr(kernel, "prepared", None)
             if prepared is None:
@@ -229,6 +238,19 @@ class Execution:
                 call()
 
         return run_all
+
+    def _fills(self, step: FillStep) -> Callable[[], None]:
+        """What fills a variable wherever a module has it. Raises `DeviceError` where none does."""
+        buffer = self._buffers[step.buffer]
+        own = [fill for kernel, _ in self._kernels if (fill := kernel.filling(step.variable, buffer))]
+        if not own:
+            raise DeviceError(f"{self._program.name or self._program.entry} has no variable {step.variable}")
+
+        def fill_all() -> None:
+            for fill in own:
+                fill()
+
+        return fill_all
 
     def outputs(self) -> dict[str, Array]:
         """What the outputs hold now."""

@@ -6,7 +6,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Structure, Value, Word
+from kernel_gate.program import (
+    FillStep,
+    LaunchSpec,
+    LaunchStep,
+    MemsetStep,
+    Operand,
+    Pointer,
+    Structure,
+    Value,
+    Word,
+)
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
 KernelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$")]
@@ -129,6 +139,23 @@ class MemsetTable(Table):
         """The same as a program carries it."""
         nbytes = None if self.bytes is None else str(self.bytes)
         return MemsetStep(self.memset, self.value, nbytes, str(self.offset))
+
+
+class FillTable(Table):
+    """One `[[launches]]` table that fills a variable of the device's code, as `cudaMemcpyToSymbol` does."""
+
+    variable: KernelName
+    """The variable, such as one that is `__constant__`."""
+    buffer: Name
+    """The argument whose bytes it gets; it is none of the kernel's."""
+
+    def step(self, _everything: tuple[str, ...]) -> FillStep:
+        """The same as a program carries it."""
+        return FillStep(self.variable, self.buffer)
+
+
+LaunchTable = KernelLaunch | MemsetTable | FillTable
+"""One of `[[launches]]`."""
 
 
 def _operand(table: str | PointerTable | ValueTable | StructureTable) -> Operand:

@@ -14,12 +14,13 @@ from kernel_gate.compile_time import Constant, constant
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import (
+    FillStep,
     LaunchSpec,
     LaunchStep,
-    MemsetStep,
     Operand,
     Pointer,
     Program,
+    Step,
     Structure,
     Value,
     Word,
@@ -91,12 +92,15 @@ class BoundMemset:
     nbytes: int
 
 
+BoundStep = BoundLaunch | BoundMemset | FillStep
+
+
 @dataclass(frozen=True, slots=True)
 class BoundProgram:
     """What a program does on one shape."""
 
     dims: Mapping[str, int]
-    steps: tuple[BoundLaunch | BoundMemset, ...]
+    steps: tuple[BoundStep, ...]
     scratch: tuple[Argument, ...] = ()
     """The program's own buffers, with extents as numbers."""
 
@@ -139,7 +143,7 @@ def bind(
     return BoundProgram(dims, bound, scratch)
 
 
-def _sequence(workload: Workload, program: Program) -> tuple[LaunchStep | MemsetStep, ...]:
+def _sequence(workload: Workload, program: Program) -> tuple[Step, ...]:
     """The workload's sequence, for a program that brings no launch of its own."""
     return workload.steps if program.launch is None else ()
 
@@ -169,11 +173,13 @@ class _Binding:
         argument = self.argument(name)
         return math.prod(self.workload.extents(argument, self.dims)) * DTYPES[argument.dtype].itemsize
 
-    def step(self, step: LaunchStep | MemsetStep) -> BoundLaunch | BoundMemset:
+    def step(self, step: Step) -> BoundStep:
         """One step of a sequence, as numbers."""
         if isinstance(step, LaunchStep):
             unit = Unit(entry=step.entry, template_arguments=step.template_arguments, by_position=True)
             return self._launch(step.launch, step.arguments, unit)
+        if isinstance(step, FillStep):
+            return step
         offset = evaluate_int(step.offset, self.names)
         size = self.nbytes(step.buffer)
         nbytes = size - offset if step.nbytes is None else evaluate_int(step.nbytes, self.names)

@@ -95,6 +95,19 @@ class MemsetStep:
 
 
 @dataclass(frozen=True, slots=True)
+class FillStep:
+    """A variable of the device's code that gets the bytes of a buffer, as by `cudaMemcpyToSymbol`."""
+
+    variable: str
+    """As the source names it, with namespaces or without."""
+    buffer: str
+
+
+Step = LaunchStep | MemsetStep | FillStep
+"""One step of a sequence."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scratch:
     """A buffer of the program's own, poisoned and guarded like all others; a step clears it where the program does."""
 
@@ -135,7 +148,7 @@ class Program:
     """Names of the workload's arguments in this kernel's order; None: as in the workload."""
     module: str = ""
     """Triton: the path of `source` in its package, `liger_kernel/ops/rms_norm.py`; `includes` are its siblings then."""
-    steps: tuple[LaunchStep | MemsetStep, ...] = ()
+    steps: tuple[Step, ...] = ()
     """The sequence of a program of several launches; `entry` names it, and `launch`, `template_arguments` and
     `arguments` are not used. Empty: one launch of `entry`, or the workload's sequence."""
     scratch: tuple[Scratch, ...] = ()

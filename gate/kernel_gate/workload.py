@@ -23,8 +23,10 @@ from kernel_gate.files.reading import MOST_WORKLOAD, enclosing_repository, read_
 from kernel_gate.files.toml import toml_of
 from kernel_gate.launch_tables import (
     Expression,
+    FillTable,
     KernelLaunch,
     Launch,
+    LaunchTable,
     MemsetTable,
     Name,
     PointerTable,
@@ -33,7 +35,7 @@ from kernel_gate.launch_tables import (
     ValueTable,
     first_launch,
 )
-from kernel_gate.program import LaunchStep, MemsetStep
+from kernel_gate.program import Step
 from kernel_gate.value_kinds import FLOATS_ONLY, values_kind
 
 MOST_DATA = 1 << 30
@@ -195,8 +197,8 @@ class Workload(Table):
     """The arguments, one table each, in the kernel's order."""
     launch: Launch
     """The launch; the first one where `launches` has more."""
-    launches: tuple[KernelLaunch | MemsetTable, ...] = ()
-    """A sequence of launches and memsets, in the place of `launch`."""
+    launches: tuple[LaunchTable, ...] = ()
+    """A sequence of launches, memsets and variables to fill, in the place of `launch`."""
     oracle: Oracle | None = None
     """What is right: without it, the code before a change."""
     tolerance: Tolerance = Tolerance()
@@ -271,6 +273,8 @@ class Workload(Table):
         for table in self.launches or (self.launch,):
             if isinstance(table, MemsetTable):
                 self._try_buffer(table.memset, (table.offset, table.bytes or 0), numbers)
+            elif isinstance(table, FillTable):
+                self._try_buffer(table.buffer, (), numbers)
             else:
                 self._try_launch(table, numbers)
             if isinstance(table, KernelLaunch):
@@ -309,9 +313,10 @@ class Workload(Table):
             expressions.evaluate_int(number, values)
 
     @property
-    def steps(self) -> tuple[LaunchStep | MemsetStep, ...]:
+    def steps(self) -> tuple[Step, ...]:
         """The sequence as a program carries it; empty for a single launch."""
-        everything = tuple(a.name for a in self.args)
+        filling = {table.buffer for table in self.launches if isinstance(table, FillTable)}
+        everything = tuple(a.name for a in self.args if a.name not in filling)
         return tuple(table.step(everything) for table in self.launches)
 
     def argument(self, name: str) -> Argument | None:

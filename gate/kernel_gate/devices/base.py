@@ -5,7 +5,7 @@ The trusted process owns every buffer. A candidate contributes an image and a la
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -178,6 +178,12 @@ class LoadedKernel(Protocol):
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:
         """Put random bytes into the module's variables that are not as the module was loaded; their names."""
+
+    def filling(self, variable: str, buffer: Buffer) -> Callable[[], None] | None:
+        """What copies a buffer into a variable of the module, in order with launches; None where it has none.
+
+        Raises `DeviceError` where the sizes differ, or where several variables have the name.
+        """
 
 
 class Device(Protocol):

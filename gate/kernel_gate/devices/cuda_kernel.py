@@ -11,9 +11,10 @@ import numpy as np
 from kernel_gate.devices.base import Buffer, DeviceError, Fault, Image, LaunchResult
 from kernel_gate.devices.cuda_buffer import CudaBuffer
 from kernel_gate.devices.cuda_context import KEPT, CudaContext
-from kernel_gate.devices.cuda_variables import find_variables, overwrite
+from kernel_gate.devices.cuda_variables import declared_variables, find_variables, overwrite
 from kernel_gate.devices.occupancy import Multiprocessor, occupancy
 from kernel_gate.devices.signature import misfit, parameter_bytes, with_structures
+from kernel_gate.devices.variable_names import require_size, variable_named
 from kernel_gate.reasons import Reason
 
 _DEFAULT_DYNAMIC_SHARED = 48 << 10
@@ -58,6 +59,19 @@ class CudaKernel:
         if self._image.scratch_bytes:
             extra[0] = np.uint64(self._device.scratch(self._image.scratch_bytes * blocks))
         return [*values, *extra]
+
+    def filling(self, variable: str, buffer: Buffer) -> Callable[[], None] | None:
+        """What copies a buffer into a variable of the module, without waiting; None where it has none."""
+        return self.filling_from(variable, buffer.name, buffer.address, buffer.nbytes)
+
+    def filling_from(self, variable: str, name: str, address: int, nbytes: int) -> Callable[[], None] | None:
+        """The same from so many bytes at an address, which `name` calls in messages."""
+        symbol = variable_named(variable, declared_variables(self._image.ptx))
+        if symbol is None:
+            return None
+        own, size = self.module.get_global(symbol)
+        require_size(variable, int(size), name, nbytes)
+        return functools.partial(self._device.driver.memcpy_dtod_async, int(own), address, nbytes)
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:
         """Put random bytes into the module's variables that are not as the module was loaded; their names."""

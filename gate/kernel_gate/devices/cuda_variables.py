@@ -9,15 +9,22 @@ from typing import Any
 import numpy as np
 
 _DECLARED = re.compile(
-    r"^\s*(?:\.(?:visible|weak|common)\s+)?\.global\b[^;=]*?(\w+)(?:\[\d*\])*\s*(?:=|;)", re.MULTILINE
+    r"^\s*(?:\.(?:visible|weak|common)\s+)?\.(global|const)\b[^;=]*?(\w+)(?:\[\d*\])*\s*(?:=|;)",
+    re.MULTILINE,
 )
-"""The name in a PTX declaration of a global variable."""
+"""Space and name in a PTX declaration of a variable."""
+
+
+def declared_variables(ptx: str, *spaces: str) -> tuple[str, ...]:
+    """The variables of these spaces, `global` and `const` by default."""
+    declared = _DECLARED.findall(ptx)
+    return tuple(dict.fromkeys(name for space, name in declared if not spaces or space in spaces))
 
 
 def find_variables(driver: Any, module: Any, ptx: str) -> dict[str, tuple[int, bytes]]:
     """Address and present contents of each."""
     variables = {}
-    for name in dict.fromkeys(_DECLARED.findall(ptx)):
+    for name in declared_variables(ptx, "global"):
         try:
             address, nbytes = module.get_global(name)
         except driver.LogicError:

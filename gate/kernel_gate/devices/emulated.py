@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.signature import misfit, with_structures
+from kernel_gate.devices.variable_names import require_size, variable_named
 from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
 from kernel_gate.emulated.executed import Executed
 from kernel_gate.emulated.guards import Decided, Guards
@@ -165,6 +166,7 @@ class EmulatedKernel:
     ) -> None:
         try:
             module = _parsed(image.ptx, image.entry)
+            self._declared = module.variables
             self.variables: dict[str, Segment] = (
                 beside.variables if beside else place_variables(module, space)
             )
@@ -272,6 +274,15 @@ class EmulatedKernel:
         if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
             recording.trace, recording.kernel = launch.trace, self.kernel
         return LaunchResult((Fault("launch", "recorded: the other blocks did not run"), *faults))
+
+    def filling(self, variable: str, buffer: Buffer) -> Callable[[], None] | None:
+        """What copies a buffer into a variable of the module; None where it has none."""
+        symbol = variable_named(variable, self._declared)
+        if symbol is None:
+            return None
+        require_size(variable, self._declared[symbol].nbytes, buffer.name, buffer.nbytes)
+        segment = self.variables.get(symbol)
+        return lambda: segment.fill(buffer.read()) if segment is not None else None
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:
         """Put random bytes into the module's variables that are not as the module was loaded; their names."""

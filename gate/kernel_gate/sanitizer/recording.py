@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Buffer, DeviceError, Image, LaunchResult, LoadedKernel
+from kernel_gate.devices.cuda_variables import declared_variables
 from kernel_gate.devices.image import image_to_json
+from kernel_gate.devices.variable_names import variable_named
 
 CONTENTS, PLAN, ASKED, DONE = "contents.bin", "plan.json", "asked.txt", "done.json"
 """Files of a recording (the contents of buffers, the steps) and of its replay (which recording, its result)."""
@@ -148,6 +150,11 @@ class RecordingDevice:
             }
         )
 
+    def filled(self, image: int, variable: str, buffer: Buffer) -> None:
+        """Write down that a variable gets the bytes of a buffer."""
+        self.flush()
+        self.steps.append({"fill": variable, "image": image, "buffer": _argument(buffer)["buffer"]})
+
     def save(self, folder: Path) -> None:
         """The recording as the files that `kernel_gate.sanitizer.replay` reads."""
         (folder / CONTENTS).write_bytes(b"".join(self._contents))
@@ -188,6 +195,12 @@ class RecordedKernel:
         """Write the launch down."""
         self.device.launched(self.image, grid, block, shared_bytes, arguments)
         return LaunchResult()
+
+    def filling(self, variable: str, buffer: Buffer) -> Callable[[], None] | None:
+        """What writes down that a variable is filled; None where the module has none of that name."""
+        if variable_named(variable, declared_variables(self.device.images[self.image].ptx)) is None:
+            return None
+        return lambda: self.device.filled(self.image, variable, buffer)
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:  # noqa: ARG002
         """None: nothing runs here that could change them."""

@@ -93,6 +93,14 @@ def replay(device: CudaContext, recording: Path) -> dict[str, Any]:
                 start = addresses[step["memset"]] + step["offset"]
                 device.driver.memset_d8_async(start, step["value"], step["nbytes"])
                 continue
+            if "fill" in step:
+                number = step["buffer"]
+                fill = kernels[step["image"]].filling_from(
+                    step["fill"], "its buffer", addresses[number], plan["buffers"][number]
+                )
+                if fill is not None:
+                    fill()
+                continue
             arguments = [_argument(a, addresses) for a in step["arguments"]]
             result = kernels[step["launch"]].launch(
                 tuple(step["grid"]), tuple(step["block"]), step["shared_bytes"], arguments

@@ -19,6 +19,7 @@ from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.equal_dims import with_one_of_equals
 from kernel_lineage.workloads.files import Launcher, Target, data_of
+from kernel_lineage.workloads.filled_variables import with_filled_variables
 from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.launcher import draft_of_launcher
 from kernel_lineage.workloads.following.roles import roles_of
@@ -104,6 +105,8 @@ def draft_of(
     best = best if best.recorded else with_checked_sizes(best)
     if measure and not best.missing and not _unusable(best):
         best = with_ties(best, target, path, state.root)
+        if not isinstance(target, Launcher):
+            best = with_filled_variables(best, target, path, state.root)
     return _readable(best, target, path, state.root)
 
 
@@ -138,7 +141,8 @@ def recorded_drafts(
         drafts: list[Draft] = []
         for draft in likely:
             measured = with_measured_shapes(draft, kernel, path, state.root) if measure else draft
-            drafts.append(with_checked_sizes(measured))
+            checked = with_checked_sizes(measured)
+            drafts.append(with_filled_variables(checked, kernel, path, state.root) if measure else checked)
             if only_one and not measured.missing and not _unusable(measured):
                 break
         return drafts, ""

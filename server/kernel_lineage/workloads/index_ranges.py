@@ -52,11 +52,12 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
 
 def _candidates(draft: Draft, name: str, dims: list[str]) -> Iterator[tuple[str, str, str]]:
     """Ways to draw an index, those that say least first: at its largest, as it is drawn, and what is said of it."""
-    yield "integers", "integers", "any numbers: the kernel stays in its buffers with them"
+    shape = next((a.shape for a in draft.arguments if a.name == name), None)
+    if shape != ("1",):  # one number that is drawn shows nothing of the others
+        yield "integers", "integers", "any numbers: the kernel stays in its buffers with them"
     for below in dims:
         why = f"numbers below {below}: with larger ones the kernel leaves its buffers"
         yield f"integers({below} - 1, {below})", f"integers(0, {below})", why
-    shape = next((a.shape for a in draft.arguments if a.name == name), None)
     if shape:
         # Threads that write to the same place race: where the elements say the place, none comes twice.
         each = f"permutation({' * '.join(f'({e})' for e in shape)})"

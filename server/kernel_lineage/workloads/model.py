@@ -54,6 +54,9 @@ class DraftArgument:
     place: tuple[int, int] | None = None
     """Where a field of a structure by value lies: the kernel's parameter, by number, and the bytes before the field."""
 
+    variable: str = ""
+    """The variable of the device's code that it fills; the launch does not give it."""
+
     @property
     def is_buffer(self) -> bool:
         """Whether it is memory that the launch gives."""

@@ -32,13 +32,18 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.dims:
         yield "[[profile_dims]]"
         yield from (f"{name} = {size}" for name, size in draft.dims.items())
+    filling = [a for a in draft.arguments if a.variable]
     apart = [a.name for a in draft.arguments if a.kind in ("null", "constant")]
     for argument in draft.arguments:
         if argument.name not in apart:
             yield ""
             yield from _argument(argument)
     yield ""
-    if apart or draft.template_arguments or draft.has_fields:
+    for argument in filling:
+        yield "[[launches]]"
+        yield f"variable = {_text(argument.variable)}"
+        yield f"buffer = {_text(argument.name)}"
+    if apart or draft.template_arguments or draft.has_fields or filling:
         yield "[[launches]]"
         yield f"kernel = {_text(draft.entry or draft.kernel)}"
         yield f"arguments = [{', '.join(_launched_with(draft))}]"
@@ -64,7 +69,7 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 def _launched_with(draft: Draft) -> Iterator[str]:
     """What the launch gives for each parameter of the kernel."""
-    rest = list(draft.arguments)
+    rest = [a for a in draft.arguments if not a.variable]
     number = 0
     while rest or number in draft.structures:
         structure = draft.structures.get(number)

@@ -139,6 +139,19 @@ def test_copied():
         assert proof is not None and proof.baseline == ""
 
 
+def test_places_that_are_some_of_many_are_never_more_than_there_are(tmp_path: Path) -> None:
+    test = """\
+def test_copied():
+    rows, size, blocks, many = 12, 40, 8, 4
+    copied(torch.randn(rows, size), torch.randperm(blocks * many)[:rows], torch.empty(blocks * many, size))
+"""
+    draft = drafted(tmp_path, COPY, test, "scatter")
+    assert "rows <= blocks * many" in draft.promises
+    proof = tried_draft(kernel_of(tmp_path / "rows.py", "scatter"), tmp_path / "rows.py", kinds=())[1]
+    assert proof is not None
+    assert proof.baseline == ""
+
+
 def test_what_is_loaded_for_an_address_is_whole_numbers() -> None:
     text = """
 def k(x, y, places, ends, out, n):

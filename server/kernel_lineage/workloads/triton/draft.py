@@ -21,7 +21,7 @@ from kernel_lineage.workloads.triton.indices import counts_of, indices_of
 from kernel_lineage.workloads.triton.launch_arguments import given_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
-from kernel_lineage.workloads.triton.promises import promises_of
+from kernel_lineage.workloads.triton.promises import each_once, promises_of
 from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses, strides_alike
 from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
@@ -169,6 +169,7 @@ def _draft(
         promises=(
             *reading.reader.promises,
             *promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
+            *each_once(arguments, reading.reader.sizes),
         ),
         assumed=tuple(dict.fromkeys(notes)),
         missing=tuple(dict.fromkeys(reading.missing)),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.workloads.model import DraftArgument
 from kernel_lineage.workloads.triton.whole_tiles import whole_tiles
 
 _LEAST_IN_PRODUCT = 16
@@ -45,6 +46,16 @@ def promises_of(
     extents_of_grid = (ast.parse(extent, mode="eval").body for extent in grid)
     promises += [_plain(f"({at_compile_time.text(e)}) >= 1") for e in extents_of_grid if _may_be_none(e)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
+
+
+def each_once(arguments: Sequence[DraftArgument], sizes: Mapping[str, Number]) -> tuple[str, ...]:
+    """That there are as many numbers as places, where places come once each: `T <= blocks * size`."""
+    placed = (a for a in arguments if a.values.startswith("permutation(") and a.shape)
+    promises = [
+        _plain(f"{' * '.join(f'({e})' for e in a.shape or ())} <= {a.values.removeprefix('permutation')}")
+        for a in placed
+    ]
+    return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes) and len({*p.split(" <= ")}) > 1)
 
 
 def _plain(promise: str) -> str:

@@ -1,0 +1,124 @@
+"""Variables of the device's code that host code fills: inputs of a draft that no launch gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.model import Draft, DraftArgument
+
+SMOOTH = """\
+#define RADIUS 1
+constexpr int TAPS = 2 * RADIUS + 1;
+%s
+__global__ void smooth(float* y, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int t = 0; t < 3; t++) { int j = i + t - 1; if (j >= 0 && j < n) sum += x[j] * %s; }
+    y[i] = sum;
+}
+int main() {
+    int n = 1000;
+    float *x, *y, taps[3] = {1, 2, 1};
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    cudaMemcpyToSymbol(weights, taps, sizeof(taps));
+    smooth<<<(n + 127) / 128, 128>>>(y, x, n);
+}
+"""
+
+
+def written(folder: Path, declared: str, read: str) -> Path:
+    (folder / ".git").mkdir()
+    (folder / "smooth.cu").write_text(SMOOTH % (declared, read))
+    return folder / "smooth.cu"
+
+
+def drafted(folder: Path, declared: str, read: str) -> Draft:
+    path = written(folder, declared, read)
+    return draft_of(kernel_of(path, "smooth"), path)
+
+
+def filling(draft: Draft) -> list[DraftArgument]:
+    return [a for a in draft.arguments if a.variable]
+
+
+@pytest.mark.parametrize(
+    ("declared", "read", "dtype", "shape"),
+    [
+        ("__constant__ float weights[TAPS];", "weights[t]", "float32", ("3",)),
+        ("__device__ __constant__ float weights[2][TAPS];", "weights[1][t]", "float32", ("2", "3")),
+        ("static __constant__ double weights[RADIUS + 2];", "weights[t]", "float64", ("3",)),
+        ("__constant__ float bias, weights[3];", "(bias + weights[t])", "float32", ("3",)),
+        ("__constant__ float4 weights;", "weights.x", "float32", ("4",)),
+        ("__device__ float weights[TAPS];", "weights[t]", "float32", ("3",)),
+        ("__constant__ float weights;", "weights", "float32", ("1",)),
+        (
+            "namespace a { __constant__ float weights[3]; } using namespace a;",
+            "weights[t]",
+            "float32",
+            ("3",),
+        ),
+    ],
+)
+def test_a_variable_is_an_input(
+    tmp_path: Path, declared: str, read: str, dtype: str, shape: tuple[str, ...]
+) -> None:
+    draft = drafted(tmp_path, declared, read)
+    argument = next(a for a in filling(draft) if a.variable == "weights")
+    assert (argument.kind, argument.dtype, argument.shape) == ("input", dtype, shape)
+    assert "weights is filled before the launch, which does not give it" in draft.assumed
+    assert [type(step).__name__ for step in draft.workload().steps][-1] == "LaunchStep"
+
+
+@pytest.mark.parametrize(
+    ("declared", "read"),
+    [
+        ("__constant__ float weights[3] = {1, 2, 1};", "weights[t]"),
+        ("__constant__ float weights[3];", "0.5f"),
+        ("extern __constant__ float weights[3]; __constant__ float others[1] = {1};", "others[0]"),
+        ("__device__ float weights[3]; __device__ float kept[3];", "(kept[t] = t)"),
+    ],
+)
+def test_other_variables_are_not(tmp_path: Path, declared: str, read: str) -> None:
+    assert filling(drafted(tmp_path, declared, read)) == []
+
+
+def test_whole_numbers_keep_the_kernel_in_its_buffers(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, "__constant__ int weights[3];", "x[weights[t]]")
+    assert [a.values for a in filling(draft)] == ["integers(0, n)"]
+    assert draft.missing == ()
+
+
+def test_a_parameter_of_its_name_stays_another_one(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, "__constant__ float y[3]; __device__ float at(int t) { return y[t]; }", "at(t)")
+    assert [(a.name, a.variable) for a in filling(draft)] == [("y_variable", "y")]
+    assert draft.workload().argument("y_variable") is not None
+
+
+def test_a_number_of_rounds_is_below_a_dim(tmp_path: Path) -> None:
+    draft = drafted(
+        tmp_path, "__constant__ int weights;", "1.0f; for (int r = 0; r < weights; r++) sum *= 0.5f"
+    )
+    assert draft.missing == ()
+    assert [a.values for a in filling(draft)] == ["integers(0, n)"]
+
+
+def test_a_structure_stays_as_it_is_and_the_draft_says_so(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, "struct W { float a; int b; }; __constant__ W weights;", "weights.a")
+    assert filling(draft) == []
+    assert "weights holds zeros: what `W` is made of is not followed" in draft.assumed
+
+
+def test_the_draft_sees_a_kernel_that_takes_another_element(tmp_path: Path) -> None:
+    path = written(tmp_path, "__constant__ float weights[TAPS];", "weights[t]")
+    draft, proof = tried_draft(kernel_of(path, "smooth"), path, kinds=("wrong_operator",))
+    assert draft.missing == ()
+    assert proof is not None
+    assert proof.baseline == ""
+    assert [tried.fate for tried in proof.tried] == ["killed"] * len(proof.tried)
