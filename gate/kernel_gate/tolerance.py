@@ -167,7 +167,7 @@ def derive(
         worst, rms = _BASELINE_FACTOR * baseline.worst, _BASELINE_FACTOR * baseline.rms
         candidates.append(Allowed(worst, rms, f"{_BASELINE_FACTOR:g} × the baseline's own error"))
     if condition is not None:
-        factor = math.sqrt(depth) * _share_of_last_bit(workload, unit)
+        factor = math.sqrt(depth) * _share_of_last_bit(workload, unit, coarse=bool(coarse))
         worst, rms = factor * condition.worst, factor * condition.rms
         candidates.append(
             Allowed(
@@ -184,11 +184,13 @@ def roundings(dtype: DType, arithmetic: float | None) -> float:
     return _WORST_ROUNDINGS[dtype.itemsize] * max(min(dtype.epsilon, _SINGLE), arithmetic or 0.0)
 
 
-def _share_of_last_bit(workload: Workload, unit: float) -> float:
-    """How much of one unit in the last place of the coarsest input an error of `unit` is; at most 1.
+def _share_of_last_bit(workload: Workload, unit: float, *, coarse: bool) -> float:
+    """How much of one unit in the last place of the coarsest input an error of `unit` is; at most 1, but for a
+    baseline whose own arithmetic is `coarse`: a product in TF32 rounds its inputs by thousands of such units.
 
     What the inputs are stored in says nothing of how a kernel computes: sums of bfloat16 are kept in float32.
     """
     stored = [DTYPES[a.dtype] for a in workload.args if a.kind in {"input", "inout"}]
     roundoffs = [dtype.epsilon for dtype in stored if dtype.is_float]
-    return min([1.0, *(max(unit, min(e, _SINGLE)) / e for e in roundoffs)])
+    shares = [max(unit, min(e, _SINGLE)) / e for e in roundoffs]
+    return min([*shares, *([] if coarse and shares else [1.0])])

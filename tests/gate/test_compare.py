@@ -159,6 +159,13 @@ def test_the_last_bit_of_a_narrow_input_is_not_taken_for_its_arithmetic():
     assert derive(narrow, narrow.args[0], depth, None, moved, arithmetic=2.0**-8).worst > 0.5
 
 
+def test_a_coarse_baseline_is_no_oracle_where_what_it_rounds_cancels():
+    """A product in TF32 rounds floats by 2¹³ times their last place; an exact one may be as far from it as it errs."""
+    w, depth, moved = workload(), 33, Errors(1e-5, 1e-6)
+    exact = derive(w, w.args[0], depth, None, moved).worst
+    assert derive(w, w.args[0], depth, None, moved, arithmetic=2.0**-11).worst > 1000 * exact
+
+
 @pytest.mark.parametrize(
     ("instruction", "unit"),
     [

@@ -32,6 +32,10 @@ SITES = {
         "void f() { dim3 g(a, b); dim3 t = dim3(32, 8); k<<<g, t>>>(x, n); }",
         ("k", ("a", "b"), ("32", "8"), ("x", "n")),
     ),
+    "dim3 variables of one declaration": (
+        "void f() { dim3 t(32, 8), g{(a + 31) / 32, b}; k<<<g, t>>>(x, n); }",
+        ("k", ("(a + 31) / 32", "b"), ("32", "8"), ("x", "n")),
+    ),
     "in a check": ("void f() { CHECK(k<<<g, b>>>(x, n)); }", ("k", ("g",), ("b",), ("x", "n"))),
     "shifted": (
         "void f() { k<<<(n >> 2), b>>>(x, min(n, 3)); }",

@@ -13,6 +13,8 @@ from kernel_lineage.kernels.cuda_text import Text, closing, one_line
 _IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ASSIGNED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*")
 _CONSTRUCTED = re.compile(rb"\b(dim3|uint3)\s+([A-Za-z_]\w*)\s*([({])")
+_NEXT = re.compile(rb"\s*,\s*([A-Za-z_]\w*)\s*([({])")
+"""Another variable of the same declaration."""
 _WORDS_OF_CPP = frozenset(
     [
         "dim3",
@@ -76,10 +78,13 @@ class Definitions:
                 (match.start(), match.group(1).decode(), one_line(self.text.data[match.end() : stop]))
             )
         for match in _CONSTRUCTED.finditer(code, start, end):
-            close = closing(code, match.start(3), end)
-            if close is not None:
-                inside = one_line(self.text.data[match.end() : close])
-                definitions.append((match.start(), match.group(2).decode(), f"dim3({inside})"))
+            name, opened = match[2], match.start(3)
+            while (close := closing(code, opened, end)) is not None:
+                inside = one_line(self.text.data[opened + 1 : close])
+                definitions.append((opened, name.decode(), f"dim3({inside})"))
+                if (another := _NEXT.match(code, close + 1, end)) is None:
+                    break
+                name, opened = another[1], another.start(2)
         return sorted(definitions)
 
     def _file(self) -> dict[str, str]:

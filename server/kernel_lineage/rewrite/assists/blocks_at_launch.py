@@ -95,12 +95,11 @@ def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
     if place is None or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return None
     text = data_of(kernel)[place.start : place.end].decode("latin-1")
-    declared = re.findall(rf"\bdim3\s+{name}\s*\(", text)
+    declared = list(re.finditer(rf"\bdim3\s+(?:[^;{{}}]*\)\s*,\s*)?{name}\s*\(", text))
     used = re.findall(rf"\b{name}\b", text)
-    match = re.search(rf"\bdim3\s+{name}\s*\(", text)
-    if match is None or len(declared) != 1 or len(used) != 2:
+    if len(declared) != 1 or len(used) != 2:
         return None
-    return place.start + match.end() - 1
+    return place.start + declared[0].end() - 1
 
 
 def _is_dim3(kernel: Kernel, launch: Launch, grid: str) -> bool:

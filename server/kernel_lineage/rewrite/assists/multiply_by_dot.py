@@ -17,7 +17,9 @@ After:
 
 A tensor core adds up products of halves without rounding each, and no block of three axes lies in registers. Operands
 are multiplied as they are loaded where both were only converted to float32 before; the candidate's alternatives
-convert them still. The sizes of the tiles are chosen with it where a launch may (`triton_block_choices`). Refused are
+convert them still. Some versions of Triton make a product in TF32 of a sum of products by themselves: of floats that is
+an alternative, which a gate lets pass where the kernel computed so already. The sizes of the tiles are chosen with it
+where a launch may (`triton_block_choices`). Refused are
 sides of fewer than 16 elements, which `tl.dot` does not take, and rounds that do more than load, compute each element
 by itself and add one product.
 """
@@ -74,7 +76,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     walk = _walked(function)
     sums = [s for c in calls_of(function, "sum") if (s := summed_product(walk, c)) is not None]
     if sums:
-        return _candidate(kernel, partial(_multiplied, kernel, function, sums), {})
+        make = partial(_multiplied, kernel, function, sums)
+        return _candidate(kernel, make, {}, coarse=make(converted=True, precision="tf32"))
     size, refusals = fresh_name("BLOCK_K", names_in(function)), list[Refusal]()
     for loop in (s for s in function.body if isinstance(s, ast.For)):
         make = partial(_rounds, kernel, function, walk, loop, size)
@@ -110,7 +113,12 @@ def _rounds(
 
 
 def _multiplied(
-    kernel: Kernel, function: ast.FunctionDef, sums: list[SummedProduct], *, converted: bool = False
+    kernel: Kernel,
+    function: ast.FunctionDef,
+    sums: list[SummedProduct],
+    *,
+    converted: bool = False,
+    precision: str = "ieee",
 ) -> list[Edit]:
     """Sums over an axis of three as products of matrices."""
     stored = stored_names(function)
@@ -129,33 +137,52 @@ def _multiplied(
         for operand, turned in zip(product.operands, product.turned, strict=True):
             text = ast.unparse(plain(operand, dropped))
             texts.append(f"tl.trans({text})" if turned else text)
-        edits[id(product.call)] = Edit(span_of(kernel, product.call), dot(*texts))
+        edits[id(product.call)] = Edit(span_of(kernel, product.call), dot(texts[0], texts[1], precision))
         for value in values.values():
             if id(value) in dropped:
                 edits[id(value)] = Edit(span_of(kernel, value), ast.unparse(plain(value, dropped)))
     return list(edits.values())
 
 
-def _candidate(kernel: Kernel, make: Callable[..., list[Edit]], options: Mapping[str, str]) -> Candidate:
-    """The candidate with the sizes that may be chosen, and with its operands converted as they were."""
+def _candidate(
+    kernel: Kernel,
+    make: Callable[..., list[Edit]],
+    options: Mapping[str, str],
+    coarse: list[Edit] | None = None,
+) -> Candidate:
+    """The candidate with the sizes that may be chosen; its operands are converted as they were in an alternative, or
+    are floats, whose `coarse` products in TF32 are alternatives.
+    """
     made, converted = make(), make(converted=True)
-    after = kernel_after(kernel, made, options)
-    choices = attempt(lambda: block_choices(after))
-    if isinstance(choices, Refusal) or not choices:
-        _check_sides(after)
-        choices = [BlockChoice({name: depth}) for name in options for depth in _DEPTHS] or [BlockChoice({})]
-    tried = [(made, choice) for choice in choices]
-    tried += [(converted, choices[0])] if converted != made else []
+    of_floats = made == converted
+    choices = _choices(kernel, made, options, "ieee" if of_floats else "")
+    tried = [(made, choice, "") for choice in choices]
+    if not of_floats:
+        tried.append((converted, choices[0], ""))
+    elif coarse is not None:
+        rounded = "; floats are multiplied in TF32, as some versions of Triton do for such sums by themselves"
+        tried[1:1] = [(coarse, choice, rounded) for choice in _choices(kernel, coarse, options, "tf32")]
     return with_alternatives(tried, lambda one: _launched(kernel, *one))
 
 
-def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candidate:
+def _choices(
+    kernel: Kernel, edits: list[Edit], options: Mapping[str, str], precision: str
+) -> list[BlockChoice]:
+    after = kernel_after(kernel, edits, options)
+    choices = attempt(lambda: block_choices(after, precision))
+    if not isinstance(choices, Refusal) and choices:
+        return choices
+    _check_sides(after)
+    return [BlockChoice({name: depth}) for name in options for depth in _DEPTHS] or [BlockChoice({})]
+
+
+def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice, rounded: str) -> Candidate:
     launched = f", launched with {choice.text}" if choice.options else ""
     return ASSIST.candidate(
         kernel,
         [*edits, *resized(kernel, choice)],
         explanation=f"Products of pairs are added up by `tl.dot`{launched}; a product of halves is not rounded before "
-        "it is added, and sums are rounded in another order.",
+        f"it is added, and sums are rounded in another order{rounded}.",
         launch=choice.launch,
     )
 

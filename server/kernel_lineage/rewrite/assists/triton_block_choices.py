@@ -42,17 +42,31 @@ _PLANES = ((64, 64, 8), (128, 32, 8), (32, 32, 4), (256, 8, 4))
 """Elements along the one axis and along the other, warps."""
 _SIDES = ((32, 4), (64, 8), (64, 4), (128, 16))
 """Elements along either axis, warps."""
-_PRODUCTS = (
-    (256, 128, 64, 8, 3),
-    (128, 128, 64, 4, 4),
-    (128, 128, 64, 8, 3),
-    (128, 128, 32, 8, 4),
-    (128, 64, 64, 4, 4),
-)
-"""Columns, rows, depth, warps, stages."""
-_SQUARES = ((128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (64, 64, 64, 4, 4), (64, 64, 32, 4, 4))
+_PRODUCTS = {
+    "": (
+        (256, 128, 64, 8, 3),
+        (128, 128, 64, 4, 4),
+        (128, 128, 64, 8, 3),
+        (128, 128, 32, 8, 4),
+        (128, 64, 64, 4, 4),
+    ),
+    "ieee": ((128, 64, 32, 8, 3), (64, 64, 32, 4, 3), (128, 128, 16, 8, 3)),
+    "tf32": ((128, 128, 32, 8, 3), (128, 64, 32, 4, 4)),
+}
+"""Columns, rows, depth, warps, stages; for halves, and for floats by the precision that their product keeps: no tensor
+core multiplies them with all bits, and each takes twice a half's shared memory.
+"""
+_SQUARES = {
+    "": ((128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (64, 64, 64, 4, 4), (64, 64, 32, 4, 4)),
+    "ieee": ((64, 64, 32, 4, 3), (128, 128, 16, 8, 3), (32, 32, 32, 4, 3)),
+    "tf32": ((128, 128, 32, 8, 3), (64, 64, 32, 4, 4)),
+}
 """The same where columns and rows have one size."""
-_CUBES = ((128, 128, 128, 8, 3), (64, 64, 64, 4, 4), (128, 128, 128, 8, 2), (32, 32, 32, 4, 4))
+_CUBES = {
+    "": ((128, 128, 128, 8, 3), (64, 64, 64, 4, 4), (128, 128, 128, 8, 2), (32, 32, 32, 4, 4)),
+    "ieee": ((64, 64, 64, 8, 2), (32, 32, 32, 4, 3)),
+    "tf32": ((64, 64, 64, 4, 3), (32, 32, 32, 4, 4)),
+}
 """The same where all three have one size."""
 _AXES = "xyz"
 
@@ -81,8 +95,10 @@ class BlockChoice:
         return sizes | ({"grid": self.scaled} if self.scaled else {})
 
 
-def block_choices(kernel: Kernel) -> list[BlockChoice]:
-    """The choices for a kernel, the likeliest first. Refused where no size of its launches can be another one."""
+def block_choices(kernel: Kernel, precision: str = "") -> list[BlockChoice]:
+    """The choices for a kernel, the likeliest first; `precision` is what its products of floats keep, if they are of
+    floats. Refused where no size of its launches can be another one.
+    """
     tiles = tiles_of(kernel)
     narrow(kernel, tiles)
     if not tiles.sizes:
@@ -90,7 +106,7 @@ def block_choices(kernel: Kernel) -> list[BlockChoice]:
     present = [_present(launch, tiles) for launch in kernel.launches]
     settings = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
     choices = []
-    for options in _tried(kernel, tiles):
+    for options in _tried(kernel, tiles, precision):
         grids = tuple(_grid(kernel, launch, tiles, options) for launch in kernel.launches)
         alike = all(sizes == present[0] for sizes in present)
         scaled = _scaled(kernel.launches[0], tiles, options, present[0]) if alike else ""
@@ -145,7 +161,7 @@ def _present(launch: Launch, tiles: Tiles) -> dict[str, int]:
     return sizes
 
 
-def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
+def _tried(kernel: Kernel, tiles: Tiles, precision: str) -> Iterator[dict[str, int]]:
     """The sizes that are tried for a kernel of this kind, the likeliest first."""
     free = tiles.sizes
     along = [s for s in free if any(p in tiles.along for p in tiles.places(s))]
@@ -162,7 +178,8 @@ def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
             names = [*outer, *outer, *inner] if inner else free * 3
         else:
             raise Refusal(f"not all extents of the product of {kernel.name} are free sizes")
-        for *sizes, warps, stages in {3: _PRODUCTS, 2: _SQUARES}.get(len(set(names)), _CUBES):
+        table = {3: _PRODUCTS, 2: _SQUARES, 1: _CUBES}[len(set(names))]
+        for *sizes, warps, stages in table[precision]:
             yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps, "num_stages": stages}
         return
     if len(free) == 1 and (
@@ -180,8 +197,8 @@ def _tried(kernel: Kernel, tiles: Tiles) -> Iterator[dict[str, int]]:
         raise Refusal(f"{kernel.name} has {len(free)} free sizes, of which too many pairs could be tried")
     first = along[0] if along else free[1]
     second = next(s for s in free if s != first)
-    table = _PLANES if by_grid[first] == by_grid[second] else _COLUMNS if by_grid[first] == {True} else _ROWS
-    for one, other, warps in table:
+    pairs = _PLANES if by_grid[first] == by_grid[second] else _COLUMNS if by_grid[first] == {True} else _ROWS
+    for one, other, warps in pairs:
         yield {first: one, second: other, "num_warps": warps}
 
 

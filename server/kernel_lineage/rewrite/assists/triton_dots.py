@@ -13,9 +13,9 @@ from kernel_lineage.rewrite.assists.triton_many import arguments_of, constant_of
 from kernel_lineage.rewrite.assists.triton_places import called
 
 
-def dot(first: str, second: str) -> str:
-    """The product of two blocks, with all bits of floats."""
-    return f'tl.dot({first}, {second}, input_precision="ieee")'
+def dot(first: str, second: str, precision: str = "ieee") -> str:
+    """The product of two blocks; by default with all bits of floats."""
+    return f'tl.dot({first}, {second}, input_precision="{precision}")'
 
 
 @dataclass(frozen=True, slots=True)

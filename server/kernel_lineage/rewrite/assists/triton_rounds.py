@@ -34,12 +34,18 @@ class Rounds:
     """The names that are read when it has ended."""
     depends: frozenset[str]
     """The names that a round's number is in, directly or not."""
+    is_live: bool
+    """The name that counts the rounds has a value before the loop, from another loop: Triton then takes it through."""
 
     def together(self, kernel: Kernel, row: str, first: str, size: str, spread: str = "") -> list[Edit]:
         """Edits by which the loop counts `size` rounds at a time, and `row` is the block of their numbers."""
-        data, body = data_of(kernel), span_of(kernel, self.loop.body[0])
-        rows = f"{indent_at(data, body.start)}{row} = {first} + tl.arange(0, {size}){spread}\n"
+        data, whole, body = data_of(kernel), span_of(kernel, self.loop), span_of(kernel, self.loop.body[0])
+        block = f"tl.arange(0, {size}){spread}"
+        rows = f"{indent_at(data, body.start)}{row} = {first} + {block}\n"
+        # What goes through a loop is of one type all along.
+        before = f"{row} = {block}\n{indent_at(data, whole.start)}"
         return [
+            *([insert_before(kernel, whole.start, before)] if self.is_live and row == self.row else []),
             Edit(span_of(kernel, self.loop.target), first),
             Edit(span_of(kernel, self.loop.iter), f"range({self.start}, {self.stop}, {size})"),
             insert_before(kernel, start_of_line(data, body.start), rows),
@@ -77,6 +83,7 @@ def rounds_of(function: ast.FunctionDef, loop: ast.For) -> Rounds:
         frozenset(changed - {row} - moved.keys()),
         frozenset(behind),
         frozenset(_depending(loop, {row, *moved})),
+        row in _live_before(function, loop),
     )
 
 
@@ -122,6 +129,12 @@ def _depending(loop: ast.For, rows: set[str]) -> set[str]:
         if value is not None and names_in(value) & names:
             names |= set(stored_names(statement))
     return names
+
+
+def _live_before(function: ast.FunctionDef, loop: ast.For) -> set[str]:
+    """The names that have a value when a loop begins. What a loop stores first ends with it, its counter does not."""
+    before = function.body[: function.body.index(loop)]
+    return {n for s in before for n in stored_names(s.target if isinstance(s, ast.For) else s)}
 
 
 def _names_behind(function: ast.FunctionDef, loop: ast.For) -> set[str]:
