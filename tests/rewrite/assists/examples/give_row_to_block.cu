@@ -356,8 +356,7 @@ __global__ void norms_along_y(float *y, const float *x, const float *gain, int r
     }
 }
 void run(float *y, const float *x, const float *gain, int rows, int width, float eps) {
-    dim3 block(1, 64);
-    dim3 grid(1, (rows + 63) / 64);
+    dim3 block(1, 64), grid(1, (rows + 63) / 64);
     norms_along_y<<<grid, block>>>(y, x, gain, rows, width, eps);
 }
 // --- norms_along_y becomes
@@ -383,8 +382,7 @@ __global__ void norms_along_y(float *y, const float *x, const float *gain, int r
     }
 }
 void run(float *y, const float *x, const float *gain, int rows, int width, float eps) {
-    dim3 block(256, 1);
-    dim3 grid(((rows + 63) / 64) * 64, 1);
+    dim3 block(256, 1), grid(((rows + 63) / 64) * 64, 1);
     norms_along_y<<<grid, block>>>(y, x, gain, rows, width, eps);
 }
 // --- along refuses: has other threads along x
