@@ -242,6 +242,16 @@ def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str
     )
 
 
+def launch_after(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
+    """The fields of a launch that two changes replace one after the other: the second one's `grid.x` is what the first
+    one leaves.
+    """
+    left = itertools.zip_longest("xyz", _extents(first["grid"])[:3], fillvalue="1") if "grid" in first else ()
+    grid = dict(left)
+    named = {k: _OLD_GRID.sub(lambda m: f"({grid.get(m[1], m[0])})", v) for k, v in then.items()}
+    return {**first, **named}
+
+
 _OLD_GRID = re.compile(r"\bgrid\.([xyz])\b")
 
 

@@ -69,6 +69,7 @@ _CUBES = {
 }
 """The same where all three have one size."""
 _AXES = "xyz"
+_Sizes = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,9 @@ class BlockChoice:
         return sizes | ({"grid": self.scaled} if self.scaled else {})
 
 
-def block_choices(kernel: Kernel, precision: str = "") -> list[BlockChoice]:
-    """The choices for a kernel, the likeliest first; `precision` is what its products of floats keep, if they are of
-    floats. Refused where no size of its launches can be another one.
+def block_choices(kernel: Kernel, precision: str | None = None) -> list[BlockChoice]:
+    """The choices for a kernel, the likeliest first; `precision` is what its products of floats keep, "" if they are of
+    halves, and None for what it says of them. Refused where no size of its launches can be another one.
     """
     tiles = tiles_of(kernel)
     narrow(kernel, tiles)
@@ -161,7 +162,7 @@ def _present(launch: Launch, tiles: Tiles) -> dict[str, int]:
     return sizes
 
 
-def _tried(kernel: Kernel, tiles: Tiles, precision: str) -> Iterator[dict[str, int]]:
+def _tried(kernel: Kernel, tiles: Tiles, precision: str | None) -> Iterator[dict[str, int]]:
     """The sizes that are tried for a kernel of this kind, the likeliest first."""
     free = tiles.sizes
     along = [s for s in free if any(p in tiles.along for p in tiles.places(s))]
@@ -179,7 +180,7 @@ def _tried(kernel: Kernel, tiles: Tiles, precision: str) -> Iterator[dict[str, i
         else:
             raise Refusal(f"not all extents of the product of {kernel.name} are free sizes")
         table = {3: _PRODUCTS, 2: _SQUARES, 1: _CUBES}[len(set(names))]
-        for *sizes, warps, stages in table[precision]:
+        for *sizes, warps, stages in _as_written(function, table) if precision is None else table[precision]:
             yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps, "num_stages": stages}
         return
     if len(free) == 1 and (
@@ -200,6 +201,19 @@ def _tried(kernel: Kernel, tiles: Tiles, precision: str) -> Iterator[dict[str, i
     pairs = _PLANES if by_grid[first] == by_grid[second] else _COLUMNS if by_grid[first] == {True} else _ROWS
     for one, other, warps in pairs:
         yield {first: one, second: other, "num_warps": warps}
+
+
+def _as_written(function: ast.FunctionDef, table: Mapping[str, _Sizes]) -> _Sizes:
+    """What is tried by the precision that a kernel's products name; halves may be multiplied under "ieee" as well."""
+    named = {
+        k.value.value
+        for call in calls_of(function, "dot")
+        for k in call.keywords
+        if k.arg == "input_precision" and isinstance(k.value, ast.Constant)
+    }
+    if "ieee" in named:
+        return (*table["ieee"][:1], *table[""])
+    return table["tf32" if "tf32" in named else ""]
 
 
 def _grid(kernel: Kernel, launch: Launch, tiles: Tiles, options: Mapping[str, int]) -> str:

@@ -139,14 +139,25 @@ def _live_before(function: ast.FunctionDef, loop: ast.For) -> set[str]:
 
 def _names_behind(function: ast.FunctionDef, loop: ast.For) -> set[str]:
     """The names whose value of a loop is read behind it."""
-    behind, anew = set[str](), set[str]()
-    for statement in function.body[function.body.index(loop) + 1 :]:
-        own = {*stored_names(statement.target)} if isinstance(statement, ast.For) else set()
-        loads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        bounds = names_in(statement.iter) if isinstance(statement, ast.For) else set()
-        behind |= (loads - own | bounds) - anew
+    return _read_first(function.body[function.body.index(loop) + 1 :])
+
+
+def _read_first(statements: list[ast.stmt]) -> set[str]:
+    """The names that statements read before they give them a value, as far as that is told by their order."""
+    read, anew = set[str](), set[str]()
+    for statement in statements:
+        match statement:
+            case ast.For(target=target, iter=counts, body=body, orelse=[]):
+                here = names_in(counts) | (_read_first(body) - {*stored_names(target)})
+            case ast.AugAssign():
+                here = names_in(statement)
+            case _:
+                here = {
+                    n.id
+                    for n in ast.walk(statement)
+                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+                }
+        read |= here - anew
         if isinstance(statement, ast.Assign):
             anew |= {*stored_names(statement)}
-        elif isinstance(statement, ast.AugAssign):
-            behind |= {*stored_names(statement)} - anew
-    return behind
+    return read

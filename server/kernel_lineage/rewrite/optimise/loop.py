@@ -25,6 +25,7 @@ from kernel_lineage.rewrite.optimise.proposals import NotProposed, Proposal, pro
 from kernel_lineage.rewrite.profile_facts import profile_facts, profile_of
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.workloads.programs import launch_after
 
 SCREENING = GateOptions(profile_seconds=1.0, interval=0.02, check_seconds=60.0, watch_seconds=0.0)
 """Only the last verdict watches on the emulated device as well, which takes most of the time where there is a GPU."""
@@ -184,7 +185,7 @@ def _round(
 def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float | None:
     """Go on from a proposal; gives the share of the device's bandwidth that it reaches, where both were measured."""
     state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
-    state.current = Version(proposal.text, {**state.current.launch, **proposal.candidate.launch})
+    state.current = Version(proposal.text, launch_after(state.current.launch, proposal.candidate.launch))
     state.promoted.append(state.current)
     share = state.profile.get("profile.bandwidth_share")
     state.profile = Facts()
@@ -224,7 +225,7 @@ def _nothing_left(state: _State) -> str:
 
 def _try(state: _State, proposal: Proposal, judge: Judge, number: int) -> tuple[TriedDocument, Verdict]:
     began = time.monotonic()
-    after = Version(proposal.text, {**state.current.launch, **proposal.candidate.launch})
+    after = Version(proposal.text, launch_after(state.current.launch, proposal.candidate.launch))
     verdict = judge(state.current, after, SCREENING)
     _spent(state, verdict)
     before_work, after_work = _work(verdict)

@@ -20,6 +20,7 @@ from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.workloads.programs import launch_after
 
 _FIRST = (
     "algorithm",
@@ -38,6 +39,10 @@ _PROMISE = "restrict_read_only"
 """The mechanism that says of pointers that they do not overlap."""
 _AT_ONCE = 2
 """Choices of a skill that are tried before the other skills'."""
+_MUCH = 10.0
+"""A gain for which a step ahead is looked at."""
+_AHEAD = 3
+"""Candidates behind which one more step is looked for."""
 _SEVERAL = 3
 """A skill that was judged so often and never won comes last."""
 
@@ -104,10 +109,12 @@ class Proposals:
 def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposals:
     """The candidates that assists make of a kernel. Nothing is built and nothing is run.
 
-    Where pointers can be promised not to overlap, what waits for just that is made together with the promise.
+    Where pointers can be promised not to overlap, what waits for just that is made together with the promise; what
+    gains much and has a place only after another candidate is made together with that one.
     """
     skills = tuple(skills)
     plain = _with_indexed_walks(kernel, skills, facts, carried(kernel, applicable(kernel, skills, facts)))
+    plain = _with_second_steps(kernel, skills, facts, plain)
     waiting = [s for s in skills if any(r.overlap and r.skill == s.id for r in plain.refused)]
     promise = next((p for p in plain.made if p.place.skill.mechanism == _PROMISE), None)
     promised = read(promise.text, kernel.language).kernel(kernel.name) if promise and waiting else None
@@ -140,10 +147,31 @@ def _with_indexed_walks(
     return Proposals(tuple(sorted((*plain.made, *made), key=_order)), also.refused)
 
 
+def _with_second_steps(
+    kernel: Kernel, skills: tuple[Skill, ...], facts: Facts, plain: Proposals
+) -> Proposals:
+    """With what skills that gain much make only of what the likeliest candidates leave of a kernel."""
+    offered = {p.skill for p in plain.made}
+    waiting = [s for s in skills if s.id not in offered and expected_gain(s.id, judged=False) >= _MUCH]
+    made = list(plain.made)
+    for first in [p for p in plain.made if not p.choice][:_AHEAD] if waiting else ():
+        after = read(first.text, kernel.language).kernel(kernel.name)
+        if after is None:
+            continue
+        also = carried(after, applicable(after, waiting, facts)).made
+        made += [replace(p, candidate=_joined(first.candidate, p.candidate)) for p in also]
+        waiting = [s for s in waiting if s.id not in {p.skill for p in also}]
+    now = {p.skill for p in made}
+    refused = tuple(r for r in plain.refused if r.skill not in now)
+    return Proposals(tuple(sorted(made, key=_order)), refused)
+
+
 def _joined(first: Candidate, then: Candidate) -> Candidate:
     """A candidate made of another one's text; its edits are of that text."""
     explanation = f"{first.explanation} {then.explanation}"
-    return replace(then, explanation=explanation, launch={**first.launch, **then.launch}, alternatives=())
+    return replace(
+        then, explanation=explanation, launch=launch_after(first.launch, then.launch), alternatives=()
+    )
 
 
 def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
