@@ -457,6 +457,10 @@ WORKLOADS = {
                  "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
                  "rows: int32 = N", "width: int32 = C", "eps: float32 = 0.00001"),
     ),
+    "norms_by_auto": (
+        workload("norms_by_auto", "N = [1, 70]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "y: output float32 [N]", "x: input float32 [N, C]", "rows: int32 = N", "width: int32 = C"),
+    ),
     "convolve_planes": (
         workload("convolve_planes", "N = [1, 4]\nC = [1, 3]\nK = [3, 4, 8]\nH = [5]\nW = [1, 6]",
                  'grid = ["ceil_div(N * K * H * W, 128)"]\nblock = [128]',
