@@ -98,11 +98,11 @@ WORKLOADS = {
                  "rows: int32 = N", "cols: int32 = C"),
     ),
     "suffix_sums": (
-        workload("suffix_sums", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+        workload("suffix_sums", "N = [1, 3]\nC = [1, 33, 600]", 'grid = ["N"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "sums_before": (
-        workload("sums_before", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+        workload("sums_before", "N = [1, 3]\nC = [1, 33, 600]", 'grid = ["N"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "backwards": (
@@ -425,7 +425,7 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "columns: int32 = C", language="triton"),
     ),
     "running_shares": (
-        workload("running_shares", "N = [1, 5]\nC = [1, 33, 100]", 'grid = ["N"]\nblock = [64]',
+        workload("running_shares", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
     "slopes": (
