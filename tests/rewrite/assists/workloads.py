@@ -461,6 +461,11 @@ WORKLOADS = {
         workload("norms_by_auto", "N = [1, 70]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "y: output float32 [N]", "x: input float32 [N, C]", "rows: int32 = N", "width: int32 = C"),
     ),
+    "shifted_rows": (
+        workload("shifted_rows", "N = [1, 3]\nC = [4, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "y: output float32 [N, C]", "x: input float32 [N, C]", "by: input float32 [(C + 7) // 8]",
+                 "C: int32 = C"),
+    ),
     "convolve_planes": (
         workload("convolve_planes", "N = [1, 4]\nC = [1, 3]\nK = [3, 4, 8]\nH = [5]\nW = [1, 6]",
                  'grid = ["ceil_div(N * K * H * W, 128)"]\nblock = [128]',
