@@ -98,6 +98,16 @@ SPELLINGS = {
 """,
         element="signed char",
     ),
+    "half by bytes in rows, scaled behind the loop": spelled(
+        _PLACE
+        + _GUARDED
+        + """
+    float acc = 0.0f;
+    for (int k = 0; k < K; k++) acc += __half2float(A[row * K + k]) * (float)B[col * K + k];
+    C[row * N + col] = acc * 0.125f;
+""",
+        element="half",
+    ).replace("const half* B", "const signed char* B"),
     "early return, fmaf, unsigned": spelled("""
     const unsigned int c = threadIdx.x + blockDim.x * blockIdx.x, r = threadIdx.y + blockDim.y * blockIdx.y;
     if (r >= (unsigned)M) return;
