@@ -466,6 +466,10 @@ WORKLOADS = {
                  "y: output float32 [N, C]", "x: input float32 [N, C]", "by: input float32 [(C + 7) // 8]",
                  "C: int32 = C"),
     ),
+    "totals_by_tree": (
+        workload("totals_by_tree", "N = [1, 3]\nC = [4, 33, 300]", 'grid = ["N"]\nblock = [128]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "n: int32 = C"),
+    ),
     "convolve_planes": (
         workload("convolve_planes", "N = [1, 4]\nC = [1, 3]\nK = [3, 4, 8]\nH = [5]\nW = [1, 6]",
                  'grid = ["ceil_div(N * K * H * W, 128)"]\nblock = [128]',
