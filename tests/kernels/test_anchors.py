@@ -112,6 +112,31 @@ def test_a_guard_on_two_axes_binds_the_rows_of_the_thread():
     assert [(b["N"], b["row"]) for b in bindings(source, "row_per_thread")] == [("BT", "bt")]
 
 
+@pytest.mark.parametrize(
+    ("guard", "rows"),
+    [
+        ("if (!(r < n)) return;", "n"),
+        ("if (n > r)", "n"),
+        ("if (!(n <= r || m == 0))", "n"),
+        ("if (r < n || m == 0)", None),
+        ("if (r >= n && m == 0) return;", None),
+        ("if (r < n) return;", None),
+    ],
+)
+def test_a_guard_tells_the_rows_where_it_holds_for_all_that_follow(guard, rows):
+    source = f"""\
+__global__ void k(float* y, const float* x, int n, int m) {{
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    {guard} {{
+        float s = 0;
+        for (int i = 0; i < m; i++) s += x[r * m + i];
+        y[r] = s;
+    }}
+}}
+"""
+    assert [b.get("N") for b in bindings(source, "row_per_thread")] == [rows]
+
+
 def test_single_elements_beside_a_row_per_thread_are_not_worth_a_vector():
     source = """
     __global__ void mean(float* out, const float* inp, int N, int C) {

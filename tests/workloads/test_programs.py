@@ -6,7 +6,7 @@ import pytest
 
 from kernel_gate.build.errors import BuildError
 from kernel_gate.build.nvrtc import compile_nvrtc
-from kernel_gate.program import LaunchSpec
+from kernel_gate.program import LaunchSpec, LaunchStep
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.preprocessed import standing_before
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
@@ -308,6 +308,52 @@ def test_a_sequence_cuts_out_all_of_its_kernels(tmp_path):
     )
     text = program_from_file(module, "scale_rows", sequence("triton")).source
     assert "def scale_rows" in text and "def fill" in text and "import torch" not in text
+
+
+OF_STRUCTURE = """
+struct Shape {{ int rows, cols; }};
+__global__ void scale_rows(float* out, const float* x, Shape s) {{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < s.rows) for (int i = 0; i < s.cols; i++) out[row * s.cols + i] = x[row * s.cols + i];
+}}
+void run(float* out, const float* x, int rows, int cols) {{
+    cudaMemset(out, 0, sizeof(float) * rows * cols);
+    Shape s{{rows, cols}};
+    scale_rows<<<{grid}, 64>>>(out, x, s);
+}}
+"""
+CLEARED = """
+[[launches]]
+memset = "out"
+[[launches]]
+kernel = "scale_rows"
+arguments = ["out", "x", {{ fields = ["rows", "cols"], at = [0, 4], bytes = 8, align = 4 }}]
+grid = ["ceil_div(N, {block})"]
+block = [{block}]
+"""
+
+
+def test_a_launch_of_a_sequence_changes_with_the_host_code(tmp_path):
+    path = tmp_path / "scale.cu"
+    before, after = (OF_STRUCTURE.format(grid=g) for g in ("(rows + 63) / 64", "(rows + 63) / 64 * 32"))
+    path.write_text(before)
+    head = WORKLOAD.format(language="cuda").partition("[launch]")[0]
+    own = parse_workload(head + CLEARED.format(block=64))
+
+    def changed(workload: Workload) -> tuple[object, ...]:
+        return program_from_file(
+            path, "scale_rows", workload, data=after.encode(), changed_from=before.encode()
+        ).steps
+
+    assert program_from_file(path, "scale_rows", own, changed_from=before.encode()).steps == ()
+    memset, launch = changed(own)
+    assert memset == own.steps[0]
+    assert isinstance(launch, LaunchStep)
+    assert launch.arguments == own.steps[1].arguments
+    assert launch.launch.grid == ("(rows + 63) // 64 * 32",)
+    # Where the workload's launch is another one, nothing says what the changed one is.
+    with pytest.raises(ProgramError, match="is changed, and what it computes cannot be read"):
+        changed(parse_workload(head + CLEARED.format(block=32)))
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from enum import StrEnum
 from tree_sitter import Node
 
 from kernel_gate.expr.terms import Num, Var, mul, variables
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.cuda_tests import conditions
 from kernel_lineage.kernels.linear_forms import Coefficient, is_of_a_warp, lane_stride
 
 
@@ -139,34 +140,17 @@ def bounds_guards(unit: Unit) -> tuple[BoundsGuard, ...]:
 def _read_guards(unit: Unit) -> Iterator[BoundsGuard]:
     reach = indexing(unit)
     for node in unit.of("if_statement"):
-        condition = test_of(node)
-        consequence = node.child_by_field_name("consequence")
-        for comparison in _comparisons(condition):
-            left, right = comparison.child_by_field_name("left"), comparison.child_by_field_name("right")
-            operator = operator_of(comparison)
-            if left is None or right is None or operator not in ("<", "<=", ">", ">="):
+        test, consequence = test_of(node), node.child_by_field_name("consequence")
+        leaves = consequence is not None and _returns(consequence)
+        for part in conditions(test, holds=not leaves) if test is not None else ():
+            if part.below is None:
                 continue
-            if operator in ("<", ">="):
-                index, bound = left, right
-            else:
-                index, bound = right, left
+            index, bound = part.below
             form = reach.form(index)
             if any(axis in form for axis in ("x", "y", "lane", "warp", "block", "slow")) and not reach.form(
                 bound
             ):
-                leaves = consequence is not None and _returns(consequence)
-                if leaves or operator in ("<", ">"):
-                    yield BoundsGuard(index, bound, node, leaves)
-
-
-def _comparisons(condition: Node | None) -> Iterator[Node]:
-    condition = bare(condition)
-    if condition is not None and condition.type == "binary_expression":
-        if operator_of(condition) in ("&&", "||"):
-            yield from _comparisons(condition.child_by_field_name("left"))
-            yield from _comparisons(condition.child_by_field_name("right"))
-        else:
-            yield condition
+                yield BoundsGuard(index, bound, node, leaves)
 
 
 def _returns(statement: Node) -> bool:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
-from kernel_gate.program import LaunchSpec, LaunchStep, Program
+from kernel_gate.program import LaunchSpec, LaunchStep, Program, Step
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
-from kernel_lineage.workloads.following.launch_site import followed_launch
+from kernel_lineage.workloads.following.launch_site import followed_launch, same_launch
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
@@ -71,7 +71,7 @@ def program_from_file(
         raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
     source = source or read(data, language)
     if workload.launches:
-        return _sequence(source, path, kernel_name, workload, root, name)
+        return _sequence(source, path, kernel_name, workload, root, name, changed_from)
     kernel = kernel_as_written(source, kernel_name)
     kernel_name = kernel.name if kernel is not None else kernel_name
     if kernel is None and language is Language.CUDA:
@@ -140,11 +140,15 @@ def _site(
     if new is not None and new.launch is not None:
         return new.launch
     if changed:
-        raise ProgramError(
-            f"{path}: the launch of `{whole.name}` is changed, and what it computes cannot be read; "
-            "write grid and block over the kernel's arguments"
-        )
+        raise _unread_launch(path, whole.name)
     return None
+
+
+def _unread_launch(path: Path, kernel: str) -> ProgramError:
+    return ProgramError(
+        f"{path}: the launch of `{kernel}` is changed, and what it computes cannot be read; "
+        "write grid and block over the kernel's arguments"
+    )
 
 
 def _host_code(path: Path, root: Path, data: bytes) -> Unit:
@@ -156,7 +160,13 @@ def _as_written(launch: Launch) -> tuple[object, ...]:
 
 
 def _sequence(
-    source: SourceFile, path: Path, entry: str, workload: Workload, root: Path | None, name: str
+    source: SourceFile,
+    path: Path,
+    entry: str,
+    workload: Workload,
+    root: Path | None,
+    name: str,
+    changed_from: bytes | None,
 ) -> Program:
     """The program of a workload's `[[launches]]`: the file's kernels of the names that they give."""
     launched = [step for step in workload.steps if isinstance(step, LaunchStep)]
@@ -167,8 +177,43 @@ def _sequence(
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     template = tuple(argument for step in launched for argument in step.template_arguments)
-    text, lacking = device_code(source, bare, path, root or _repository(path), template)
-    return Program("cuda", text, entry, lacking=lacking, name=label)
+    root = root or _repository(path)
+    text, lacking = device_code(source, bare, path, root, template)
+    steps = _changed_steps(source, path, workload, root, changed_from)
+    return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps)
+
+
+def _changed_steps(
+    source: SourceFile, path: Path, workload: Workload, root: Path, changed_from: bytes | None
+) -> tuple[Step, ...]:
+    """The workload's sequence with the launches that a change rewrites; () where it rewrites none.
+
+    Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
+    workload's then. Raises `ProgramError` where a launch is rewritten and is not read.
+    """
+    if changed_from is None or changed_from == source.data:
+        return ()
+    earlier, steps = read(changed_from, Language.CUDA), list(workload.steps)
+    launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
+    scalars = {a.name: a.name for a in workload.args if a.kind == "scalar"}
+    for number, step in enumerate(steps):
+        if not isinstance(step, LaunchStep):
+            continue
+        before, after = (kernel_as_written(file, step.entry) for file in (earlier, source))
+        if before is None or after is None:
+            continue
+        if [_as_written(x) for x in before.launches] == [_as_written(x) for x in after.launches]:
+            continue
+        order = [word if isinstance(word, str) else "" for word in step.arguments]
+        old = followed_launch(before, _host_code(path, root, changed_from), workload, order, scalars)
+        also = {**scalars, **(old.meanings if old is not None else {})}
+        new = followed_launch(after, _host_code(path, root, source.data), workload, order, also)
+        if old is None or new is None or old.launch is None or new.launch is None:
+            raise _unread_launch(path, step.entry)
+        if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
+            raise _unread_launch(path, step.entry)
+        steps[number] = replace(step, launch=new.launch)
+    return tuple(steps) if tuple(steps) != workload.steps else ()
 
 
 def _launched(

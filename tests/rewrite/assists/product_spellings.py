@@ -72,6 +72,42 @@ SPELLINGS = {
         out="half",
         launch=_FLAT,
     ),
+    "scaled by groups of rounds and less an offset of its column": spelled(
+        _PLACE
+        + """
+    if (row < M && col < N) {
+        float acc = 0.0f;
+        for (int k = 0; k < K; k++) {
+            const float weight = (B[k * N + col] - B[col]) * B[(k / 4) * N + col];
+            acc += A[row * K + k] * weight;
+        }
+        C[row * N + col] = acc;
+    }
+"""
+    ),
+    "bytes, scaled by row, by column and as a whole": spelled(
+        _PLACE
+        + _GUARDED
+        + """
+    float acc = 0.0f;
+    for (int k = 0; k < K; k++) {
+        acc += (float)A[row * K + k] * (float)B[k * N + col] * B[col]
+            * (static_cast<float>(A[row * K]) + 1.0f) * A[0];
+    }
+    C[row * N + col] = acc;
+""",
+        element="signed char",
+    ),
+    "half by bytes in rows, scaled behind the loop": spelled(
+        _PLACE
+        + _GUARDED
+        + """
+    float acc = 0.0f;
+    for (int k = 0; k < K; k++) acc += __half2float(A[row * K + k]) * (float)B[col * K + k];
+    C[row * N + col] = acc * 0.125f;
+""",
+        element="half",
+    ).replace("const half* B", "const signed char* B"),
     "early return, fmaf, unsigned": spelled("""
     const unsigned int c = threadIdx.x + blockDim.x * blockIdx.x, r = threadIdx.y + blockDim.y * blockIdx.y;
     if (r >= (unsigned)M) return;
@@ -305,6 +341,18 @@ REFUSED = {
     "rounds by row": (_changed("k < K", "k < row"), "depends on"),
     "one factor only": (_changed("* B[k * N + col]", "* B[k * N + row]"), "same axis"),
     "in the same place": (_changed("B[k * N + col]; }", "B[k * N + col]; C[row] = acc; }"), "not one loop"),
+    "scaled by row and column": (
+        _changed("* B[k * N + col]", "* B[k * N + col] * B[(row + col) % N]"),
+        "belongs to no one factor",
+    ),
+    "offset by the other place": (
+        _changed("* B[k * N + col]", "* (B[k * N + col] - A[row * K])"),
+        "is not read wherever",
+    ),
+    "scaled where another bound holds": (
+        _changed("* B[k * N + col]", "* (col < K ? B[k * N + col] : 1.0f) * (k < N ? B[col] : 1.0f)"),
+        "more than a factor",
+    ),
     "a recurrence": (_changed("acc += A", "acc = 0.5f * acc + A"), "adds no product"),
     "a difference": (_changed("acc += A[row * K + k] *", "acc += A[row * K + k] -"), "more than a factor"),
     "ends early": (_changed("col]; }", "col]; if (acc > 9.0f) break; }"), "adds no product"),
@@ -315,7 +363,7 @@ REFUSED = {
         "behind the loop",
     ),
     "blocks work together": (_changed("C[row", "__syncthreads();\n    C[row"), "work together"),
-    "a step of the data": (_changed("A[row * K + k]", "A[row * K + (int)B[k]]"), "not one loop"),
+    "a step of the data": (_changed("A[row * K + k]", "A[row * K + (int)B[k]]"), "one axis of the grid"),
     "told launch bounds": (
         _changed("__global__ void", "__global__ void __launch_bounds__(256)"),
         "launch bounds",

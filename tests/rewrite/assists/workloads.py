@@ -98,11 +98,11 @@ WORKLOADS = {
                  "rows: int32 = N", "cols: int32 = C"),
     ),
     "suffix_sums": (
-        workload("suffix_sums", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+        workload("suffix_sums", "N = [1, 3]\nC = [1, 33, 600]", 'grid = ["N"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "sums_before": (
-        workload("sums_before", "N = [1, 3]\nC = [1, 33, 130]", 'grid = ["N"]\nblock = [128]',
+        workload("sums_before", "N = [1, 3]\nC = [1, 33, 600]", 'grid = ["N"]\nblock = [128]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "backwards": (
@@ -425,7 +425,7 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "columns: int32 = C", language="triton"),
     ),
     "running_shares": (
-        workload("running_shares", "N = [1, 5]\nC = [1, 33, 100]", 'grid = ["N"]\nblock = [64]',
+        workload("running_shares", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
     "slopes": (
@@ -456,6 +456,19 @@ WORKLOADS = {
                  'grid = ["1", "ceil_div(N, 64)"]\nblock = [1, 64]',
                  "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
                  "rows: int32 = N", "width: int32 = C", "eps: float32 = 0.00001"),
+    ),
+    "norms_by_auto": (
+        workload("norms_by_auto", "N = [1, 70]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "y: output float32 [N]", "x: input float32 [N, C]", "rows: int32 = N", "width: int32 = C"),
+    ),
+    "shifted_rows": (
+        workload("shifted_rows", "N = [1, 3]\nC = [4, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "y: output float32 [N, C]", "x: input float32 [N, C]", "by: input float32 [(C + 7) // 8]",
+                 "C: int32 = C"),
+    ),
+    "totals_by_tree": (
+        workload("totals_by_tree", "N = [1, 3]\nC = [4, 33, 300]", 'grid = ["N"]\nblock = [128]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "n: int32 = C"),
     ),
     "convolve_planes": (
         workload("convolve_planes", "N = [1, 4]\nC = [1, 3]\nK = [3, 4, 8]\nH = [5]\nW = [1, 6]",

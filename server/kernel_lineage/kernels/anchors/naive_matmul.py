@@ -1,12 +1,16 @@
-"""A dot product of a row and a column, taken from global memory element by element."""
+"""A dot product of a row and a column, taken from global memory element by element.
+
+Each factor may be multiplied by more that is read, such as the scale of a column or of a group of rounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from kernel_gate.expr.polynomials import coefficient_of, polynomial
 from kernel_gate.expr.terms import Op, Term, Var, variables
 from kernel_lineage.code.cuda.read import read_open
-from kernel_lineage.code.model import Model
+from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
@@ -33,11 +37,11 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         if (
             loop is None
             or any(read.round in other.parents for other in model.loops.values())
-            or len(reads) != 2
+            or len(factors := factors_among(reads.values(), read.round)) != 2
         ):
             continue
-        first, second = reads.values()
-        owners = [_owners(a.offset) for a in reads.values() if a.offset is not None]
+        first, second = factors
+        owners = [_owners(a.offset) for a in factors if a.offset is not None]
         # Each factor must move with an axis of its own, or it is a dot product of two rows and not a matrix product.
         if sorted(map(sorted, owners)) != [["x"], ["y"]] or not all(
             _moves(model, a.offset, read.round) for a in (first, second)
@@ -56,6 +60,13 @@ def _find(unit: Unit) -> Iterator[Anchor]:
                 ID, loop.node, f"{first.root} times {second.root}, straight from global memory", names
             )
             return
+
+
+def factors_among(reads: Iterable[Access], round_: str) -> list[Access]:
+    """The reads of a loop that may be a product's factors: of more than two, those that each round moves evenly on."""
+    reads = list(reads)
+    moved = [a.offset is not None and coefficient_of(polynomial(a.offset), Var(round_)) for a in reads]
+    return [a for a, by in zip(reads, moved, strict=True) if len(reads) <= 2 or (by and by[0])]
 
 
 def _length(loop: Loop) -> str:

@@ -9,9 +9,9 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.index_guards import Condition, conditions
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -24,6 +24,9 @@ _TOGETHER = re.compile(
 """What lets threads wait for each other, or see how far others are."""
 _PLACE = r"\bblockIdx\s*\.\s*%s\b|\bgridDim\b|\bblockIdx\b(?!\s*\.)"
 _HIDDEN = re.compile(rf"blockIdx|gridDim|{_TOGETHER.pattern}")
+_GRID = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+_CONVERTING = {"cast_expression", "call_expression"}
+"""What may give an `auto` index a type that is lost where another place stands in its place."""
 CASTS = frozenset({"static_cast"})
 """What looks like a name in an index and is none."""
 _COUNTED = {
@@ -169,11 +172,11 @@ def _work(kernel: Kernel, syntax: CudaSyntax, axis: str) -> ElementWork:
         raise Refusal(
             f"{kernel.name} uses blockIdx.{axis} or gridDim beside `{index.name}`; it has another meaning then"
         )
-    kind = " ".join(
-        text_of(n)
-        for n in index.node.children
-        if n.type in ("type_qualifier", "primitive_type", "sized_type_specifier", "type_identifier")
-    )
+    kinds = ("type_qualifier", "primitive_type", "sized_type_specifier", "type_identifier")
+    kind = " ".join(text_of(n) for n in index.node.children if n.type in kinds)
+    plain = identifiers_in(index.value) <= _GRID
+    if index.type == "auto" and plain and not {n.type for n in descendants(index.value)} & _CONVERTING:
+        kind = f"{kind} unsigned int".strip()
     if kind.removeprefix("const ") not in _COUNTED:
         raise Refusal(
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"

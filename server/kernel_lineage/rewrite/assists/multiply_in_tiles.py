@@ -34,7 +34,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     task = task_of(kernel)
     if not isinstance(attempt(lambda: check_for_tensor_cores(task.total)), Refusal):
         # It would gain enough to be taken, and leave nothing for the tensor cores to be tried on.
-        raise Refusal("both factors are of 16 bits: tensor cores multiply them (tensor-core-matrix-product)")
+        raise Refusal(
+            "both factors are of 16 bits or less: tensor cores multiply them (tensor-core-matrix-product)"
+        )
     # Two tiles of 16 rounds of eight bytes would not fit into a static array.
     wide = task.total.type in ("double", "long long")
     tiles = tuple(replace(t, depth=8) for t in TILES[1:]) if wide else TILES

@@ -13,6 +13,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_steps import NeighbourSteps, over_element
+from kernel_lineage.rewrite.assists.template_types import type_parameters
 from kernel_lineage.rewrite.assists.vector_body import WIDEST, element_type
 
 _MOST_TOGETHER = 4
@@ -68,7 +69,8 @@ def runs_in(
         place, step = _place_of(kernel, listed, steps) if node is not None else ({}, None)
         if step == 0 and any(t.writes for t in listed):
             raise Refusal(f"`{touch.text}` is written for every element of a group")
-        plain = node is not None and element_type(kernel, syntax, touch.root) is not None
+        kind = element_type(kernel, syntax, touch.root)
+        plain = node is not None and kind is not None and kind[0] not in type_parameters(kernel)
         if node is None or step is None or not plain or not 0 <= step <= _MOST_TOGETHER:
             singles |= {touch.root} if any(t.writes or t.atomic for t in listed) else set()
             families.setdefault((touch.root, -1, touch.text), [])

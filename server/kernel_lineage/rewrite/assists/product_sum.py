@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -23,9 +24,11 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.products import Operand, Product
+from kernel_lineage.rewrite.assists.products import Beside, Operand, Product
 
 LOADED = "\0"
+_ALONE = re.compile(r"[\w.]+|\0[^\0]*\0")
+"""A name, a number, or a place where something is read."""
 """Stands in a factor's text for the value that is read."""
 TO_FLOAT = {"float16": "__half2float", "bfloat16": "__bfloat162float"}
 FROM_FLOAT = {"float16": "__float2half", "bfloat16": "__float2bfloat16"}
@@ -46,6 +49,13 @@ class Factor:
     """The element type of what lies in memory."""
     plain: bool
     """Nothing but a conversion is made of the value."""
+    beside: tuple[Beside, ...] = ()
+    """What else is read, for which `beside_at` stands in the text."""
+
+
+def beside_at(one: Beside) -> str:
+    """Stands in a factor's text for what is read besides it."""
+    return f"\0{one.access.at}\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +138,23 @@ def _read(
     stored = _dtype_of(variable)
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
     factors: list[Factor] = []
-    scale = ""
+    scales: list[tuple[Operand, str, tuple[Beside, ...]]] = []
     for node in _factors(expression, own):
         inside = [o for o in (product.first, product.second) if _holds(node, o, own)]
-        text, plain = _text_of(node, inside[0] if inside else None, own, fixed)
+        beside = tuple(o for o in product.beside if _holds(node, o, own))
+        reads = {o.access.at: LOADED for o in inside} | {o.access.at: beside_at(o) for o in beside}
+        text, plain = _text_of(node, reads, own, fixed)
         if len(inside) > 1 or not text:
             raise Refusal(f"`{text_of(node)}` is more than a factor of its own")
-        if not inside:
-            scale += f" * {text}"
-            continue
-        factors.append(Factor(inside[0], text, _memory_dtype(kernel, inside[0]), plain))
+        by_axis = (o for o in (product.first, product.second) if any(b.axis == o.axis for b in beside))
+        operand = inside[0] if inside else next(by_axis, product.first)
+        for one in beside:
+            if one.axis not in ("", operand.axis) or not set(one.bounds) <= set(operand.bounds):
+                raise Refusal(f"`{one.access.text}` is not read wherever `{operand.access.text}` is")
+        if inside:
+            factors.append(Factor(operand, text, _memory_dtype(kernel, operand), plain, beside))
+        else:
+            scales.append((operand, text, beside))
     by_root = {id(f.operand): f for f in factors}
     first, second = (by_root.get(id(o)) for o in (product.first, product.second))
     if first is None or second is None or len(factors) != 2:
@@ -145,21 +162,30 @@ def _read(
     whole = stored.startswith(("int", "uint"))
     if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in factors):
         raise Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
-    if scale:
-        first = replace(first, text=f"{_as_float(first)}{scale}", plain=False)
+    first, second = (_scaled(f, [s for s in scales if s[0] is f.operand]) for f in (first, second))
     kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
     kind = {"float32": "float", "float64": "double"}.get(stored, kind)
     return SumOfProducts(name, kind, stored, loop, moved, first, second)
 
 
-def _as_float(factor: Factor) -> str:
+def _scaled(factor: Factor, scales: list[tuple[Operand, str, tuple[Beside, ...]]]) -> Factor:
+    """A factor times what stands in the product as factors of their own."""
+    if not scales:
+        return factor
+    own = as_float(factor)
+    parts = [
+        own if factor.plain else f"({own})",
+        *(t if _ALONE.fullmatch(t) else f"({t})" for _, t, _ in scales),
+    ]
+    text = " * ".join(parts)
+    beside = (*factor.beside, *(one for _, _, read in scales for one in read))
+    return replace(factor, text=text, plain=False, beside=beside)
+
+
+def as_float(factor: Factor) -> str:
+    """The factor's text as a number of 32 or 64 bits."""
     convert = TO_FLOAT.get(factor.dtype)
     return f"{convert}({LOADED})" if factor.text == LOADED and convert else factor.text
-
-
-def loaded_text(factor: Factor, load: str) -> str:
-    """The factor's value where `load` is what lies in memory, as a number of 32 or 64 bits."""
-    return _as_float(factor).replace(LOADED, load)
 
 
 def _target(expression: Node | None) -> str:
@@ -226,7 +252,7 @@ def _called(node: Node) -> str:
     return text_of(node.child_by_field_name("function")).replace(" ", "")
 
 
-def _holds(node: Node, operand: Operand, own: dict[str, Node]) -> bool:
+def _holds(node: Node, operand: Operand | Beside, own: dict[str, Node]) -> bool:
     """Whether an operand is read within an expression, or within what a variable of the loop in it was given."""
     at = operand.access.at
     assert at is not None
@@ -239,33 +265,35 @@ def _holds(node: Node, operand: Operand, own: dict[str, Node]) -> bool:
     return False
 
 
-def _text_of(node: Node, operand: Operand | None, own: dict[str, Node], fixed: set[str]) -> tuple[str, bool]:
-    """An expression with `LOADED` in the operand's place, and whether only conversions are made of it; "" where it uses
-    anything but arguments of the kernel, numbers, and functions of the language.
+def _text_of(
+    node: Node, reads: Mapping[tuple[int, int] | None, str], own: dict[str, Node], fixed: set[str]
+) -> tuple[str, bool]:
+    """An expression with what stands for its reads in their places, and whether only conversions are made of `LOADED`;
+    "" where it uses anything but arguments of the kernel, numbers, and functions of the language.
     """
-    if operand is not None and (node.start_byte, node.end_byte) == operand.access.at:
-        return LOADED, True
+    if (text := reads.get((node.start_byte, node.end_byte))) is not None:
+        return text, text == LOADED
     inner = bare(node)
     if inner is not None and inner != node:
-        text, plain = _text_of(inner, operand, own, fixed)
+        text, plain = _text_of(inner, reads, own, fixed)
         return (text if text in ("", LOADED) else f"({text})"), plain
     if node.type == "identifier":
         name = text_of(node)
         if name in own:
-            text, plain = _text_of(own[name], operand, own, fixed)
+            text, plain = _text_of(own[name], reads, own, fixed)
             return (text if text in ("", LOADED) or text.endswith(")") else f"({text})"), plain
         return (name if name in fixed else ""), False
     if node.type == "number_literal":
         return text_of(node), False
     converted = _converted(node)
     if converted is not None:
-        text, plain = _text_of(converted, operand, own, fixed)
+        text, plain = _text_of(converted, reads, own, fixed)
         return _around(node, converted, text), plain
     if node.type == "call_expression" and is_of_the_language(_called(node)):
-        parts = [(a, _text_of(a, operand, own, fixed)[0]) for a in arguments_of(node)]
+        parts = [(a, _text_of(a, reads, own, fixed)[0]) for a in arguments_of(node)]
     elif node.type in ("unary_expression", "binary_expression"):
         sides = [node.child_by_field_name(f) for f in ("left", "right", "argument")]
-        parts = [(s, _text_of(s, operand, own, fixed)[0]) for s in sides if s is not None]
+        parts = [(s, _text_of(s, reads, own, fixed)[0]) for s in sides if s is not None]
     else:
         return "", False
     whole, end = "", node.start_byte

@@ -17,6 +17,7 @@ from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polyn
 from kernel_gate.expr.terms import Num, Op, Term, Var, less, negation, rebuilt, substituted, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Loop, Model
+from kernel_lineage.kernels.anchors.naive_matmul import factors_among
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs, flat_outputs
@@ -27,7 +28,6 @@ PLACES = {"x": Var("place along x"), "y": Var("place along y")}
 """A thread's number along each axis of the whole grid."""
 DEPTH = Var("round of the product")
 """The round of the loop, from 0."""
-_OTHER = {"x": "y", "y": "x"}
 Placing = Callable[[Term], Term]
 """Writes a term over `PLACES`, where it says nothing else of the thread."""
 
@@ -69,6 +69,20 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What a round reads besides the factors, such as the scale of a column or of a group of rounds."""
+
+    root: str
+    access: Access
+    axis: str
+    """The axis of the grid that it moves with; "" where with none."""
+    address: Term
+    """As `Operand.address`."""
+    bounds: tuple[Term, ...]
+    """As `Operand.bounds`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Product:
     """The loop of a matrix product, and what it reads."""
 
@@ -85,6 +99,7 @@ class Product:
     """Axis whose places nothing in the kernel ends → the argument that counts them, as each launch's grid does."""
     flat: FlatOutputs | None = None
     """How outputs are counted, where that is by one flat index."""
+    beside: tuple[Beside, ...] = ()
 
 
 def product_of(kernel: Kernel) -> Product:
@@ -97,7 +112,7 @@ def product_of(kernel: Kernel) -> Product:
         raise Refusal(
             f"threads of {kernel.name} work together (`{model.events[0].name}`), or call what is not here"
         )
-    loops = [n for n in model.loops if len(_loads(model, n)) == 2]
+    loops = [n for n in model.loops if len(factors_among(_loads(model, n), n)) == 2]
     if len(loops) != 1:
         raise Refusal(f"{kernel.name} has not one loop that reads two values in each round")
     loop = model.loops[loops[0]]
@@ -111,12 +126,14 @@ def product_of(kernel: Kernel) -> Product:
         raise Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
     loads = _loads(model, loop.round)
     counted = _counted(kernel, loads, extents, place) if flat is None else {}
-    operands = [_operand(kernel, model, access, loop, place, counted) for access in loads]
+    factors = factors_among(loads, loop.round)
+    operands = [_operand(kernel, model, access, loop, place, counted) for access in factors]
+    beside = tuple(_beside(kernel, model, a, loop, place, counted) for a in loads if a not in factors)
     if {o.axis for o in operands} != {"x", "y"}:
         raise Refusal("both factors move with the same axis of the grid: that is no matrix product")
     across = _across(model, place)
     first, second = sorted(operands, key=lambda o: o.axis == across)
-    written = {a.root for a in model.accesses if a.writes} & {first.root, second.root}
+    written = {a.root for a in model.accesses if a.writes} & {a.root for a in loads}
     if written:
         raise Refusal(f"`{written.pop()}` is written as well as multiplied")
     strange = _strange(kernel, rounds)
@@ -124,7 +141,7 @@ def product_of(kernel: Kernel) -> Product:
         raise Refusal(
             f"the bound of the loop in line {loop.line} depends on {strange or 'the place of an output'}"
         )
-    return Product(model, loop, rounds, first, second, place, counted, flat)
+    return Product(model, loop, rounds, first, second, place, counted, flat, beside)
 
 
 def _flat(kernel: Kernel, model: Model, extents: Mapping[str, Term]) -> FlatOutputs | None:
@@ -235,9 +252,8 @@ def _rounds(loop: Loop, place: Placing) -> Term | None:
     return rebuilt("//", (term_of(plus(rest, polynomial(last))), Num(step)))
 
 
-def _operand(
-    kernel: Kernel, model: Model, access: Access, loop: Loop, placing: Placing, counted: Mapping[str, str]
-) -> Operand:
+def _elements(kernel: Kernel, access: Access, loop: Loop, placing: Placing) -> tuple[Polynomial, list[str]]:
+    """Which element of its buffer a round reads, over `PLACES` and `DEPTH`, and the axes that it moves with."""
     text = access.text
     if access.offset is None or access.at is None or access.calls:
         raise Refusal(f"where `{text}` lies is not known{': ' + access.reason if access.reason else ''}")
@@ -249,7 +265,25 @@ def _operand(
     if access.nbytes <= 0 or any(c % access.nbytes for c in elements.values()):
         raise Refusal(f"`{text}` is not read element by element")
     elements = {m: c // access.nbytes for m, c in elements.items()}
-    axes = [axis for axis, place in PLACES.items() if place.name in variables(offset)]
+    return elements, [axis for axis, place in PLACES.items() if place.name in variables(offset)]
+
+
+def _beside(
+    kernel: Kernel, model: Model, access: Access, loop: Loop, placing: Placing, counted: Mapping[str, str]
+) -> Beside:
+    elements, axes = _elements(kernel, access, loop, placing)
+    if len(axes) > 1:
+        raise Refusal(f"`{access.text}` moves with both places of an output, and belongs to no one factor")
+    axis = axes[0] if axes else ""
+    bounds = _bounds(kernel, model, access, loop, placing, counted, axis)
+    return Beside(access.root, access, axis, term_of(elements), bounds)
+
+
+def _operand(
+    kernel: Kernel, model: Model, access: Access, loop: Loop, placing: Placing, counted: Mapping[str, str]
+) -> Operand:
+    text = access.text
+    elements, axes = _elements(kernel, access, loop, placing)
     moved = coefficient_of(elements, PLACES[axes[0]]) if len(axes) == 1 else None
     stepped = coefficient_of(moved[1], DEPTH) if moved is not None else None
     if moved is None or stepped is None or _names(moved[0]) & {DEPTH.name}:
@@ -278,6 +312,7 @@ def _bounds(
     """The conditions of an access that speak of its own axis and of the round."""
     bounded = {one: one in counted for one in PLACES}
     own = [less(PLACES[axis], Var(counted[axis]))] if axis in counted else []
+    others = {place.name for one, place in PLACES.items() if one != axis}
     for condition in (c for part in access.path for c in conjuncts(part)):
         if condition == loop.condition or set(variables(condition)) & model.ends:
             continue
@@ -289,7 +324,7 @@ def _bounds(
                 raise Refusal(f"`{access.text}` is read under a condition on both places of an output")
             for one, place in PLACES.items():
                 bounded[one] = bounded[one] or place.name in names
-            if PLACES[_OTHER[axis]].name not in names:
+            if not others & names:
                 own.append(term)
     if not all(bounded.values()):
         raise Refusal(f"no check of its bounds tells where `{access.text}` ends")

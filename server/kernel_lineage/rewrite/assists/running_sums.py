@@ -1,13 +1,15 @@
 """A sum along a row of which each round uses what it is so far: prefix sums, and all that is written from them.
 
-A warp takes 32 rounds at once. Each lane works out what its round adds, shuffles give it what the lanes before it add,
-and then it does its round as it is written, with a sum of its own that begins with that.
+The threads of a warp or of a block take a round each at once. Each works out what its round adds, shuffles and shared
+memory give it what those before it add, and then it does its round as it is written, with a sum of its own that begins
+with that. What a few such rounds add is read ahead, so that memory answers several reads of a thread at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Protocol
 
 from tree_sitter import Node
 
@@ -27,6 +29,25 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap
+
+_AHEAD = 4
+"""Rounds of a thread whose elements are read ahead."""
+
+
+class Together(Protocol):
+    """The threads that take rounds together."""
+
+    @property
+    def count(self) -> str:
+        """How many they are."""
+
+    @property
+    def wait(self) -> str:
+        """What lets them wait for each other."""
+
+    @property
+    def in_block(self) -> bool:
+        """Whether they are the warps of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +113,27 @@ def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: Collection[str
 
 
 def shared_running_sum(
-    kernel: Kernel, loop: Loop, running: RunningSum, lane: str, taken: set[str], *, down: bool
+    kernel: Kernel,
+    loop: Loop,
+    running: RunningSum,
+    own: str,
+    taken: set[str],
+    sharers: Together,
+    *,
+    down: bool,
 ) -> str:
-    """The text of a loop whose rounds 32 lanes take together; `down`: its counter goes down."""
+    """The text of a loop whose rounds several threads take together, of which `own` is a thread's number; `down`: its
+    counter goes down.
+    """
     assert loop.start is not None and loop.bound is not None and loop.body is not None
     data, unit, at = data_of(kernel), indent_unit(kernel), loop.node
     margin, newline = indent_at(data, at.start_byte), newline_of(data)
-    wanted = (f"{running.name}_{n}" for n in ("part", "before", "whole"))
-    first, offset, other, part, before, whole = (
-        fresh_name(n, taken) for n in ("first", "offset", "other", *wanted)
+    wanted = (f"{running.name}_{n}" for n in ("parts", "part", "before", "whole", "of_warps"))
+    first, step, offset, other, warp, parts, part, before, whole, of_warps = (
+        fresh_name(n, taken) for n in ("first", "step", "offset", "other", "warp", *wanted)
     )
     counter, name, kind = loop.counter, running.name, running.type
+    count = f"(int){sharers.count}" if sharers.in_block else sharers.count
     declared = loop.node.child_by_field_name("initializer")
     type_ = text_of(declared.child_by_field_name("type")) if declared is not None else "int"
     test = field_of(at, "condition")
@@ -118,23 +149,51 @@ def shared_running_sum(
         body = [line.removeprefix(deep).rstrip() for line in body]
     early = [" ".join(text_of(d).split()) for d in running.declared]
     shuffled = f"__shfl_up_sync(0xffffffffu, {part}, "
+    lane = "threadIdx.x % 32" if sharers.in_block else own
+    place = f"const {type_} {counter} = {first} {sign} {step} * {count} {sign} {own};"
+    steps = [
+        f"{kind} {part} = {parts}[{step}];",
+        f"for (int {offset} = 1; {offset} < 32; {offset} *= 2) {{",
+        f"{unit}const {kind} {other} = {shuffled}{offset});",
+        f"{unit}if ({lane} >= {offset}) {{ {part} += {other}; }}",
+        "}",
+        f"{kind} {before} = {name}, {whole} = {name};",
+        *(
+            [
+                f"if ({lane} == 31) {{ {of_warps}[threadIdx.x / 32] = {part}; }}",
+                sharers.wait,
+                f"for (int {warp} = 0; {warp} < (int)blockDim.x / 32; {warp}++) {{",
+                f"{unit}if ({warp} < (int)threadIdx.x / 32) {{ {before} += {of_warps}[{warp}]; }}",
+                f"{unit}{whole} += {of_warps}[{warp}];",
+                "}",
+                sharers.wait,
+            ]
+            if sharers.in_block
+            else [f"{whole} += __shfl_sync(0xffffffffu, {part}, 31);"]
+        ),
+        f"{part} = {shuffled}1);",
+        f"if ({lane} > 0) {{ {before} += {part}; }}",
+        f"{inside} {{",
+        f"{unit}{kind} {name} = {before};",
+        *(unit + line if line else "" for line in body),
+        "}",
+        f"{name} = {whole};",
+    ]
     lines = [
-        f"for ({type_} {first} = {text_of(loop.start)}; {first} {condition}; {first} {sign}= 32) {{",
-        f"{unit}const {type_} {counter} = {first} {sign} {lane};",
-        f"{unit}{kind} {part} = 0;",
-        f"{unit}{inside} {{ {' '.join([*early, f'{part} = {text_of(running.added)};'])} }}",
-        f"{unit}for (int {offset} = 1; {offset} < 32; {offset} *= 2) {{",
-        f"{unit * 2}const {kind} {other} = {shuffled}{offset});",
-        f"{unit * 2}if ({lane} >= {offset}) {{ {part} += {other}; }}",
+        f"for ({type_} {first} = {text_of(loop.start)}; {first} {condition}; {first} {sign}= {_AHEAD} * {count}) {{",
+        *([f"{unit}__shared__ {kind} {of_warps}[32];"] if sharers.in_block else []),
+        f"{unit}{kind} {parts}[{_AHEAD}] = {{}};",
+        f"{unit}#pragma unroll",
+        f"{unit}for (int {step} = 0; {step} < {_AHEAD}; {step}++) {{",
+        f"{unit * 2}{place}",
+        f"{unit * 2}{inside} {{ {' '.join([*early, f'{parts}[{step}] = {text_of(running.added)};'])} }}",
         f"{unit}}}",
-        f"{unit}const {kind} {whole} = {name} + __shfl_sync(0xffffffffu, {part}, 31);",
-        f"{unit}{part} = {shuffled}1);",
-        f"{unit}const {kind} {before} = {lane} > 0 ? {name} + {part} : {name};",
-        f"{unit}{inside} {{",
-        f"{unit * 2}{kind} {name} = {before};",
-        *(unit * 2 + line if line else "" for line in body),
+        f"{unit}#pragma unroll",
+        f"{unit}for (int {step} = 0; {step} < {_AHEAD}; {step}++) {{",
+        f"{unit * 2}if (!({first} {sign} {step} * {count} {condition})) {{ break; }}",
+        f"{unit * 2}{place}",
+        *(unit * 2 + line if line else "" for line in steps),
         f"{unit}}}",
-        f"{unit}{name} = {whole};",
         "}",
     ]
     return newline.join([lines[0], *(margin + line if line else "" for line in lines[1:])])

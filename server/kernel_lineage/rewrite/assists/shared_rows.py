@@ -70,9 +70,6 @@ def shared_out(kernel: Kernel, anchor: Anchor, sharers: Sharers) -> list[Edit]:
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
         raise Refusal(f"{kernel.name} has no loop along its row")
-    running = next((r.running.name for r in rows.loops if r.running is not None), "")
-    if running and sharers.in_block:
-        raise Refusal(f"`{running}` is a sum that is used on the way, which the lanes of one warp hand on")
     launches = [e for one in launches_of(kernel) for e in _launched(kernel, one, sharers, axis)]
     return [
         *_row_index(kernel, syntax, work, sharers),
@@ -116,7 +113,9 @@ def _shared_out(
             if part.running is None:
                 edits += _strided(part, own, sharers)
             else:
-                text = shared_running_sum(kernel, part.loop, part.running, own, taken, down=part.down)
+                text = shared_running_sum(
+                    kernel, part.loop, part.running, own, taken, sharers, down=part.down
+                )
                 edits.append(replace_node(at, text))
             wait = [sharers.wait]
             edits += _around(kernel, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])

@@ -13,7 +13,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts
 from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
 from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Product
-from kernel_lineage.rewrite.assists.tile_copies import ELEMENT, PIECE, Held, alignment, copies
+from kernel_lineage.rewrite.assists.tile_copies import BYTES, ELEMENT, PIECE, Held, alignment, copies
 from kernel_lineage.rewrite.assists.tiled_product_code import compared
 
 NAMES = (
@@ -42,19 +42,27 @@ class TensorTile:
 
     def held(self, total: SumOfProducts, n: Mapping[str, str]) -> tuple[Held, Held]:
         """The tiles of both operands."""
+        kind = next(f.dtype for f in (total.first, total.second) if f.dtype in MMA)
         return (
-            Held(total.first, n["first_tiles"], n["row_0"], n["first_aligned"], self.rows, self.depth),
+            Held(total.first, n["first_tiles"], n["row_0"], n["first_aligned"], self.rows, self.depth, kind),
             Held(
-                total.second, n["second_tiles"], n["column_0"], n["second_aligned"], self.columns, self.depth
+                total.second,
+                n["second_tiles"],
+                n["column_0"],
+                n["second_aligned"],
+                self.columns,
+                self.depth,
+                kind,
             ),
         )
 
 
 def check_for_tensor_cores(total: SumOfProducts) -> None:
     """Refuse a product whose operands are not what tensor cores multiply."""
+    kinds = {f.dtype for f in (total.first, total.second)} - BYTES.keys()
     for factor in (total.first, total.second):
         operand = factor.operand
-        if factor.dtype not in MMA or factor.dtype != total.first.dtype:
+        if len(kinds) != 1 or not kinds <= MMA.keys():
             raise Refusal(f"`{operand.root}` and the other factor are not both of 16 bits of one kind")
         if not factor.plain:
             raise Refusal(f"something is made of `{operand.root}` before it is multiplied")
@@ -87,7 +95,6 @@ def tensor_code(
     product: Product, total: SumOfProducts, tile: TensorTile, n: Mapping[str, str], outputs: list[str]
 ) -> list[str]:
     """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
-    element, _ = ELEMENT[total.first.dtype]
     thread, lane, i, j, sums, stages = n["thread"], n["lane"], n["i"], n["j"], n["sums"], tile.stages
     fragments = (tile.high // 16, tile.wide // 8)
     in_row = tile.columns // tile.wide
@@ -98,6 +105,7 @@ def tensor_code(
     )
     ahead = (stages - 1) * tile.depth
     held = tile.held(total, n)
+    element, _ = ELEMENT[held[0].dtype]
     return [
         (
             f"// A block computes {tile.rows} x {tile.columns} outputs, "
@@ -162,7 +170,7 @@ def multiplied(held: tuple[Held, Held], tile: TensorTile, n: Mapping[str, str], 
     in the fragment of the numbers `i` and `j`.
     """
     i, j, d, a, b, c = (n[name] for name in ("i", "j", "d", "a", "b", "c"))
-    kind, high, wide = MMA[held[0].factor.dtype], tile.high // 16, tile.wide // 16
+    kind, high, wide = MMA[held[0].dtype], tile.high // 16, tile.wide // 16
     return [
         "#pragma unroll",
         f"for (int {d} = 0; {d} < {tile.depth}; {d} += 16) {{",
@@ -207,7 +215,7 @@ def _loaded(
     line, piece = f"{start} + {step} * 16 + {lane} % 8 + {by_place} * 8", f"{d} / {PIECE} + {by_depth}"
     if not along:
         line, piece = f"{d} + {lane} % 8 + {by_depth} * 8", f"{start} / {PIECE} + {step} * 2 + {by_place}"
-    element, _ = ELEMENT[held.factor.dtype]
+    element, _ = ELEMENT[held.dtype]
     turned = "" if along else ".trans"
     return [
         f"        const int {n['line']} = {line}, {n['piece']} = {piece};",

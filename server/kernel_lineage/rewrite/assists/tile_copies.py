@@ -1,9 +1,11 @@
-"""Tiles of 16-bit operands in shared memory: where each piece lies, and copies that run ahead of a tile's use.
+"""Tiles of 16-bit elements in shared memory: where each piece lies, and copies that run ahead of a tile's use.
 
 An operand's tile lies as the operand does: a line of `depth` elements for each place where neighbouring rounds are
 neighbours in memory, else a line of places for each round. A line of more than 128 bytes is cut into panels of 128
 bytes, which lie one behind the other. Pieces of 16 bytes are exchanged within a line so that eight neighbouring lines
 lie in different banks; for lines of 128 bytes that is the order which the hardware calls a swizzle of 128 bytes.
+
+Bytes become elements of 16 bits on the way, which hold them exactly: they pass through registers.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernel_gate.expr.terms import Num, Term, Var, add
-from kernel_lineage.rewrite.assists.product_sum import Factor
+from kernel_lineage.rewrite.assists.product_sum import FROM_FLOAT, Factor
 from kernel_lineage.rewrite.assists.products import Operand, Product
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.tiled_product_code import condition_of, element_of
@@ -25,6 +27,8 @@ ELEMENT = {
     "float16": ("half", "__float2half(0.0f)"),
     "bfloat16": ("__nv_bfloat16", "__float2bfloat16(0.0f)"),
 }
+BYTES = {"int8": "signed char", "uint8": "unsigned char"}
+"""Operands of one byte, and their types."""
 NAMES = "thread ahead to n e p d v line piece step from"
 """What `copies` writes; the caller declares `thread`, `ahead` (the tile's first round) and `to` (the tile's number)."""
 
@@ -44,6 +48,8 @@ class Held:
     """Places."""
     depth: int
     """Rounds."""
+    dtype: str
+    """The type of 16 bits that the tile holds."""
 
     @property
     def operand(self) -> Operand:
@@ -72,8 +78,8 @@ class Held:
 
 
 def alignment(operand: Operand) -> str:
-    """What holds where each piece of the operand begins at a multiple of 16 bytes."""
-    tests = [f"reinterpret_cast<size_t>({operand.root}) % 16 == 0"]
+    """What holds where each piece of the operand begins at a multiple of its bytes."""
+    tests = [f"reinterpret_cast<size_t>({operand.root}) % {PIECE * operand.access.nbytes} == 0"]
     for term in (operand.inner if operand.inner != Num(1) else operand.outer, operand.base):
         if term != Num(0) and not (isinstance(term, Num) and term.value % PIECE == 0):
             text = c_text(term, wide=True)
@@ -98,7 +104,9 @@ def copies(held: Held, product: Product, threads: int, n: Mapping[str, str]) -> 
     whole = condition_of(operand, [(a, b) for a in ends for b in rounds], product.rounds)
     inside = condition_of(operand, [first, last], product.rounds)
     may = condition_of(operand, [each], product.rounds)
-    element, zero = ELEMENT[held.factor.dtype]
+    element, zero = ELEMENT[held.dtype]
+    read = BYTES.get(held.factor.dtype)
+    converted = f"{FROM_FLOAT[held.dtype]}((float){{}})" if read else "{}"
     piece_at = [
         f"    for (int {n['n']} = 0; {n['n']} < {held.elements // PIECE // threads}; {n['n']}++) {{",
         f"        const int {e} = {n['thread']} + {n['n']} * {threads};",
@@ -111,6 +119,15 @@ def copies(held: Held, product: Product, threads: int, n: Mapping[str, str]) -> 
         'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::',
         f'             "r"((unsigned)__cvta_generic_to_shared({n["step"]})), "l"({n["from"]}) : "memory");',
     ]
+    if read is not None:
+        byte = converted.format(f"reinterpret_cast<const {read}*>(&{n['from']})[{v}]")
+        copied = [
+            f"const uint2 {n['from']} = *reinterpret_cast<const uint2*>(&{element_of(operand, *first)});",
+            "#pragma unroll",
+            f"for (int {v} = 0; {v} < {PIECE}; {v}++) {{",
+            f"    {n['step']}[{v}] = {byte};",
+            "}",
+        ]
     return [
         f"if ({held.aligned} && {whole}) {{",
         "    #pragma unroll",
@@ -125,7 +142,7 @@ def copies(held: Held, product: Product, threads: int, n: Mapping[str, str]) -> 
         "        } else {",
         "            #pragma unroll 1",
         f"            for (int {v} = 0; {v} < {PIECE}; {v}++) {{",
-        f"                {n['step']}[{v}] = {may} ? {element_of(operand, *each)} : {zero};",
+        f"                {n['step']}[{v}] = {may} ? {converted.format(element_of(operand, *each))} : {zero};",
         "            }",
         "        }",
         "    }",

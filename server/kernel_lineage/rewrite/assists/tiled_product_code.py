@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from kernel_gate.expr.polynomials import polynomial, term_of, times
 from kernel_gate.expr.terms import Term, Var, substituted
 from kernel_lineage.code.types import DTYPES
-from kernel_lineage.rewrite.assists.product_sum import LOADED, Factor, SumOfProducts, loaded_text
-from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Operand, Product
+from kernel_lineage.rewrite.assists.product_sum import LOADED, Factor, SumOfProducts, as_float, beside_at
+from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Beside, Operand, Product
 from kernel_lineage.rewrite.assists.term_text import c_text
 
 
@@ -46,9 +46,10 @@ def condition_of(operand: Operand, places: Iterable[tuple[Term, Term]], rounds: 
     return " && ".join(tests)
 
 
-def element_of(operand: Operand, place: Term, depth: Term) -> str:
+def element_of(operand: Operand | Beside, place: Term, depth: Term) -> str:
     """The element as it is read from memory."""
-    values = {PLACES[operand.axis].name: place, DEPTH.name: depth}
+    values = {PLACES[operand.axis].name: place} if operand.axis else {}
+    values[DEPTH.name] = depth
     return f"{operand.root}[{c_text(substituted(operand.address, values), wide=True)}]"
 
 
@@ -229,7 +230,10 @@ def _loaded(
     place, depth = f"{e} / {tile.depth}", f"{e} % {tile.depth}"
     if not operand.along_depth:
         place, depth = f"{e} % {extent}", f"{e} / {extent}"
-    load = loaded_text(factor, element_of(operand, Var(p), Var(d)))
+    load = as_float(factor)
+    for one in factor.beside:
+        load = load.replace(beside_at(one), element_of(one, Var(p), Var(d)))
+    load = load.replace(LOADED, element_of(operand, Var(p), Var(d)))
     may = condition_of(operand, [(Var(p), Var(d))], product.rounds)
     return [
         "    #pragma unroll",

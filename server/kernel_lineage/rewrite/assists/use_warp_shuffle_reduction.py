@@ -21,6 +21,7 @@ from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of,
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -34,9 +35,11 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.template_types import types_meant
 from kernel_lineage.rewrite.assists.written import dense
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.workloads.constants import block_threads
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import block_threads, constants_of
 
 _SHUFFLED = frozenset({"float", "double", "int", "unsigned", "unsigned int", "long", "long long"})
 """Types that `__shfl_down_sync` takes (CUDA C++ Programming Guide, warp shuffle functions)."""
@@ -64,7 +67,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(f"{kernel.name} has no loop here that halves its stride")
     if re.search(r"threadIdx\.[yz]|blockDim\.[yz]", kernel.text):
         raise Refusal(f"{kernel.name} uses blocks of more than one dimension")
-    if text_of(bare(loop.start)).replace(" ", "") not in _half_of_block(syntax):
+    if not _is_half_of_block(kernel, syntax, loop.start):
         raise Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
     if text_of(bare(loop.condition)).replace(" ", "") not in (
         f"{loop.counter}>0",
@@ -115,10 +118,19 @@ def _partial_use(syntax: CudaSyntax, loop: Loop, arrays: set[str]) -> str | None
     return None
 
 
-def _half_of_block(syntax: CudaSyntax) -> set[str]:
-    blocks = {"blockDim.x"}
-    blocks |= {v.name for v in syntax.entry.variables if text_of(v.value) == "blockDim.x"}
-    return {f"{b}{half}" for b in blocks for half in ("/2", ">>1")}
+def _is_half_of_block(kernel: Kernel, syntax: CudaSyntax, start: Node) -> bool:
+    """Whether a number is half of the threads of a block, as it is written or in all launches of the file."""
+    blocks = ["blockDim.x", *(v.name for v in syntax.entry.variables if text_of(v.value) == "blockDim.x")]
+    written = dense(bare(start))
+    if written in {f"{b}{half}" for b in blocks for half in ("/2", ">>1")}:
+        return True
+    parameters = [p.name for p in kernel.template_parameters]
+    for launch in kernel.launches:
+        arguments = dict(zip(parameters, launch.template_arguments, strict=False))
+        half = constant(written, {**constants_of(kernel), **arguments})
+        if half is None or block_extents(kernel, launch) != (2 * half, 1, 1):
+            return False
+    return bool(kernel.launches)
 
 
 def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]]:
@@ -178,7 +190,8 @@ def _reduction(syntax: CudaSyntax, statement: Node, thread: str, stride: str) ->
         match is None
         or variable is None
         or right is None
-        or variable.type not in _SHUFFLED
+        or not (kinds := types_meant(syntax.kernel, variable.type))
+        or not kinds <= _SHUFFLED
         or len(variable.sizes) > 1
     ):
         return None

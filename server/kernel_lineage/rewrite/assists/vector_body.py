@@ -19,6 +19,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
 from kernel_lineage.rewrite.assists.ways_through import always
 
 _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned": "uint4"}
@@ -60,6 +61,8 @@ class Access:
     nodes: list[Node]
     loaded: bool = False
     stored: bool = False
+    meant: bool = False
+    """Whether the type is a template's parameter, whose bytes are those that the file's launches give it."""
 
     @property
     def address(self) -> str:
@@ -103,9 +106,15 @@ class VectorBody:
         parts: dict[int, list[str]] = {}
         for a in self.accesses:
             parts.setdefault(self.lanes * a.bytes, []).append(f"reinterpret_cast<size_t>({a.address})")
+        sizes = {a.type: a.bytes for a in self.accesses if a.meant}
         return " && ".join(
-            f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
-            for size, listed in parts.items()
+            [
+                *(f"sizeof({name}) == {nbytes}" for name, nbytes in sizes.items()),
+                *(
+                    f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
+                    for size, listed in parts.items()
+                ),
+            ]
         )
 
     def lines(self, data: bytes, index_type: str, quad: str, lane: str, unit: str) -> list[str]:
@@ -252,6 +261,7 @@ def _accesses(
         access = by_place.get((pointer, offset))
         if access is None:
             access = by_place[pointer, offset] = Access(pointer, offset, *type_, "", [])
+            access.meant = type_[0] in type_parameters(kernel)
         if not written or _reads_too(node):
             access.loaded = True
         access.stored = access.stored or written
@@ -326,21 +336,23 @@ def element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str,
     """The type of a pointer's elements as code may write it, and its bytes; None for other types."""
     for variable in syntax.entry.variables:
         if variable.name == pointer:
-            size = _bytes(DTYPES.get(variable.type))
+            size = _bytes(kernel, variable.type)
             plain = variable.pointer and not variable.sizes and "volatile" not in text_of(variable.node)
             return (variable.type, size) if plain and size else None
     parameter = kernel.parameter(pointer)
     if parameter is None or not parameter.pointer or "volatile" in parameter.type:
         return None
-    size = _bytes(parameter.dtype)
     written = re.sub(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*", " ", parameter.type)
     spelt = _OF_DTYPE.get(parameter.dtype or "") or " ".join(written.split())
+    size = _bytes(kernel, parameter.dtype or spelt)
     return (spelt, size) if size else None
 
 
-def _bytes(dtype: str | None) -> int:
-    """Bytes of an element type; 0 for one that no wide access may hold."""
-    return dtype_bytes(dtype) if dtype is not None and dtype != "bool" else 0
+def _bytes(kernel: Kernel, name: str) -> int:
+    """Bytes of an element type, for all that a template's parameter stands for; 0 where no wide access may hold it."""
+    dtypes = {DTYPES.get(one, one) for one in types_meant(kernel, name)}
+    sizes = {dtype_bytes(d) if d in DTYPES.values() and d != "bool" else 0 for d in dtypes}
+    return sizes.pop() if len(sizes) == 1 else 0
 
 
 def _outer(node: Node) -> Node | None:

@@ -26,12 +26,12 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, Variable, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import CASTS
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.index_guards import Condition, conditions
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,

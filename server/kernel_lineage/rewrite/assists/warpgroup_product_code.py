@@ -56,10 +56,10 @@ def warpgroup_code(
     product: Product, total: SumOfProducts, tile: WarpgroupTile, n: Mapping[str, str], outputs: list[str]
 ) -> list[str]:
     """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
-    element, _ = ELEMENT[total.first.dtype]
     # What a warp has of the outputs by `wgmma`, and multiplies by itself on other devices.
     by_warp = TensorTile(tile.rows, tile.columns, _DEPTH, 16, tile.columns, tile.stages)
     held = by_warp.held(total, n)
+    element, _ = ELEMENT[held[0].dtype]
     thread, lane, e, j, stages, sums = n["thread"], n["lane"], n["e"], n["j"], tile.stages, n["sums"]
     last, ahead = compared(product.rounds), stages - 2
     v, stride = n["v"], tile.columns + _PAD
@@ -129,14 +129,14 @@ def value_of(n: Mapping[str, str]) -> str:
 
 def _issued(held: tuple[Held, Held], tile: WarpgroupTile, n: Mapping[str, str]) -> list[str]:
     """Lines that start the products of one tile."""
-    d, kind, count = n["d"], MMA[held[0].factor.dtype], tile.columns // 2
+    d, kind, count = n["d"], MMA[held[0].dtype], tile.columns // 2
     first, second = held
     registers = [f'"+f"({n["sums"]}[{i}])' for i in range(count)]
     start = f"{n['thread']} / {_GROUP} * {_HIGH * _DEPTH}"
     layout = f"{_DEPTH * 128 // 16}ull << 16 | {_PATTERN // 16}ull << 32 | 1ull << 62"
     turned = ", ".join("0" if h.operand.along_depth else "1" for h in held)
     return [
-        f"const {ELEMENT[first.factor.dtype][0]}* {n['from']} = {first.array}[{n['tile']}] + {start};",
+        f"const {ELEMENT[first.dtype][0]}* {n['from']} = {first.array}[{n['tile']}] + {start};",
         f"const unsigned {n['first_at']} = (unsigned)__cvta_generic_to_shared({n['from']});",
         f"const unsigned {n['second_at']} = (unsigned)__cvta_generic_to_shared({second.array}[{n['tile']}]);",
         "// In units of 16 bytes: from panel to panel, from eight lines to the next; lines of 128 bytes are swizzled.",

@@ -60,6 +60,16 @@ def followed_launch(
     return None
 
 
+def same_launch(one: LaunchSpec, other: LaunchSpec, workload: Workload) -> bool:
+    """Whether two launches are of the same blocks and threads at each shape of a workload."""
+
+    def numbers(spec: LaunchSpec) -> list[tuple[int, ...]]:
+        grid, block = ((*extents, "1", "1")[:3] for extents in (spec.grid, spec.block))
+        return list(_numbers(LaunchSpec(grid, block, spec.shared_bytes), workload))
+
+    return all(numbers(one)) and numbers(one) == numbers(other)
+
+
 def _meanings(
     launch: Launched, workload: Workload, order: Sequence[str], also: Mapping[str, str]
 ) -> dict[str, str]:

@@ -127,14 +127,6 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     out[row] = v;
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
-// --- along refuses: which the lanes of one warp hand on
-__global__ void along(float* out, const float* x, int* seen, int N, int C) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N) { return; }
-    float sum = 0.0f;
-    for (int i = 0; i < C; i++) { sum += x[row * C + i]; out[row * C + i] = sum; }
-}
-void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
 // --- along refuses: may be rounded in each round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -421,3 +413,170 @@ __global__ void along(float *y, const float *x, int rows, int width) {
 void run(float *y, const float *x, int rows, int width) {
     along<<<(rows + 31) / 32, 32>>>(y, x, rows, width);
 }
+// --- running_shares applies
+__global__ void running_shares(float *so_far, const float *x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        float total = 0.0f;
+        for (int c = 0; c < columns; c++) {
+            float v = fabsf(x[row * columns + c]);
+            total += v;
+            so_far[row * columns + c] = total;
+        }
+        float sum = 0.5f;
+        for (int c = 0; c < columns; c++) {
+            const float before = sum;
+            sum = sum + so_far[row * columns + c];
+            so_far[row * columns + c] = before / (total + 1.0f);
+        }
+        so_far[row * columns] = sum;
+    }
+}
+
+void share(float *so_far, const float *x, int rows, int columns) {
+    running_shares<<<(rows + 63) / 64, 64>>>(so_far, x, rows, columns);
+}
+// --- running_shares becomes
+__global__ void running_shares(float *so_far, const float *x, int rows, int columns) {
+    int row = blockIdx.x;
+    const int part = threadIdx.x;
+    if (row < rows) {
+        float total = 0.0f;
+        for (int first = 0; first < columns; first += 4 * (int)blockDim.x) {
+            __shared__ float total_of_warps[32];
+            float total_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first + step * (int)blockDim.x + part;
+                if (c < columns) { float v = fabsf(x[row * columns + c]); total_parts[step] = v; }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * (int)blockDim.x < columns)) { break; }
+                const int c = first + step * (int)blockDim.x + part;
+                float total_part = total_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const float other = __shfl_up_sync(0xffffffffu, total_part, offset);
+                    if (threadIdx.x % 32 >= offset) { total_part += other; }
+                }
+                float total_before = total, total_whole = total;
+                if (threadIdx.x % 32 == 31) { total_of_warps[threadIdx.x / 32] = total_part; }
+                __syncthreads();
+                for (int warp = 0; warp < (int)blockDim.x / 32; warp++) {
+                    if (warp < (int)threadIdx.x / 32) { total_before += total_of_warps[warp]; }
+                    total_whole += total_of_warps[warp];
+                }
+                __syncthreads();
+                total_part = __shfl_up_sync(0xffffffffu, total_part, 1);
+                if (threadIdx.x % 32 > 0) { total_before += total_part; }
+                if (c < columns) {
+                    float total = total_before;
+                    float v = fabsf(x[row * columns + c]);
+                    total += v;
+                    so_far[row * columns + c] = total;
+                }
+                total = total_whole;
+            }
+        }
+        __syncthreads();
+        float sum = 0.5f;
+        for (int first = 0; first < columns; first += 4 * (int)blockDim.x) {
+            __shared__ float sum_of_warps[32];
+            float sum_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first + step * (int)blockDim.x + part;
+                if (c < columns) { sum_parts[step] = so_far[row * columns + c]; }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * (int)blockDim.x < columns)) { break; }
+                const int c = first + step * (int)blockDim.x + part;
+                float sum_part = sum_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                    if (threadIdx.x % 32 >= offset) { sum_part += other; }
+                }
+                float sum_before = sum, sum_whole = sum;
+                if (threadIdx.x % 32 == 31) { sum_of_warps[threadIdx.x / 32] = sum_part; }
+                __syncthreads();
+                for (int warp = 0; warp < (int)blockDim.x / 32; warp++) {
+                    if (warp < (int)threadIdx.x / 32) { sum_before += sum_of_warps[warp]; }
+                    sum_whole += sum_of_warps[warp];
+                }
+                __syncthreads();
+                sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+                if (threadIdx.x % 32 > 0) { sum_before += sum_part; }
+                if (c < columns) {
+                    float sum = sum_before;
+                    const float before = sum;
+                    sum = sum + so_far[row * columns + c];
+                    so_far[row * columns + c] = before / (total + 1.0f);
+                }
+                sum = sum_whole;
+            }
+        }
+        __syncthreads();
+        if (part == 0) { so_far[row * columns] = sum; }
+    }
+}
+
+void share(float *so_far, const float *x, int rows, int columns) {
+    running_shares<<<((rows + 63) / 64) * 64, 256>>>(so_far, x, rows, columns);
+}
+// --- suffix_sums applies
+__global__ void suffix_sums(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) {
+        float sum = 0.0f;
+        for (int i = C - 1; i >= 0; --i) {
+            sum += x[row * C + i];
+            out[row * C + i] = sum;
+        }
+    }
+}
+void run(float* out, const float* x, int N, int C) { suffix_sums<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- suffix_sums becomes
+__global__ void suffix_sums(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x;
+    const int part = threadIdx.x;
+    if (row < N) {
+        float sum = 0.0f;
+        for (int first = C - 1; first >= 0; first -= 4 * (int)blockDim.x) {
+            __shared__ float sum_of_warps[32];
+            float sum_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int i = first - step * (int)blockDim.x - part;
+                if (i >= 0) { sum_parts[step] = x[row * C + i]; }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first - step * (int)blockDim.x >= 0)) { break; }
+                const int i = first - step * (int)blockDim.x - part;
+                float sum_part = sum_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                    if (threadIdx.x % 32 >= offset) { sum_part += other; }
+                }
+                float sum_before = sum, sum_whole = sum;
+                if (threadIdx.x % 32 == 31) { sum_of_warps[threadIdx.x / 32] = sum_part; }
+                __syncthreads();
+                for (int warp = 0; warp < (int)blockDim.x / 32; warp++) {
+                    if (warp < (int)threadIdx.x / 32) { sum_before += sum_of_warps[warp]; }
+                    sum_whole += sum_of_warps[warp];
+                }
+                __syncthreads();
+                sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+                if (threadIdx.x % 32 > 0) { sum_before += sum_part; }
+                if (i >= 0) {
+                    float sum = sum_before;
+                    sum += x[row * C + i];
+                    out[row * C + i] = sum;
+                }
+                sum = sum_whole;
+            }
+        }
+    }
+}
+void run(float* out, const float* x, int N, int C) { suffix_sums<<<((N + 127) / 128) * 128, 256>>>(out, x, N, C); }

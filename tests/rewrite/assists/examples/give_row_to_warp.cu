@@ -195,45 +195,65 @@ __global__ void running_shares(float *so_far, const float *x, int rows, int colu
     const int lane = threadIdx.x % 32;
     if (row < rows) {
         float total = 0.0f;
-        for (int first = 0; first < columns; first += 32) {
-            const int c = first + lane;
-            float total_part = 0;
-            if (c < columns) { float v = fabsf(x[row * columns + c]); total_part = v; }
-            for (int offset = 1; offset < 32; offset *= 2) {
-                const float other = __shfl_up_sync(0xffffffffu, total_part, offset);
-                if (lane >= offset) { total_part += other; }
+        for (int first = 0; first < columns; first += 4 * 32) {
+            float total_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first + step * 32 + lane;
+                if (c < columns) { float v = fabsf(x[row * columns + c]); total_parts[step] = v; }
             }
-            const float total_whole = total + __shfl_sync(0xffffffffu, total_part, 31);
-            total_part = __shfl_up_sync(0xffffffffu, total_part, 1);
-            const float total_before = lane > 0 ? total + total_part : total;
-            if (c < columns) {
-                float total = total_before;
-                float v = fabsf(x[row * columns + c]);
-                total += v;
-                so_far[row * columns + c] = total;
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * 32 < columns)) { break; }
+                const int c = first + step * 32 + lane;
+                float total_part = total_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const float other = __shfl_up_sync(0xffffffffu, total_part, offset);
+                    if (lane >= offset) { total_part += other; }
+                }
+                float total_before = total, total_whole = total;
+                total_whole += __shfl_sync(0xffffffffu, total_part, 31);
+                total_part = __shfl_up_sync(0xffffffffu, total_part, 1);
+                if (lane > 0) { total_before += total_part; }
+                if (c < columns) {
+                    float total = total_before;
+                    float v = fabsf(x[row * columns + c]);
+                    total += v;
+                    so_far[row * columns + c] = total;
+                }
+                total = total_whole;
             }
-            total = total_whole;
         }
         __syncwarp();
         float sum = 0.5f;
-        for (int first = 0; first < columns; first += 32) {
-            const int c = first + lane;
-            float sum_part = 0;
-            if (c < columns) { sum_part = so_far[row * columns + c]; }
-            for (int offset = 1; offset < 32; offset *= 2) {
-                const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
-                if (lane >= offset) { sum_part += other; }
+        for (int first = 0; first < columns; first += 4 * 32) {
+            float sum_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first + step * 32 + lane;
+                if (c < columns) { sum_parts[step] = so_far[row * columns + c]; }
             }
-            const float sum_whole = sum + __shfl_sync(0xffffffffu, sum_part, 31);
-            sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
-            const float sum_before = lane > 0 ? sum + sum_part : sum;
-            if (c < columns) {
-                float sum = sum_before;
-                const float before = sum;
-                sum = sum + so_far[row * columns + c];
-                so_far[row * columns + c] = before / (total + 1.0f);
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * 32 < columns)) { break; }
+                const int c = first + step * 32 + lane;
+                float sum_part = sum_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                    if (lane >= offset) { sum_part += other; }
+                }
+                float sum_before = sum, sum_whole = sum;
+                sum_whole += __shfl_sync(0xffffffffu, sum_part, 31);
+                sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+                if (lane > 0) { sum_before += sum_part; }
+                if (c < columns) {
+                    float sum = sum_before;
+                    const float before = sum;
+                    sum = sum + so_far[row * columns + c];
+                    so_far[row * columns + c] = before / (total + 1.0f);
+                }
+                sum = sum_whole;
             }
-            sum = sum_whole;
         }
         __syncwarp();
         if (lane == 0) { so_far[row * columns] = sum; }
@@ -828,23 +848,33 @@ __global__ void suffix_sums(float* out, const float* x, int N, int C) {
     const int lane = threadIdx.x % 32;
     if (row < N) {
         float sum = 0.0f;
-        for (int first = C - 1; first >= 0; first -= 32) {
-            const int i = first - lane;
-            float sum_part = 0;
-            if (i >= 0) { sum_part = x[row * C + i]; }
-            for (int offset = 1; offset < 32; offset *= 2) {
-                const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
-                if (lane >= offset) { sum_part += other; }
+        for (int first = C - 1; first >= 0; first -= 4 * 32) {
+            float sum_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int i = first - step * 32 - lane;
+                if (i >= 0) { sum_parts[step] = x[row * C + i]; }
             }
-            const float sum_whole = sum + __shfl_sync(0xffffffffu, sum_part, 31);
-            sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
-            const float sum_before = lane > 0 ? sum + sum_part : sum;
-            if (i >= 0) {
-                float sum = sum_before;
-                sum += x[row * C + i];
-                out[row * C + i] = sum;
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first - step * 32 >= 0)) { break; }
+                const int i = first - step * 32 - lane;
+                float sum_part = sum_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                    if (lane >= offset) { sum_part += other; }
+                }
+                float sum_before = sum, sum_whole = sum;
+                sum_whole += __shfl_sync(0xffffffffu, sum_part, 31);
+                sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+                if (lane > 0) { sum_before += sum_part; }
+                if (i >= 0) {
+                    float sum = sum_before;
+                    sum += x[row * C + i];
+                    out[row * C + i] = sum;
+                }
+                sum = sum_whole;
             }
-            sum = sum_whole;
         }
     }
 }
@@ -866,23 +896,33 @@ __global__ void sums_before(float* __restrict__ out, const float* __restrict__ x
     const int lane = threadIdx.x % 32;
     if (row >= N) { return; }
     float sum = 0.0f;
-    for (int first = 0; first < C; first += 32) {
-        const int i = first + lane;
-        float sum_part = 0;
-        if (i < C) { sum_part = x[row * C + i]; }
-        for (int offset = 1; offset < 32; offset *= 2) {
-            const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
-            if (lane >= offset) { sum_part += other; }
+    for (int first = 0; first < C; first += 4 * 32) {
+        float sum_parts[4] = {};
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            const int i = first + step * 32 + lane;
+            if (i < C) { sum_parts[step] = x[row * C + i]; }
         }
-        const float sum_whole = sum + __shfl_sync(0xffffffffu, sum_part, 31);
-        sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
-        const float sum_before = lane > 0 ? sum + sum_part : sum;
-        if (i < C) {
-            float sum = sum_before;
-            out[row * C + i] = sum;
-            sum += x[row * C + i];
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            if (!(first + step * 32 < C)) { break; }
+            const int i = first + step * 32 + lane;
+            float sum_part = sum_parts[step];
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const float other = __shfl_up_sync(0xffffffffu, sum_part, offset);
+                if (lane >= offset) { sum_part += other; }
+            }
+            float sum_before = sum, sum_whole = sum;
+            sum_whole += __shfl_sync(0xffffffffu, sum_part, 31);
+            sum_part = __shfl_up_sync(0xffffffffu, sum_part, 1);
+            if (lane > 0) { sum_before += sum_part; }
+            if (i < C) {
+                float sum = sum_before;
+                out[row * C + i] = sum;
+                sum += x[row * C + i];
+            }
+            sum = sum_whole;
         }
-        sum = sum_whole;
     }
 }
 void run(float* out, const float* x, int N, int C) { sums_before<<<((N + 127) / 128) * 32, 128>>>(out, x, N, C); }
@@ -1032,3 +1072,43 @@ void run(float *y, const float *x, const float *gain, int rows, int width, float
     dim3 grid(((rows + 63) / 64) * 32, 1);
     norms_along_y<<<grid, block>>>(y, x, gain, rows, width, eps);
 }
+// --- norms_by_auto applies
+__global__ void norms_by_auto(float *y, const float *x, int rows, int width) {
+    const auto r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    const float *own = x + (size_t)r * width;
+    float squares = 0.0f;
+    for (int k = 0; k < width; ++k) { const auto v = own[k]; squares += v * v; }
+    y[r] = sqrtf(squares);
+}
+void run(float *y, const float *x, int rows, int width) {
+    norms_by_auto<<<(rows + 63) / 64, 64>>>(y, x, rows, width);
+}
+// --- norms_by_auto becomes
+__global__ void norms_by_auto(float *y, const float *x, int rows, int width) {
+    const auto r = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (r >= rows) return;
+    const float *own = x + (size_t)r * width;
+    float squares = 0.0f;
+    for (int k = lane; k < width; k += 32) { const auto v = own[k]; squares += v * v; }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        squares += __shfl_xor_sync(0xffffffffu, squares, offset);
+    }
+    __syncwarp();
+    if (lane == 0) { y[r] = sqrtf(squares); }
+}
+void run(float *y, const float *x, int rows, int width) {
+    norms_by_auto<<<((rows + 63) / 64) * 32, 64>>>(y, x, rows, width);
+}
+// --- along refuses: is declared as `const`
+// Rows would be counted in 32 bits where another place stands in this one's place.
+__global__ void along(float *y, const float *x, size_t rows, int width) {
+    const auto r = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (r < rows) {
+        float most = 0.0f;
+        for (int k = 0; k < width; ++k) most = fmaxf(most, x[r * width + k]);
+        y[r] = most;
+    }
+}
+void run(float *y, const float *x, size_t rows, int width) { along<<<(rows + 63) / 64, 64>>>(y, x, rows, width); }

@@ -235,3 +235,72 @@ __global__ void block_sum(float* out, const float* x, int n) {
 void launch(float* out, const float* x, int rows, int n) {
     block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
 }
+// --- totals_by_tree applies
+template <typename T, int THREADS>
+__global__ void totals_by_tree(T* out, const T* x, int n) {
+    __shared__ T part[THREADS];
+    const int tid = threadIdx.x;
+    T sum = 0;
+    for (int i = tid; i < n; i += THREADS) { sum += x[blockIdx.x * n + i]; }
+    part[tid] = sum;
+    __syncthreads();
+    for (int s = THREADS / 2; s > 0; s /= 2) {
+        if (tid < s) { part[tid] += part[tid + s]; }
+        __syncthreads();
+    }
+    if (tid == 0) { out[blockIdx.x] = part[0]; }
+}
+void run(float* out, const float* x, int rows, int n) {
+    totals_by_tree<float, 128><<<rows, 128>>>(out, x, n);
+}
+// --- totals_by_tree becomes
+template <typename T, int THREADS>
+__global__ void totals_by_tree(T* out, const T* x, int n) {
+    __shared__ T part[THREADS];
+    const int tid = threadIdx.x;
+    T sum = 0;
+    for (int i = tid; i < n; i += THREADS) { sum += x[blockIdx.x * n + i]; }
+    part[tid] = sum;
+    __syncthreads();
+    {
+        __syncthreads();
+        T value = part[tid];
+        for (int offset = 16; offset > 0; offset /= 2) {
+            value = value + __shfl_down_sync(0xffffffffu, value, offset);
+        }
+        __syncthreads();
+        if (tid % 32 == 0) {
+            part[tid / 32] = value;
+        }
+        __syncthreads();
+        if (tid < 32) {
+            value = tid < blockDim.x / 32 ? part[tid] : 0;
+            for (int offset = 16; offset > 0; offset /= 2) {
+                value = value + __shfl_down_sync(0xffffffffu, value, offset);
+            }
+            __syncwarp();
+            if (tid == 0) {
+                part[0] = value;
+            }
+        }
+        __syncthreads();
+    }
+    if (tid == 0) { out[blockIdx.x] = part[0]; }
+}
+void run(float* out, const float* x, int rows, int n) {
+    totals_by_tree<float, 128><<<rows, 128>>>(out, x, n);
+}
+// --- totals_by_tree refuses: not at half of the block
+#define THREADS 128
+__global__ void totals_by_tree(float* out, const float* x, int n) {
+    __shared__ float part[256];
+    const int tid = threadIdx.x;
+    part[tid] = x[blockIdx.x * n + tid];
+    __syncthreads();
+    for (int s = THREADS / 2; s > 0; s /= 2) {
+        if (tid < s) { part[tid] += part[tid + s]; }
+        __syncthreads();
+    }
+    if (tid == 0) { out[blockIdx.x] = part[0]; }
+}
+void run(float* out, const float* x, int rows, int n) { totals_by_tree<<<rows, 2 * THREADS>>>(out, x, n); }

@@ -893,3 +893,53 @@ __global__ void by_place(float* out, const float* x, const float* w, int n) {
 void run(float* out, const float* x, const float* w, int n) {
     by_place<<<(n + 255) / 256, 256>>>(out, x, w, n);
 }
+// --- shifted_rows applies
+template <typename T, int THREADS>
+__global__ void shifted_rows(T* __restrict__ y, const T* __restrict__ x, const float* __restrict__ by, int C) {
+    const size_t base = (size_t)blockIdx.x * C;
+    const T* row = x + base;
+    for (int i = threadIdx.x; i < C; i += THREADS) {
+        const T v = row[i];
+        y[base + i] = v < T(0) ? v : T(v + by[i / 8]);
+    }
+}
+void run(float* y, const float* x, const float* by, int N, int C) {
+    shifted_rows<float, 64><<<N, 64>>>(y, x, by, C);
+}
+// --- shifted_rows becomes
+template <typename T, int THREADS>
+__global__ void shifted_rows(T* __restrict__ y, const T* __restrict__ x, const float* __restrict__ by, int C) {
+    const size_t base = (size_t)blockIdx.x * C;
+    const T* row = x + base;
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
+    int quads = sizeof(T) == 4 && (reinterpret_cast<size_t>(row) | reinterpret_cast<size_t>(&y[base])) % 16 == 0 ? C / 4 : 0;
+    for (int quad = threadIdx.x; quad < quads; quad += THREADS) {
+        alignas(16) T row_quad[4];
+        *reinterpret_cast<uint4*>(row_quad) = reinterpret_cast<const uint4*>(row)[quad];
+        alignas(16) T y_quad[4];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            int i = 4 * quad + lane;
+            const T v = row_quad[lane];
+            y_quad[lane] = v < T(0) ? v : T(v + by[i / 8]);
+        }
+        reinterpret_cast<uint4*>(&y[base])[quad] = *reinterpret_cast<uint4*>(y_quad);
+    }
+    for (int i = 4 * quads + threadIdx.x; i < C; i += THREADS) {
+        const T v = row[i];
+        y[base + i] = v < T(0) ? v : T(v + by[i / 8]);
+    }
+}
+void run(float* y, const float* x, const float* by, int N, int C) {
+    shifted_rows<float, 64><<<N, 64>>>(y, x, by, C);
+}
+// --- mixed refuses: no elements of a plain type
+// Sixteen bytes are four of one type and two of the other.
+template <typename T>
+__global__ void mixed(T* y, int C) {
+    for (int i = threadIdx.x; i < C; i += blockDim.x) y[i] += T(1);
+}
+void run(float* y, double* z, int C) {
+    mixed<float><<<1, 64>>>(y, C);
+    mixed<double><<<1, 64>>>(z, C);
+}

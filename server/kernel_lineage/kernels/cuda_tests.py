@@ -29,13 +29,18 @@ class Condition:
         """The condition as code that is true where the work is done."""
         return text_of(self.node) if self.holds else f"!({text_of(self.node)})"
 
+    @property
+    def below(self) -> tuple[Node, Node] | None:
+        """What the condition says to be below what; None where it says anything else."""
+        if self.node.type != "binary_expression":
+            return None
+        fields = _BELOW[self.holds].get(operator_of(self.node))
+        sides = [field_of(self.node, name) for name in fields or ()]
+        return (sides[0], sides[1]) if sides and sides[0] is not None and sides[1] is not None else None
+
     def bound_of(self, name: str) -> Node | None:
         """What the condition says a variable to be below; None where it says anything else."""
-        test = self.node
-        if test.type != "binary_expression":
-            return None
-        lower, upper = _BELOW[self.holds].get(operator_of(test), ("", ""))
-        return field_of(test, upper) if lower and text_of(field_of(test, lower)) == name else None
+        return self.below[1] if self.below is not None and text_of(self.below[0]) == name else None
 
 
 def conditions(test: Node, *, holds: bool) -> list[Condition]:
