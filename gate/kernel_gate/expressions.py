@@ -2,6 +2,7 @@
 
 Numbers, `inf`, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
 `ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`. C's integer division is written `//`.
+Names are those of C++ as well: `in` and `lambda` are names here.
 """
 
 from __future__ import annotations
@@ -10,18 +11,28 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+
+from kernel_gate.expr.syntax import ExpressionError, parse
+
+__all__ = [
+    "FUNCTIONS",
+    "MAX_BITS",
+    "ExpressionError",
+    "Number",
+    "ceil_div",
+    "evaluate",
+    "evaluate_int",
+    "names",
+    "next_power_of_2",
+    "parse",
+    "split_at_commas",
+]
 
 Number = int | float | bool
 _INFINITY = "inf"
 
-MAX_LENGTH = 500
 MAX_BITS = 256
 """The most bits that `**` may give: no expression grows a number without bound."""
-
-
-class ExpressionError(ValueError):
-    """An expression that cannot be read or evaluated; the message quotes it."""
 
 
 def ceil_div(a: Number, b: Number) -> Number:
@@ -82,19 +93,9 @@ def split_at_commas(text: str, opening: str = "(", closing: str = ")") -> list[s
     return [*parts, text[start:].strip()]
 
 
-@lru_cache(maxsize=4096)
-def _parse(text: str) -> ast.expr:
-    if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"the expression is longer than {MAX_LENGTH} characters")
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise ExpressionError(f"`{text}` is not an expression: {error}") from error
-
-
 def names(text: str) -> frozenset[str]:
     """The names that an expression refers to, functions excepted."""
-    tree = _parse(text)
+    tree = parse(text)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     variables = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
     return frozenset(variables - {_INFINITY})
@@ -105,7 +106,7 @@ def evaluate(text: str | Number, values: Mapping[str, Number]) -> Number:
     if not isinstance(text, str):
         return text
     try:
-        return _evaluate(_parse(text), values)
+        return _evaluate(parse(text), values)
     except ExpressionError as error:
         raise ExpressionError(
             f"`{text}`: {error}" if f"`{text}`" not in str(error) else str(error)

@@ -163,6 +163,13 @@ def test_whole_numbers_are_asked_for():
         evaluate_int("N / 2", {"N": 3})
 
 
+def test_a_name_of_cpp_that_python_keeps_for_itself_is_a_name():
+    assert evaluate("(in + 31) // 32 if in > lambda else 0", {"in": 40, "lambda": 2}) == 2
+    assert names("min(in, from) * is") == {"in", "from", "is"}
+    with pytest.raises(ExpressionError):
+        evaluate("in * 2", {"out": 1})
+
+
 def test_names_of_an_expression():
     assert names("ceil_div(N, BLOCK) * min(C, 4)") == {"N", "BLOCK", "C"}
 

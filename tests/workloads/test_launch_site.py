@@ -126,3 +126,17 @@ def test_a_changed_launch_that_cannot_be_read_is_not_judged_by_another(tmp_path:
     with pytest.raises(ProgramError, match="launch of `scale` is changed"):
         _launch_at(after, 1000, tmp_path, changed_from=before)
     assert _launch_at(after, 1000, tmp_path) == (143, 7), "without a change the workload says the launch"
+
+
+def test_a_count_may_have_a_name_that_python_keeps_for_itself(tmp_path):
+    text = _KERNEL + (
+        "void run(float* y, const float* x, int in) { dim3 grid((in + 255) / 256);\n"
+        "  scale<<<grid, 256>>>(y, x, in, 2.0f); }\n"
+    )
+    assert _launch_at(text, 1000, tmp_path) == (4, 256)
+    renamed = text.replace("count", "in")
+    workload = parse_workload(_WORKLOAD.replace('"count"', '"in"'))
+    program = program_from_file(
+        tmp_path / "scale.cu", "scale", workload, data=renamed.encode(), root=tmp_path
+    )
+    assert program.launch is not None and evaluate_int(program.launch.grid[0], {"in": 1000}) == 4

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kernel_gate.expr import terms
+from kernel_gate.expr.syntax import ExpressionError, parse
 from kernel_gate.expr.terms import Num, Term, Var
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Term, Term], Term]] = {
@@ -42,8 +43,8 @@ class Reading:
         if isinstance(text, bool | int):
             return Num(int(text))
         try:
-            return self._term(ast.parse(str(text).strip(), mode="eval").body)
-        except (SyntaxError, ValueError):
+            return self._term(parse(str(text)))
+        except ExpressionError:
             return self._unknown(str(text))
 
     def _unknown(self, text: str) -> Term:

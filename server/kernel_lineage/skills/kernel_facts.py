@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_lineage.kernels.cuda_constants import whole_numbers_in
 from kernel_lineage.kernels.mechanisms.model import Site
 from kernel_lineage.kernels.source import Kernel, Language, Launch
@@ -130,7 +131,7 @@ def _constant(expression: str, definitions: Mapping[str, str], depth: int) -> in
     if depth > _MAX_DEPTH or len(expression) > 200:
         return None
     try:
-        root = ast.parse(_SUFFIX.sub("", expression.strip()), mode="eval").body
+        root = tree_of(_SUFFIX.sub("", expression.strip()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, names
 
 _STEPS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -92,7 +93,7 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
 def _solved(name: str, promise: str, sizes: Mapping[str, int]) -> list[int]:
     """What a dim is that stands alone on one side of an equality."""
     try:
-        tree = ast.parse(promise, mode="eval").body
+        tree = tree_of(promise)
     except SyntaxError:
         return []
     if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.Eq) or len(tree.ops) > 1:
@@ -106,7 +107,7 @@ def _solved(name: str, promise: str, sizes: Mapping[str, int]) -> list[int]:
 
 def says_nothing(promise: str) -> bool:
     """Whether a promise compares a number with itself."""
-    match ast.parse(promise, mode="eval").body:
+    match tree_of(promise):
         case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE() | ast.GtE()], comparators=[right]):
             return ast.dump(left) == ast.dump(right)
     return False
@@ -124,7 +125,7 @@ def equal_dims(name: str, promises: tuple[str, ...]) -> set[str]:
 def _equated(promise: str) -> set[str]:
     """The two dims of `a == b`, or of `not a != b`."""
     try:
-        tree = ast.parse(promise, mode="eval").body
+        tree = tree_of(promise)
     except SyntaxError:
         return set()
     match tree:

@@ -19,6 +19,13 @@ def test_a_chain_is_the_conjunction_of_its_comparisons() -> None:
     assert parse("32 <= launch.block.x <= 1024") == parse("32 <= launch.block.x and launch.block.x <= 1024")
 
 
+def test_names_of_cpp_that_python_keeps_for_itself_are_names() -> None:
+    tree = parse("align(in) >= 16 and in % lambda == 0")
+    assert [ref.name for ref in facts_in(tree)] == ["align(in)", "in", "lambda"]
+    tree = parse("dtype(in) not in (float32, float16) or in > 0 and not in == 8")
+    assert [ref.name for ref in facts_in(tree)] == ["dtype(in)", "in", "in"]
+
+
 def test_the_same_text_is_parsed_once() -> None:
     assert parse("C > 1") is parse("C > 1")
 

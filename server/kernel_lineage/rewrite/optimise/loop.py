@@ -1,10 +1,10 @@
 """Proposals → gate → promote the best → again, until nothing is left, the roofline is reached, or a budget is spent.
 
 Each round gates what the assists make of the current text against that text, at short measurements. After a gain that
-is large the round only tries what would take its place; a skill for many devices is left out where the one for this
-device alone gains. In the end the last text is gated against the file as it was, in full; only that verdict speaks
-for the result, and a step that it rejects is taken back. Without a GPU, what is correct is ordered by counted work, and
-nothing is said to be faster.
+is large the round only tries what would take its place or usually gains more; a skill for many devices is left out
+where the one for this device alone gains. In the end the last text is gated against the file as it was, in full; only
+that verdict speaks for the result, and a step that it rejects is taken back. Without a GPU, what is correct is ordered
+by counted work, and nothing is said to be faster.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _round(
         for proposal in _sorted(offered.made, state):
             if best is not None and (
                 best[1].replaces(proposal)
-                or (best[0].gain >= _LARGE_GAIN and not _instead(proposal, best[1]))
+                or (best[0].gain >= max(_LARGE_GAIN, proposal.expected) and not _instead(proposal, best[1]))
             ):
                 continue
             if _over(search, state):

@@ -64,6 +64,11 @@ class Proposal:
         return self.place.skill.id
 
     @property
+    def expected(self) -> float:
+        """What the skill has gained on naive kernels, as a factor."""
+        return expected_gain(self.skill, judged=uses(self.place.skill)[1] > 0)
+
+    @property
     def of_this_device(self) -> bool:
         """Whether the skill is for the device's own compute capability, and for no other."""
         return any(c.expr.startswith("device.compute_capability ==") for c in self.place.skill.conditions)
@@ -222,7 +227,7 @@ def _order(proposal: Proposal) -> tuple[bool, bool, float, int, bool, float]:
     return (
         judged >= _SEVERAL and not won,
         proposal.choice >= _AT_ONCE,
-        -expected_gain(skill.id, judged=judged > 0),
+        -proposal.expected,
         first,
         not proposal.of_this_device,
         -(won + 1) / (judged + 2),

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_lineage.skills.conditions.fact_name import Argument, FactName, Type
 from kernel_lineage.skills.conditions.names import DTYPES, FACT_NAMES, declared
 from kernel_lineage.skills.conditions.tree import FUNCTIONS, Expr, FactRef, Items, Literal, Op
@@ -70,7 +71,7 @@ def _read(expr: str) -> ast.expr:
             f"longer than {MAX_LENGTH} characters; split it into several conditions", expr[:40], 1
         )
     try:
-        return ast.parse(expr, mode="eval").body
+        return tree_of(expr)
     except SyntaxError as error:
         raise ConditionError(f"not an expression ({error.msg})", expr, error.offset or 1) from None
     except (ValueError, RecursionError, MemoryError) as error:  # null bytes; nested too deeply for the parser

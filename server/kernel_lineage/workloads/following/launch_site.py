@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.expressions import names as names_in
@@ -126,7 +127,7 @@ def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
         return None
     texts = {n: meanings[n] if _NAME.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
     # Parsed and written again, it has no more brackets than it needs.
-    return ast.unparse(ast.parse(_NAME.sub(lambda m: texts.get(m[0], m[0]), value.text), mode="eval").body)
+    return ast.unparse(tree_of(_NAME.sub(lambda m: texts.get(m[0], m[0]), value.text)))
 
 
 def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_lineage.workloads.following.expressions import DEVICE
 from kernel_lineage.workloads.following.names import fetched, stored
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -170,7 +171,7 @@ def _rounded_up(number: Number) -> Number:
     """`ceil`; of a quotient of whole numbers `ceil_div`."""
     if number.is_constant:
         return plain(float(math.ceil(number.value)))
-    value, tree = math.ceil(number.value), ast.parse(number.text, mode="eval").body
+    value, tree = math.ceil(number.value), tree_of(number.text)
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div):
         sides = (tree.left, tree.right)
         parts = [inner for side in sides for inner in ast.walk(side)]

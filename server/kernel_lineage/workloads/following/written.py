@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from kernel_gate.expr.syntax import tree_of
+
 
 def tidy(text: str) -> str:
     """An expression of the workload's language in its shortest spelling; itself where it cannot be parsed."""
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = tree_of(text)
         return ast.unparse(_Tidy().visit(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text

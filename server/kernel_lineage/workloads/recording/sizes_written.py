@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -147,7 +148,7 @@ def _value(text: str) -> int | None:
         r"\(\s*(?:unsigned|int|long|size_t|unsigned int|long long|uint32_t|int64_t|uint64_t)\s*\)", "", plain
     )
     try:
-        return _evaluated(ast.parse(plain, mode="eval").body)
+        return _evaluated(tree_of(plain))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
         return None
 
