@@ -16,6 +16,9 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
     def r(*shape: int, dtype: Any = torch.float32) -> Any:
         return torch.randn(*shape, device="cuda").to(dtype)
 
+    def bytes_(*shape: int) -> Any:
+        return torch.randint(-127, 128, shape, device="cuda", dtype=torch.int8)
+
     def rotated_pairs(x: Any, cos: Any, sin: Any) -> Any:
         even, odd = x[..., 0::2].float(), x[..., 1::2].float()
         c, s = cos[:, None], sin[:, None]
@@ -67,6 +70,45 @@ def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str,
         "sum_atomic": (lambda x: x.sum(), lambda d: (r(d["n"]),)),
         "dot_atomic": (torch.dot, lambda d: (r(d["n"]), r(d["n"]))),
         "scan_rows": (lambda x: x.cumsum(1), lambda d: (r(d["M"], d["N"]),)),
+        "w8_group": (
+            lambda x, w, s: x @ (w.float().unflatten(0, (-1, 32)) * s[:, None]).flatten(0, 1),
+            lambda d: (r(d["M"], d["K"]), bytes_(d["K"], d["N"]), r(d["K"] // 32, d["N"])),
+        ),
+        "w8_half_row": (
+            lambda x, w, s, b: f.linear(x, w.to(half)) * s + b,
+            lambda d: (
+                r(d["M"], d["K"], dtype=half),
+                bytes_(d["N"], d["K"]),
+                r(d["N"], dtype=half),
+                r(d["N"], dtype=half),
+            ),
+        ),
+        "w8_zero": (
+            lambda x, w, s, z: x @ ((w.float() - z.float()) * s),
+            lambda d: (r(d["M"], d["K"]), bytes_(d["K"], d["N"]), r(d["N"]), bytes_(d["N"])),
+        ),
+        "cumsum_few": (lambda x: x.cumsum(1), lambda d: (r(d["R"], d["L"], dtype=half),)),
+        "exclusive_scan_rows": (
+            lambda x: x.cumsum(1, dtype=torch.int32) - x,
+            lambda d: (torch.randint(0, 100, (d["R"], d["N"]), device="cuda", dtype=torch.int32),),
+        ),
+        "argmax_block": (lambda x: x.argmax(1), lambda d: (r(d["R"], d["C"]),)),
+        "top1_softmax": (
+            lambda x: f.softmax(x.float(), 1).max(1),
+            lambda d: (r(d["R"], d["E"], dtype=half),),
+        ),
+        "label_smoothing": (
+            lambda x, t: f.cross_entropy(x, t, label_smoothing=0.1, ignore_index=3, reduction="none"),
+            lambda d: (r(d["B"], d["K"]), torch.randint(0, d["K"], (d["B"],), device="cuda")),
+        ),
+        "group_norm_2d": (
+            lambda x, w, b: f.group_norm(x, 4, w, b),
+            lambda d: (r(d["N"], 4 * d["D"], d["HW"]), r(4 * d["D"]), r(4 * d["D"])),
+        ),
+        "column_var_half": (
+            lambda x: x.float().var(0, unbiased=False),
+            lambda d: (r(d["R"], d["C"], dtype=half),),
+        ),
         "transpose": (lambda x: x.t().contiguous(), lambda d: (r(d["M"], d["N"]),)),
         "transpose_half": (lambda x: x.t().contiguous(), lambda d: (r(d["M"], d["N"], dtype=half),)),
         "embedding": (

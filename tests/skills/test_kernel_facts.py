@@ -53,6 +53,16 @@ def test_every_launch_site_counts_and_what_one_leaves_open_is_not_known() -> Non
     assert "launch.grid.x" not in facts and "n" not in facts
 
 
+def test_the_launches_tell_the_numbers_of_a_template() -> None:
+    code = """
+template <typename T, int THREADS, bool WIDE> __global__ void f(T* y) { y[threadIdx.x] = T(THREADS); }
+void run(float* y) { f<float, 64, true><<<1, 64>>>(y); f<float, 2 * 64, false><<<1, 128>>>(y); }
+"""
+    facts = values(code)
+    assert facts["THREADS"] == (64, 128)
+    assert "T" not in facts and "WIDE" not in facts
+
+
 def test_a_pointer_apart_from_all_others_is_exclusive() -> None:
     assert "exclusive(x)" not in values(CODE)
     assert values(CODE, stated="noalias(x, z) = True")["exclusive(x)"] == (True,)

@@ -81,7 +81,8 @@ def file_constants(data: bytes) -> Mapping[str, tuple[int, int]]:
 
 
 def launch_facts(kernel: Kernel) -> Facts:
-    """What the kernel's launch sites fix by constants: block, grid, shared memory, warps, stages, scalar arguments.
+    """What the kernel's launch sites fix by constants: block, grid, shared memory, warps, stages, scalar arguments,
+    numbers of a template.
 
     Several sites give several values; what one of them does not fix is not known.
     """
@@ -111,6 +112,8 @@ def _one_launch(kernel: Kernel, launch: Launch) -> dict[str, Scalar]:
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         if not parameter.pointer and kernel.language is Language.CUDA:
             expressions[parameter.name] = argument
+    of_template = zip(kernel.template_parameters, launch.template_arguments, strict=False)
+    expressions.update((p.name, argument) for p, argument in of_template if p.type is not None)
     values: dict[str, Scalar] = {}
     for name, expression in expressions.items():
         value = constant(expression, launch.definitions)

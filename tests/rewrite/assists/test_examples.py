@@ -9,7 +9,7 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.registry import all_assists
+from kernel_lineage.rewrite.assists.registry import all_assists, assist_of
 from kernel_lineage.rewrite.candidate import Candidate
 from rewrite.assists.examples_read import APPLICATIONS, REFUSALS, Application, Refused
 
@@ -71,3 +71,20 @@ def test_it_does_not_apply_to_its_own_result(example: Application) -> None:
 def test_it_has_examples_of_both_kinds(assist: Assist) -> None:
     assert assist in {example.assist for example in APPLICATIONS}
     assert assist in {example.assist for example in REFUSALS}
+
+
+def test_all_passes_over_a_row_lead_to_one_candidate() -> None:
+    code = """
+__global__ void scaled(float* __restrict__ y, const float* __restrict__ x, const float* __restrict__ w, int C) {
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { sum += x[i]; }
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { y[i] = sum * w[i]; }
+}
+"""
+    wide = assist_of("vectorise_row_access")
+    assert wide is not None
+    kernel = kernel_of(Language.CUDA, "scaled", code)
+    made = [m for a in anchors_of(kernel) if isinstance(m := wide.rewrite(kernel, a), Candidate)]
+    places = {a.span for a in anchors_of(kernel) if a.pattern == wide.pattern}
+    assert len(places) > 1
+    assert len({m.apply(code.encode()) for m in made}) == 1

@@ -98,22 +98,23 @@ class _Place:
 def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Candidate:
     """Vectorise the loops that the anchor names, and with them the kernel's other passes over the same row."""
     edits: list[Edit] = []
-    refusal: Refusal | None = None
-    for loop in loops:
-        edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
-        if isinstance(edit, Refusal):
-            refusal = refusal or edit
-        else:
-            edits.append(edit)
-    if not edits:
-        raise refusal or Refusal(f"{kernel.name} has no loop over elements here")
+    refusals: list[Refusal] = []
     passes = {_pass(loop) for loop in loops}
-    for loop in syntax.entry.loops:
-        apart = not any(contains(other.node, loop.node) or contains(loop.node, other.node) for other in loops)
-        if apart and _pass(loop) in passes:
-            edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
-            if isinstance(edit, Edit):
-                edits.append(edit)
+    nested = [
+        x
+        for x in syntax.entry.loops
+        if any(contains(o.node, x.node) or contains(x.node, o.node) for o in loops)
+    ]
+    others = [x for x in syntax.entry.loops if x not in nested and _pass(x) in passes]
+    # In the order of the text, so that all anchors of a row lead to one candidate.
+    for loop in sorted([*loops, *others], key=lambda x: x.node.start_byte):
+        edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
+        if isinstance(edit, Edit):
+            edits.append(edit)
+        elif loop in loops:
+            refusals.append(edit)
+    if len(refusals) == len(loops):
+        raise refusals[0]
     return _candidate(
         kernel,
         edits,
