@@ -356,7 +356,7 @@ class Launch:
                 self.kernel.shared_granule,
                 self.replicates_elements,
             )
-            if self.kernel.has_mbarriers:
+            if self.kernel.orders_parts:
                 warps, granules = -(-self.block_threads // 32), len(shared.races.writer)
                 shared.races.clocks = Clocks(threads, warps, granules)
         return wave

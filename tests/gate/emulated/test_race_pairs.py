@@ -94,3 +94,45 @@ def test_a_warp_barrier_orders_earlier_readers_of_the_warp_only(readers: int, ra
     text = HANDED_ON.replace("READERS", str(readers))
     done = launch(text, {"out": x.copy(), "x": x}, block=readers)
     assert bool(done.faults) is races
+
+
+ROLES = """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float slot[32], other[32];
+    int lane = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        slot[lane] = x[lane]; // write
+        FULL
+        LATE
+    } else if (threadIdx.x < 64) {
+        WAIT
+        out[lane] = slot[31 - lane]; // read
+    } else {
+        other[lane] = 1.0f;
+        asm volatile("bar.sync 2, 32;" ::: "memory");
+        out[32 + lane] = other[31 - lane];
+    }
+}
+"""
+FULL = 'asm volatile("bar.arrive 1, 64;" ::: "memory");'
+WAIT = 'asm volatile("bar.sync 1, 64;" ::: "memory");'
+
+
+@pytest.mark.parametrize(
+    ("full", "wait", "late", "races"),
+    [
+        (FULL, WAIT, "", False),
+        (WAIT, WAIT, "", False),
+        (FULL, WAIT, "slot[lane] = 0.0f;", True),
+        (FULL.replace("bar.arrive", "barrier.cta.arrive"), WAIT, "", False),
+        *(
+            (f'asm volatile("bar.sync {n}, 32;");', 'asm volatile("bar.sync 4, 32;");', "", True)
+            for n in (2, 3)
+        ),
+    ],
+)
+def test_a_barrier_of_a_part_of_a_block_orders_that_part(full: str, wait: str, late: str, races: bool):
+    text = ROLES.replace("FULL", full).replace("WAIT", wait).replace("LATE", late)
+    x = np.arange(1, 65, dtype=np.float32)
+    done = launch(text, {"out": np.zeros(64, np.float32), "x": x}, block=96)
+    assert {f.kind for f in done.faults} == ({"race"} if races else set())
