@@ -1,8 +1,10 @@
 """Which of compute-sanitizer's tools have anything to watch in a program.
 
 A tool is a process with a context of its own, and drivers make one context after the other: on one machine with four
-GPUs, sixteen processes took 5.5 s to get theirs. A tool that could find nothing is not started. racecheck (2025.3, on an H200) reports
-a race between a thread that goes on after `bar.arrive` and one that waits at that barrier, though they are in order.
+GPUs, sixteen processes took 5.5 s to get theirs. A tool that could find nothing is not started.
+
+racecheck (2025.3, on an H200) reports a race between a thread that goes on after `bar.arrive` and one that waits there,
+though they are in order.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,8 +78,7 @@ def check(
         if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
             left = seconds - (time.monotonic() - started)
             try:
-                with suppress(TimeSpentError):  # the cases agree all the same
-                    run.callers = check_callers(run, seed, min(left, callers_seconds))
+                run.callers = check_callers(run, seed, callers_seconds, left)
             except Stop as stop:
                 return _stopped(run, stop, stop.case or cases[0])
     finally:
