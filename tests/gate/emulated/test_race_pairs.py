@@ -5,6 +5,7 @@ import pytest
 
 from gate.emulated.cuda_source import launch, line_of
 from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.launch import Limits
 
 REUSED = """
 __global__ void kernel(float* out, const float* x) {
@@ -136,3 +137,33 @@ def test_a_barrier_of_a_part_of_a_block_orders_that_part(full: str, wait: str, l
     x = np.arange(1, 65, dtype=np.float32)
     done = launch(text, {"out": np.zeros(64, np.float32), "x": x}, block=96)
     assert {f.kind for f in done.faults} == ({"race"} if races else set())
+
+
+SCOPED = """
+__global__ void kernel(int* out, int* count) {
+    if (threadIdx.x % 2) FIRST(&count[PLACE], 1);
+    else SECOND(&count[PLACE], 1);
+    __syncthreads();
+    out[blockIdx.x * 64 + threadIdx.x] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place", "races"),
+    [
+        ("atomicAdd", "atomicAdd", "0", False),
+        ("atomicAdd_system", "atomicAdd", "0", False),
+        ("atomicAdd_block", "atomicAdd", "blockIdx.x", False),
+        ("atomicAdd_block", "atomicAdd_block", "0", True),
+        ("atomicAdd_block", "atomicAdd", "0", True),
+        ("atomicAdd", "atomicAdd_block", "0", True),
+    ],
+)
+@pytest.mark.parametrize("wave", [64, 1 << 15], ids=["a block at a time", "blocks at once"])
+def test_an_atomic_of_a_blocks_scope_is_none_to_other_blocks(first, second, place, races, wave):
+    text = SCOPED.replace("FIRST", first).replace("SECOND", second).replace("PLACE", place)
+    arguments = {"out": np.zeros(192, np.int32), "count": np.zeros(3, np.int32)}
+    done = launch(text, arguments, grid=3, block=64, limits=Limits(wave_threads=wave))
+    assert {f.kind for f in done.faults} == ({"race"} if races else set())
+    assert all("in the scope of its block alone" in f.message for f in done.faults)
