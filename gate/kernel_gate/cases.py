@@ -57,7 +57,7 @@ class Case:
     memory: Memory = ALLOCATED
     around: tuple[float, ...] = ()
     """Constants of the code that values are drawn at, above and below (`AROUND`)."""
-    scalars: tuple[tuple[str, int], ...] = ()
+    scalars: tuple[tuple[str, float], ...] = ()
     """Values that scalars take in the place of the workload's constants."""
     placed: tuple[tuple[str, int, float], ...] = ()
     """Input, place in its elements in a row, and value that stands there (`CRITICAL`)."""
@@ -123,7 +123,7 @@ def parse_dims(text: str) -> dict[str, int]:
 
 def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str, memory: str) -> Case:
     """The case that `repeat_options` describes. Raises `ValueError` for one that the workload does not have."""
-    constant = (*_constant_scalars(workload), *constant_integers(workload))
+    constant = (*constant_scalars(workload), *constant_integers(workload))
     scalars = tuple((name, dims[name]) for name in constant if name in dims)
     dims = {name: extent for name, extent in dims.items() if name not in dict(scalars)}
     if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
@@ -265,7 +265,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
             Case(typical, seed + 2500 + i, variation, scalars=((name, value),))
             for i, (name, value, variation) in enumerate(
                 (
-                    *((n, v, w) for n in _constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
+                    *((n, v, w) for n in constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
                     *((n, v, Variation.DECLARED) for n, v in _other_integers(workload)),
                     *((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, typical)),
                     *_zeros_beside_nans(workload),
@@ -302,13 +302,13 @@ def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
 def _shares(workload: Workload, dims: Mapping[str, int]) -> list[str]:
     """Float scalars between zero and one: `max(x, a * x)` is right for no slope above."""
     values = workload.scalars(dims)
-    return [n for n in _constant_scalars(workload)[:_MOST_SCALARS] if 0 < values[n] < 1]
+    return [n for n in constant_scalars(workload)[:_MOST_SCALARS] if 0 < values[n] < 1]
 
 
 def _zeros_beside_nans(workload: Workload) -> Iterator[tuple[str, int, Variation]]:
     """Float scalars at zero, each as often as inputs have NaN in turn: `b == 0 ? x : x + b * y` leaves them out."""
     free = sum(a.kind in {"input", "inout"} and a.has_free_values for a in workload.args)
-    for name in _constant_scalars(workload)[:_MOST_SCALARS]:
+    for name in constant_scalars(workload)[:_MOST_SCALARS]:
         yield from ((name, 0, Variation.NOT_A_NUMBER) for _ in range(min(free, MOST_IN_TURN)))
 
 
@@ -342,7 +342,7 @@ def needed_of_scalars(workload: Workload, case: Case) -> str | None:
     return next((f"{name} != 0" for name, value in case.scalars if value == 0), None)
 
 
-def _constant_scalars(workload: Workload) -> list[str]:
+def constant_scalars(workload: Workload) -> list[str]:
     """Float scalars whose value is a number in the workload, and so one of many that callers may pass."""
     floats = (a for a in workload.args if a.kind == "scalar" and a.dtype.startswith(("float", "bfloat")))
     return [a.name for a in floats if not re.search("[A-Za-z_]", _without_exponents(str(a.value)))]

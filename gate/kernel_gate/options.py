@@ -39,7 +39,7 @@ class GateOptions(BaseModel):
     algebra_seconds: float = Field(default=5.0, ge=0)
     """For asking whether both programs compute the same expression; 0: not asked."""
     callers_seconds: float = Field(default=2.0, ge=0)
-    """Without a GPU: for shapes as large as the callers' (`profile_dims`), after the other cases; 0: none."""
+    """Without a GPU: of a processor, for the callers' shapes (`profile_dims`), after the others; 0: none."""
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)

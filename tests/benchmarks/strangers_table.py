@@ -15,7 +15,17 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
 
-from .strangers import hurried, hurried_apart, numbers, numbers_apart, rewrites, subtle, subtle_apart
+from .strangers import (
+    hurried,
+    hurried_apart,
+    numbers,
+    numbers_apart,
+    rewrites,
+    slips,
+    slips_apart,
+    subtle,
+    subtle_apart,
+)
 from .strangers.classes import kept_apart as classes_apart
 from .strangers.classes import looked_at as classes
 from .strangers.fresh import apart_too, kept_apart, limited, mixed, programs
@@ -37,6 +47,7 @@ SETS = {
     "rewrites": tuple(rewrites.PAIRS),
     "hurried": (*hurried.PAIRS, *hurried_apart.PAIRS),
     "subtle": (*subtle.PAIRS, *subtle_apart.PAIRS),
+    "slips": (*slips.PAIRS, *slips_apart.PAIRS),
 }
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""

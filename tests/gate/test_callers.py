@@ -1,10 +1,15 @@
 """Without a GPU the callers' sizes are checked as far as they fit, and how far that was is said."""
 
+from itertools import count
+from types import SimpleNamespace
+
 import pytest
 
 from benchmarks.strangers.fresh import ground
 from gate.programs import affine, workload
 from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.stages import callers
 
 LARGE = workload("\n[[profile_dims]]\nN = 8192\nC = 4096\n")
 SMALL = workload("\n[[profile_dims]]\nN = 6\nC = 600\n")
@@ -89,3 +94,42 @@ def test_sums_of_integers_that_a_float_cannot_hold_at_the_callers_size_are_wrong
     of = ground("dots", whole, {"N": [2, 3], "C": [40, 60]}, columns, "N", 32, {"N": 8, "C": 3000})
     v = judge(of.program(), of.program(floats), of.workload, device="emulated")
     assert v.outcome == "rejected" and "C 3000" in v.reason and "near their highest" in v.reason
+
+
+@pytest.mark.parametrize(("clock", "reached"), [(0.5, True), (5.0, False)])
+def test_other_work_on_the_machine_takes_no_time_from_small_kernels(monkeypatch, clock: float, reached: bool):
+    """Each look at a clock finds the processor a little further, and everybody's clock `clock` seconds."""
+    clocks = {"thread_time": count(0, 0.01).__next__, "monotonic": count(0, clock).__next__}
+    monkeypatch.setattr(callers, "time", SimpleNamespace(**clocks))
+    _, checked = check("2.0f * x[i]", "x[i] * 2.0f", SMALL)
+    assert (checked.details["callers"]["left_out"] == []) is reached
+    assert ("largest checked" not in checked.reason) is reached
+
+
+def test_values_at_the_callers_size_for_which_there_was_no_time_are_told(monkeypatch):
+    columns = [
+        ("y", "output", "int32", "n"),
+        ("x", "input", "uint8", "n", "integers"),
+        ("n", "scalar", "int32", "n"),
+    ]
+    body = "{ int i = threadIdx.x; if (i < n) y[i] = x[i]; }"
+    text = f"__global__ void copies(int *y, const unsigned char *x, int n) {body}"
+    of = ground("copies", text, {"n": [20, 90]}, columns, "1", 512, {"n": 500})
+    monkeypatch.setattr(callers._Room, "has", lambda *_: False)
+    v = judge(of.program(), of.program(text.replace("= x[i]", "= (int)x[i]")), of.workload, device="emulated")
+    checked = v.stage("check")
+    assert checked is not None and "; no time for n 500, hidden shape" in checked.reason
+
+
+def test_single_blocks_that_do_not_end_in_their_time_are_told(monkeypatch):
+    """A launch that would take minutes: the callers' rows are so many that they are never checked whole."""
+    slow = "for (int k = 0; k < (n > 30000000 ? 1 << 20 : 1); k++) y[i] = 2.0f * x[i] + 1.0f + 0.0f * k"
+    monkeypatch.setattr(callers, "_BY_THE_CLOCK", 1.0)
+    options = GateOptions(callers_seconds=1.0, algebra_seconds=0)
+    programs = (
+        affine("y[i] = 2.0f * x[i] + 1.0f", f"{first} + 0.0f")
+        for first in (slow, slow.replace("k++", "k += 1"))
+    )
+    checked = judge(*programs, LARGE, device="emulated", options=options).stage("check")
+    assert checked.status == "pass"
+    assert "did not end in their time" in checked.details["callers"]["not_at_full_size"]

@@ -1,7 +1,9 @@
 """How well the baseline itself computes: what that excuses in a candidate, and what it shows of one."""
 
 import numpy as np
+import pytest
 
+from benchmarks.strangers.fresh import ground
 from gate.programs import AFFINE, workload
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.gate import judge
@@ -54,3 +56,51 @@ def test_an_intermediate_in_half_is_less_precise_where_the_baseline_has_none():
     ].reason
     both = judge(wrong, halves(gate), HALVES, device="emulated", options=GateOptions(seed=3))
     assert both.stage("check").status == "pass", both.reason
+
+
+SUMS = """__global__ void sums(float *y, const float *x, int C) {
+    if (threadIdx.x) return;
+    float s = 0.0f, lost = 0.0f;
+    for (int c = 0; c < C; c++) { float v = x[blockIdx.x * C + c] - lost, t = s + v; lost = (t - s) - v; s = t; }
+    y[blockIdx.x] = s;
+}
+"""
+STEP = SUMS[SUMS.index("{ float v") : SUMS.index("\n    y[")]
+IN_LANES = """__global__ void sums(float *y, const float *x, int C) {
+    float s = 0.0f, lost = 0.0f;
+    for (int c = threadIdx.x; c < C; c += 32) STEP
+    for (int k = 16; k; k /= 2) {
+        float a = __shfl_down_sync(~0u, s, k), b = __shfl_down_sync(~0u, lost, k), t = s + a, z = t - s;
+        lost = lost + b - ((s - (t - z)) + (a - z));
+        s = t;
+    }
+    if (threadIdx.x == 0) y[blockIdx.x] = s - lost;
+}
+""".replace("STEP", STEP)
+PLAIN = SUMS.replace(STEP, "s += x[blockIdx.x * C + c];")
+DOUBLES = PLAIN.replace("float s = 0.0f, lost = 0.0f", "double s = 0.0").replace("= s;", "= (float)s;")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "right"),
+    [
+        (SUMS, PLAIN, False),
+        (SUMS, IN_LANES, True),
+        (SUMS, DOUBLES, True),
+        (IN_LANES, PLAIN, False),
+        (PLAIN, SUMS, True),
+        (PLAIN.replace("c++", "c += 1"), PLAIN, True),
+    ],
+    ids=["left out", "by lanes", "in doubles", "left out of lanes", "put in", "without any"],
+)
+def test_a_sum_whose_compensation_is_left_out_is_less_precise(baseline: str, candidate: str, right: bool):
+    columns = [
+        ("y", "output", "float32", "N"),
+        ("x", "input", "float32", "N,C", "uniform(0, 1)"),
+        ("C", "scalar", "int32", "C"),
+    ]
+    of = ground("sums", baseline, {"N": [2, 3], "C": [200, 800]}, columns, "N", 32, {"N": 8, "C": 1000})
+    options = GateOptions(callers_seconds=0, algebra_seconds=60)
+    v = judge(of.program(), of.program(candidate), of.workload, device="emulated", options=options)
+    assert (v.code is not Reason.LESS_PRECISE) is right, v.reason
+    assert right or "which the baseline puts back" in v.reason

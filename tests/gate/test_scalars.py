@@ -1,6 +1,9 @@
 """Integers that the workload gives as numbers: what a candidate needs of them is a condition, and said."""
 
+import pytest
+
 from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.workload import parse_workload
 
@@ -42,3 +45,46 @@ def test_a_seed_of_which_half_is_used_is_a_condition_in_the_one_line():
 def test_all_of_a_seed_in_other_words_needs_nothing():
     judged = verdict("high * 40503u", "40503u * high")
     assert judged.stage("check").status == "pass" and not judged.stage("check").details["conditions"]
+
+
+CLAMP = """__global__ void clamp(float *y, const float *x, float lo, float hi, int n) {
+    int i = threadIdx.x;
+    if (i < n) BODY
+}
+"""
+BASELINE = "y[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];"
+LIMITS = """
+kernel = "clamp"
+language = "cuda"
+dims = { n = [40, 64] }
+args = [
+  { name = "y", kind = "output", dtype = "float32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "float32", shape = ["n"] },
+  { name = "lo", kind = "scalar", dtype = "float32", value = "-0.5" },
+  { name = "hi", kind = "scalar", dtype = "float32", value = "0.75" },
+  { name = "n", kind = "scalar", dtype = "int32", value = "n" },
+]
+launch = { grid = ["1"], block = [64] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "conditions"),
+    [
+        ("{ float v = x[i]; y[i] = v != v ? v : fminf(fmaxf(v, lo), hi); }", {"lo <= hi", "hi >= 0"}),
+        ("y[i] = x[i] > hi && !(x[i] < lo) ? hi : x[i] < lo ? lo : x[i];", set()),
+        ("y[i] = lo == 1.0f ? 0.0f : x[i] < lo ? lo : x[i] > hi ? hi : x[i];", None),
+        ("{ float m = lo > 0.0f ? 0.0f : lo; y[i] = x[i] < m ? m : x[i] > hi ? hi : x[i]; }", None),
+    ],
+    ids=["limits in order", "in any order", "wrong at one value", "wrong before the order changes"],
+)
+def test_what_is_wrong_only_where_scalars_change_their_order_is_a_condition(
+    body: str, conditions: set[str] | None
+):
+    sources = (CLAMP.replace("BODY", text) for text in (BASELINE, body))
+    programs = (Program("cuda", source, "clamp", name="clamp.cu") for source in sources)
+    judged = judge(*programs, parse_workload(LIMITS), device="emulated", options=GateOptions(seed=3))
+    if conditions is None:
+        assert judged.outcome == "rejected"
+    else:
+        assert {c["expr"] for c in judged.stage("check").details["conditions"]} == conditions

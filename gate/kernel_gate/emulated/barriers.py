@@ -4,6 +4,9 @@ A barrier opens when as many threads of the block have arrived as it expects; by
 left the kernel count as arrived (CUDA C++ programming guide, independent thread scheduling). A thread that returned
 early may do so; one that went past the barrier, did something else and then left is reported: the guide leaves a
 barrier in a branch that not all threads take undefined.
+
+A barrier that takes a part of the block orders its threads alone: who waited knows what those who arrived did before
+(`clocks.Clocks`), and of the others nothing.
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ class Barriers:
     returned_early: npt.NDArray[np.bool_] = field(init=False)
     """Threads that a branch sent straight to the end of the kernel."""
     _seen: dict[int, Barrier] = field(default_factory=dict)
+    _handed_over: dict[int, Index] = field(default_factory=dict)
+    """What those who arrived knew, by key; for kernels with clocks."""
 
     def __post_init__(self) -> None:
         threads = self.wave.threads
@@ -70,6 +75,7 @@ class Barriers:
         name = np.asarray(wave.spread(barrier.name(wave)), np.int64)
         expected: Any = 0 if barrier.expected is None else barrier.expected(wave)
         key = wave.block_of[active] * _NAMES + name
+        self._hand_over(active, key)
         if barrier.arrive_only:
             np.add.at(self._arrived, key, 1)
             return False
@@ -81,6 +87,16 @@ class Barriers:
         if barrier.reduction is not None:
             self._predicate[active] = barrier.reduction.predicate(wave)
         return True
+
+    def _hand_over(self, threads: Index, keys: Index) -> None:
+        races = self.wave.shared.races
+        if races is None or races.clocks is None:
+            return
+        warp = self.wave.thread_in_block[threads] // 32
+        handed = races.clocks.at_arrival(threads, warp, len(races.events))
+        for key in np.unique(keys).tolist():
+            most = handed[keys == key].max(axis=0)
+            self._handed_over[key] = np.maximum(self._handed_over.get(key, most), most)
 
     def may_open(self, waiting: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_]) -> bool:
         """Whether some waiting thread's barrier opens now."""
@@ -107,12 +123,17 @@ class Barriers:
         released = threads[enough]
         late = np.bincount(wave.block_of[left & ~self.returned_early], minlength=len(wave.blocks))
         self._inspect(released, late)
+        whole = self._whole(released)
         self._arrived[self._key[released]] = 0
         wave.active = released
         blocks = np.zeros(len(wave.blocks), np.bool_)
         blocks[wave.block_of[released]] = True
-        wave.shared.synchronise(wave, None if blocks.all() else blocks)
         wave.launch.synchronise(blocks)
+        self._learn(released)
+        blocks[:] = False
+        blocks[wave.block_of[released[whole]]] = True
+        if blocks.any():
+            wave.shared.synchronise(wave, None if blocks.all() else blocks)
         for number in np.unique(self._place[released]):
             barrier = self._seen[int(number)]
             if barrier.reduction is not None:
@@ -120,6 +141,19 @@ class Barriers:
                 wave.active = members
                 self._reduce(barrier, self._key[members], self._predicate[members])
         return released
+
+    def _whole(self, released: Index) -> npt.NDArray[np.bool_]:
+        """For each thread whose barrier opens, whether all threads of its block that are left take part in it."""
+        expected, size = self._expected[released], self.wave.launch.block_threads
+        counted = (expected >= size) & (self._arrived[self._key[released]] == 0)
+        result: npt.NDArray[np.bool_] = (expected == 0) | counted
+        return result
+
+    def _learn(self, released: Index) -> None:
+        races, keys = self.wave.shared.races, self._key[released]
+        if races is not None and races.clocks is not None:
+            for key in np.unique(keys).tolist():
+                races.clocks.learn(released[keys == key], self._handed_over.pop(key))
 
     def _reduce(self, barrier: Barrier, group: Index, predicate: Array) -> None:
         reduction = barrier.reduction

@@ -1,4 +1,4 @@
-"""Who knows of whose accesses to shared memory, for kernels whose threads wait for mbarriers.
+"""Who knows of whose accesses to shared memory, for kernels that order a part of a block.
 
 For every thread: up to which event it knows of each warp of its block, and of asynchronous copies. A vector clock
 with warps for processes (Fidge 1988, Mattern 1989): what any thread of a warp did before one of its threads arrived

@@ -3,11 +3,11 @@
 Threads of one block are ordered by its barriers. Threads of different blocks are ordered only where one has passed a
 fence and then done an atomic or a volatile or releasing store, and the other one's block has since done an atomic or a
 volatile or acquiring load on the same place (PTX memory model, release and acquire patterns): what came before the
-fence is then known. An atomic on an unrelated counter, or one that no fence comes before, orders nothing. Of third
-blocks it is taken that they released what they did before that fence, so a race with one of them can be missed. A
-volatile load is a race only where a flag has overtaken what it reads (`overtaken.py`). Writes
-of the value that already stands there are benign, and so are reads of a Triton kernel whose value gets nowhere
-(`raced.py`).
+fence is then known. An atomic on an unrelated counter, or one that no fence comes before, orders nothing, and one of
+the scope of a block (`atomicAdd_block`) neither orders nor is an atomic to other blocks. Of third blocks it is taken
+that they released what they did before that fence, so a race with one of them can be missed. A volatile load is a race
+only where a flag has overtaken what it reads (`overtaken.py`). Writes of the value that already stands there are
+benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,19 @@ _ATOMIC = 1 << _THREAD_BITS
 _MANY_THREADS = 2 << _THREAD_BITS
 _MANY_BLOCKS = 4 << _THREAD_BITS
 _MANY_WARPS = 8 << _THREAD_BITS
-_EVENT_SHIFT = _THREAD_BITS + 4
+_OF_BLOCK = 16 << _THREAD_BITS
+"""An atomic that is one among the threads of its block only."""
+_EVENT_SHIFT = _THREAD_BITS + 5
 _GRANULE_BITS = SEGMENT_BITS
 _GRANULE = (1 << _GRANULE_BITS) - 1
 _WARP = 32
 _MOST_PLACES = 4096
 """Places of one instruction that are looked at for what they release; flags and counters are few."""
+
+
+def of_block(instruction: Instruction) -> bool:
+    """Whether an atomic has the scope of a block."""
+    return "cta" in instruction.parts
 
 
 @dataclass(slots=True)
@@ -240,18 +247,30 @@ class GlobalRaces:
         shadow = self._shadow(at.segment)
         self.events.append(where.instruction)
         threads = self.threads[wave.index]
-        key = ((len(self.events) - 1) << _EVENT_SHIFT) | (_ATOMIC if atomic else 0) | threads
+        blocks = threads // wave.launch.block_threads
+        scope = _OF_BLOCK if atomic and of_block(where.instruction) else 0
+        key = ((len(self.events) - 1) << _EVENT_SHIFT) | (_ATOMIC if atomic else 0) | scope | threads
         for granule in self._granules(wave, at, where):
             before = shadow.writer[granule]
             shadow.writer[granule] = key
             conflict = self._unordered(wave, before, threads) & change.replaced
+            what = "and another write different values"
             if atomic:
-                conflict &= before & _ATOMIC == 0
+                narrow = (before & _OF_BLOCK | scope) != 0
+                if scope:
+                    # Another block's, of this very instruction.
+                    kept = shadow.writer[granule]
+                    beside = (kept & _THREAD) // wave.launch.block_threads != blocks
+                    before, conflict = np.where(beside, kept, before), conflict | beside
+                narrow &= (before & _THREAD) // wave.launch.block_threads != blocks
+                conflict &= (before & _ATOMIC == 0) | narrow
+                if (conflict & narrow).any():
+                    what = "and another do atomics, one of them in the scope of its block alone"
             if change.lost.any():
                 before = np.where(change.lost, shadow.writer[granule], before)
                 conflict |= change.lost & (before != key)
             if conflict.any():
-                self._report("and another write different values", wave, at, where, conflict, before, granule)
+                self._report(what, wave, at, where, conflict, before, granule)
             if shadow.reader is not None:
                 last = shadow.reader[granule]
                 conflict = self._unordered(wave, last, threads) & change.replaced

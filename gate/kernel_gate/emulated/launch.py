@@ -18,7 +18,7 @@ from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.counts import Counts
 from kernel_gate.emulated.decisions import Decisions
 from kernel_gate.emulated.faults import Findings, LaunchFault
-from kernel_gate.emulated.global_races import GlobalRaces
+from kernel_gate.emulated.global_races import GlobalRaces, of_block
 from kernel_gate.emulated.layout import POISON
 from kernel_gate.emulated.noise import Noise
 from kernel_gate.emulated.overflow import AddressOverflow
@@ -223,7 +223,7 @@ class Launch:
 
         `fenced`: the atomic itself releases.
         """
-        if self.races is not None and at.segment is not None:
+        if self.races is not None and at.segment is not None and not of_block(where.instruction):
             if fenced:
                 self.races.fence(wave)
             # Threads of one instruction take turns: the later ones see what the earlier ones release.
@@ -356,7 +356,7 @@ class Launch:
                 self.kernel.shared_granule,
                 self.replicates_elements,
             )
-            if self.kernel.has_mbarriers:
+            if self.kernel.orders_parts:
                 warps, granules = -(-self.block_threads // 32), len(shared.races.writer)
                 shared.races.clocks = Clocks(threads, warps, granules)
         return wave

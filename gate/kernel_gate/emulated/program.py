@@ -30,7 +30,7 @@ from kernel_gate.emulated.ptx.model import (
 from kernel_gate.emulated.registry import Step, Unsupported, builders
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.store_targets import store_targets
-from kernel_gate.emulated.terminators import Branch, ClusterWait, Terminator, barrier, indexed_branch
+from kernel_gate.emulated.terminators import Barrier, Branch, ClusterWait, Terminator, barrier, indexed_branch
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.warpgroup import guard_accumulators
 from kernel_gate.emulated.wave import Wave
@@ -61,8 +61,8 @@ class DecodedKernel:
     shared_granule: int
     """Bytes of the smallest access to shared memory: how finely races are told apart."""
     global_granule: int
-    has_mbarriers: bool
-    """Whether waiting for an mbarrier may order its threads."""
+    orders_parts: bool
+    """Whether an mbarrier, or a barrier that counts its threads, may order some threads of a block alone."""
     loads_in_order: bool
     """Whether it has volatile or relaxed loads."""
     store_targets: frozenset[str]
@@ -117,7 +117,8 @@ class _Decoder:
             self.unsupported,
             self._granule("shared"),
             self._granule("global"),
-            any(ins.parts[0] == "mbarrier" for ins in self.flat.body),
+            any(ins.parts[0] == "mbarrier" for ins in self.flat.body)
+            or any(isinstance(b.end, Barrier) and b.end.expected is not None for b in blocks),
             any(ins.parts[0] == "ld" and not set(ORDERED).isdisjoint(ins.parts) for ins in self.flat.body),
             store_targets(self.flat.body, self.layout.parameters),
             address_registers(self.flat.body),

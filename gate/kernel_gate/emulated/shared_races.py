@@ -3,13 +3,13 @@
 Writes are compared at once with the granule's last writer. Reads are kept until the barrier that ends their
 interval and are looked at only when something was written in it, so a loop that only reads costs nothing.
 `bar.warp.sync` orders the threads of one warp. Writes of the same value by several threads are benign; atomics do not
-race with each other. Barriers of a part of the block count as if all its threads took part, so races across such a
-barrier can be missed. Where the compiler shares elements out among threads (Triton), several threads may hold one
+race with each other. Where the compiler shares elements out among threads (Triton), several threads may hold one
 element and store it by one instruction, each with a sum that it rounded in another order: no race of the author's.
 
 Asynchronous operations hold what they read or write until something waits for them; a write to it is a race at once.
-Kernels with mbarriers have clocks beside (`clocks.Clocks`): reads are then compared as they happen too, and two
-accesses are ordered also when the later thread has waited for a phase that the earlier one's warp arrived at. Of two
+Kernels with mbarriers, or with barriers that count their threads, have clocks beside (`clocks.Clocks`): reads are then
+compared as they happen too, and two accesses are ordered also when the later thread has waited for a phase or a barrier
+that the earlier one's warp arrived at. Of two
 threads of one warp such kernels are only asked whether a read follows a write.
 """
 
@@ -67,7 +67,7 @@ class SharedRaces:
     warp_interval: Index = field(init=False)
     """Event of the last warp barrier of each warp."""
     clocks: Clocks | None = None
-    """Clocks, for kernels with mbarriers."""
+    """Clocks, for kernels in which threads of a part of a block are ordered."""
     held: HeldBytes | None = None
     """By asynchronous operations, whose numbers are their event + 1."""
     events: list[Instruction] = field(default_factory=list)

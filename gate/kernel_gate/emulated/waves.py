@@ -43,7 +43,7 @@ def _blocks_that_fit(launch: Launch) -> int:
     per_block = threads * (8 * len(layout.types) + layout.frame_bytes) + 6 * shared
     if launch.tags is not None:
         per_block += launch.tags.block_bytes(threads, shared)
-    if launch.kernel.has_mbarriers and launch.checks.races:
+    if launch.kernel.orders_parts and launch.checks.races:
         warps = -(-threads // 32)
         per_block += 8 * warps * (shared // launch.kernel.shared_granule + threads)
     return min(launch.limits.wave_threads // threads, _WAVE_BYTES // max(per_block, 1))

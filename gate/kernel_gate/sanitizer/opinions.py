@@ -17,7 +17,7 @@ from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
-from kernel_gate.sanitizer.choice import nothing_to_watch
+from kernel_gate.sanitizer.choice import not_understood, nothing_to_watch
 from kernel_gate.sanitizer.tool import TOOLS, SanitizerMissing, SpareTools, tool_version
 from kernel_gate.sanitizer.watching import Watching
 from kernel_gate.workload import Workload
@@ -44,6 +44,10 @@ class Opinion:
     missing: str = ""
     """Why it did not watch every case to the end; "" when it did."""
     more: Mapping[str, Any] = field(default_factory=dict)
+    doubted: tuple[Suspicion, ...] = ()
+    """What a tool says that does not understand how the program orders its threads: no reason to reject."""
+    doubt: str = ""
+    """What it does not understand."""
 
     def describe(self) -> dict[str, Any]:
         """For the stage's details."""
@@ -51,12 +55,17 @@ class Opinion:
             {"kind": s.fault.kind, "line": s.fault.line, "case": s.case} for s in self.suspicions[:20]
         ]
         about = {"source": self.source, "launches": self.launches, "found": findings, **self.more}
+        if self.doubted:
+            about["doubted"] = [s.fault.message for s in self.doubted[:20]]
         return {**about, "unavailable": self.missing} if self.missing else about
 
     def summary(self) -> str:
         """One clause for people."""
         if self.missing:
             return f"{self.source} unavailable: {self.missing}"
+        if self.doubted:
+            first = self.doubted[0]
+            return f"{first.source} set aside, as it does not know {self.doubt}: {first.fault.message}"
         return f"{self.source}: nothing found in {self.launches} launches"
 
 
@@ -74,6 +83,7 @@ class Tools:
         self.missing = ""
         self._cases = cases
         self._idle = nothing_to_watch(built.images.values())
+        self._not_understood = not_understood(built.images.values())
         self._watching: Watching | None = None
         try:
             self._watching = Watching(
@@ -116,7 +126,10 @@ class Tools:
         missing = "; ".join(a.unusable for a in answers if a.unusable)
         launches = max((a.launches for a in answers), default=0)
         more = {"version": tool_version(), "tools": tools}
-        return Opinion("compute-sanitizer", suspicions, launches, missing, more)
+        doubted = tuple(s for s in suspicions if s.source in self._not_understood)
+        stands = tuple(s for s in suspicions if s not in doubted)
+        doubt = " and ".join(self._not_understood.values())
+        return Opinion("compute-sanitizer", stands, launches, missing, more, doubted, doubt)
 
 
 def emulate(built: Built, workload: Workload, cases: Sequence[Case], seconds: float) -> Opinion:

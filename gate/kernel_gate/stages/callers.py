@@ -3,7 +3,10 @@
 A kernel that is wrong from column 512 on is right on every small shape. So each extent of `profile_dims` is taken at
 the callers' size with the others small; then all grow together while the time lasts; and a few blocks of the whole
 callers' launch are run alone, where both programs use the same grid of one kernel. Integers are alike once where the
-longest extent is the callers', and once at the largest shape that was reached.
+longest extent is the callers', and once at the largest shape that was reached. What the time did not allow is told.
+
+The time is that of a processor, so that other work on the machine takes none of it; by the clock it ends, too, at some
+times as much.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import numpy as np
 
 from kernel_gate.cases import Case, elements, is_valid, named_shapes, typical_shape
 from kernel_gate.compare import compare
+from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.dtypes import DTYPES, Array
@@ -44,6 +48,10 @@ from kernel_gate.workload import Workload
 _MOST_ELEMENTS = 1 << 22
 _MOST_WHOLE = 1 << 26
 """Elements of all buffers of a launch of which single blocks are run."""
+_SMALL = 1 << 15
+"""Elements of a case for which there is room whatever the cases before it took, as a small one takes little."""
+_BY_THE_CLOCK = 4.0
+"""Times the seconds of a processor that it may take by the clock."""
 _CALM = 1e-7
 """Seconds for each element at least: what is expected of a case that has not been run."""
 _SEED = 6000
@@ -62,6 +70,8 @@ class Reached:
     blocks: int = 0
     """Blocks of the callers' own launch that were run alone."""
     why_not: str = ""
+    left_out: list[Case] = field(default_factory=list)
+    """Cases for which there was no time, or which are too large."""
 
     def include(self, dims: Mapping[str, int]) -> None:
         """A shape on which everything agreed."""
@@ -78,10 +88,15 @@ class Reached:
             "largest": self.largest,
             "together": dict(self.together),
             "blocks_at_full_size": self.blocks,
+            "left_out": [str(case) for case in self.left_out],
         }
         return {**about, "not_at_full_size": self.why_not} if self.why_not else about
 
     def __str__(self) -> str:
+        alike = [str(c) for c in self.left_out if c.variation is not Variation.DECLARED]
+        return self._largest() + (f"; no time for {alike[0]}" if alike else "")
+
+    def _largest(self) -> str:
         sizes = ", ".join(
             f"{name} {min(self.largest.get(name, 0), extent)} of {extent}"
             for name, extent in self.callers.items()
@@ -93,23 +108,53 @@ class Reached:
         return f"; largest checked: {sizes}{blocks}"
 
 
-def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
-    """Check what fits into the time; a case is begun when it should fit. None without callers' sizes, or time.
+def check_callers(run: CheckState, seed: int, seconds: float, left: float) -> Reached | None:
+    """Check what fits into `seconds` of a processor and `left` by the clock; a case is begun when it should fit.
 
-    Raises `Stop` with the case as its `case`.
+    None without callers' sizes, or time. Raises `Stop` with the case as its `case`.
     """
     named = named_shapes(run.workload)
-    if not run.workload.profile_dims or not named or run.device.kind != "emulated" or seconds <= 0:
+    if not run.workload.profile_dims or not named or run.device.kind != "emulated" or min(seconds, left) <= 0:
         return None
     callers = max(run.workload.profile_dims, key=lambda d: elements(run.workload, d))
     reached = Reached(callers)
     for case in run.passed:
         reached.include(case.dims)
-    deadline = time.monotonic() + seconds
+    clock = min(left, _BY_THE_CLOCK * seconds)
+    room = _Room(time.thread_time() + seconds, time.monotonic() + clock)
+    _grow(run, seed, callers, typical_shape(named), reached, room)
+    if not reached.whole:
+        with ends_within(clock):
+            _check_blocks(run, Case(callers, seed + _SEED + 900, origin="hidden"), reached)
+    return reached
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Until when a case may begin."""
+
+    of_thread: float
+    by_clock: float
+
+    def has(self, seconds: float) -> bool:
+        """Whether a case fits that takes so long."""
+        by_clock = min(self.by_clock - time.monotonic(), seconds_left())
+        return by_clock > 0 and time.thread_time() + seconds <= self.of_thread
+
+
+def _grow(
+    run: CheckState,
+    seed: int,
+    callers: Mapping[str, int],
+    small: Mapping[str, int],
+    reached: Reached,
+    room: _Room,
+) -> None:
+    """Check ever larger shapes as long as there is room. Raises `Stop`."""
     pace = _CALM
     alike = _alike(run.workload)
     waiting: deque[Case] = deque()
-    for number, (dims, longest) in enumerate(_growing(run, callers, typical_shape(named))):
+    for number, (dims, longest) in enumerate(_growing(run, callers, small)):
         waiting.append(Case(dims, seed + _SEED + number, origin="hidden"))
         if longest:
             waiting += [Case(dims, seed + _SEED + 800, variation, "hidden") for variation in alike]
@@ -120,22 +165,21 @@ def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
         else:
             case = waiting.popleft()
         size = elements(run.workload, case.dims)
-        started = time.monotonic()
-        if size > _MOST_ELEMENTS or started + pace * size > deadline:
+        started = time.thread_time()
+        if size > _MOST_ELEMENTS or not room.has(pace * size if size > _SMALL else 0.0):
+            reached.left_out.append(case)
             continue
         try:
             check_case(run, case, again=False)
             reached.include(case.dims)
         except Dropped as dropped:
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
+        except TimeSpentError:
+            reached.left_out.append(case)
         except Stop as stop:
             stop.case = case
             raise
-        pace = max(pace, (time.monotonic() - started) / size)
-    whole = Case(callers, seed + _SEED + 900, origin="hidden")
-    if not reached.whole and time.monotonic() < deadline:
-        _check_blocks(run, whole, reached)
-    return reached
+        pace = max(pace, (time.thread_time() - started) / size)
 
 
 def _alike(workload: Workload) -> list[Variation]:
@@ -167,7 +211,10 @@ def _growing(
 
 
 def _check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
-    """Single blocks of the callers' own launch: faults, and what both programs write. Raises `Stop`."""
+    """Single blocks of the callers' own launch: faults, and what both programs write. Raises `Stop`.
+
+    A launch ends at the deadline that holds.
+    """
     if elements(run.workload, case.dims) > _MOST_WHOLE:
         reached.why_not = "its buffers are too large here"
         return
@@ -182,6 +229,9 @@ def _check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
         inputs = make_inputs(run.workload, case)
         before = _blocks(run, "baseline", case, inputs)
         after = _blocks(run, "candidate", case, inputs) if before is not None else None
+    except TimeSpentError:
+        reached.why_not = "the sampled blocks did not end in their time"
+        return
     except (LaunchError, DeviceError, MemoryError) as error:
         reached.why_not = str(error)
         return
@@ -239,7 +289,9 @@ def _blocks(run: CheckState, who: Who, case: Case, inputs: Mapping[str, Array]) 
         result = execution.launch()
         hard = next((f for f in result.faults if f.kind not in SANITIZER_KINDS), None)
         if hard is not None:
-            if who == "baseline" or hard.kind in {"timeout", "unsupported"}:
+            if hard.kind == "timeout":
+                raise TimeSpentError(hard.message)
+            if who == "baseline" or hard.kind == "unsupported":
                 return None
             raise _stop(run, case, hard)
         written = {}

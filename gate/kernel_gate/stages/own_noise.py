@@ -50,12 +50,15 @@ class OwnNoise:
     """The part of the elements that are other numbers of the output's type."""
 
 
-def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:
-    """That of each float output; empty where the emulated device cannot tell."""
+def noise_of(
+    run: CheckState, case: Case, reference: Reference, of: Built | None = None
+) -> Mapping[str, OwnNoise]:
+    """That of each float output of the baseline, or `of` a program; empty where the emulated device cannot tell."""
+    built = of or run.baseline
     if elements(run.workload, case.dims) > _MOST_ELEMENTS:
         return {}
     try:
-        plain, *noisy = (_outputs(run, case, reference, seed) for seed in (None, *range(_DRAWS)))
+        plain, *noisy = (_outputs(run, built, case, reference, seed) for seed in (None, *range(_DRAWS)))
     except (LaunchError, DeviceError):
         return {}
     noise: dict[str, OwnNoise] = {}
@@ -69,10 +72,12 @@ def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, 
     return noise
 
 
-def _outputs(run: CheckState, case: Case, reference: Reference, seed: int | None) -> Mapping[str, Array]:
+def _outputs(
+    run: CheckState, built: Built, case: Case, reference: Reference, seed: int | None
+) -> Mapping[str, Array]:
     device = open_quiet(_SECONDS, noise=seed)
     try:
-        loaded = LoadedProgram(device, run.baseline, case.applied(run.workload))
+        loaded = LoadedProgram(device, built, case.applied(run.workload))
         with loaded.execution(case.dims, memory=case.memory) as execution:
             return execution.run(reference.inputs, 0).outputs
     finally:
@@ -118,6 +123,23 @@ def rounds_in_between(run: CheckState, case: Case, name: str, got: Array, refere
         f"{name} is rounded in between: {share:.0%} of it are other numbers of {dtype.name} than the baseline's, "
         f"whose own rounding noise changes {noise.share:.1%}"
     )
+
+
+def loses_more(run: CheckState, case: Case, reference: Reference) -> str | None:
+    """What to say of a candidate in whose outputs rounding noise grows far more than in the baseline's.
+
+    Another order of a sum may do that; who asks knows that the baseline puts back what its sums round off.
+    """
+    if run.workload.tolerance.relative is not None:
+        return None
+    theirs = noise_of(run, case, reference, run.candidate)
+    for name, own in noise_of(run, case, reference).items():
+        if name in theirs and theirs[name].errors.worst > _TIMES * own.errors.worst:
+            return (
+                f"{name} loses what its sums round off, which the baseline puts back: rounding noise changes it by "
+                f"{theirs[name].errors.worst:.1e}, the baseline's by {own.errors.worst:.1e}"
+            )
+    return None
 
 
 def is_coarser(run: CheckState) -> bool:

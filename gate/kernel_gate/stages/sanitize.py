@@ -3,7 +3,8 @@
 On a GPU two opinions are asked for: compute-sanitizer's four tools on the built images, and the emulated device's
 detectors on the candidate's PTX, which see what the tools do not (uninitialised shared memory, races in global memory).
 Either may refuse. The stage passes when the tools ran to their end, or, where they are not there, when the emulated
-device executed the candidate to the end on every small case; what did not run is named in the details. On the
+device executed the candidate to the end on every small case; what did not run is named in the details. Where a
+tool does not know how the program orders its threads, the emulated device decides about what that tool reports. On the
 emulated device its detectors have watched every launch of the check.
 """
 
@@ -80,6 +81,9 @@ def sanitize(
             }
         with parts.part("wait for tools"):
             watched = tools.opinion(_TOOL_SECONDS)
+        if watched.doubted:
+            with parts.part("emulate what a tool does not know"):
+                emulated = emulate(candidate, workload, small, _EMULATED_SECONDS)
     with parts.part("judge"):
         stage = judge.stage(watched, emulated)
     return with_details(stage, seconds_of=parts.seconds(), **_if_right(stage, counts))
@@ -137,7 +141,8 @@ class _Judgement:
         suspicions = [s for o in opinions for s in o.suspicions]
         if suspicions:
             return self._about(suspicions, details)
-        complete = [o for o in opinions if not o.missing]
+        # What a tool does not know is for the emulated device to decide, or nobody has.
+        complete = [o for o in opinions if not o.missing and not o.doubted]
         summary = "; ".join(o.summary() for o in opinions)
         if not complete:
             return _unavailable(f"no detector could watch this kernel: {summary}", details)

@@ -14,7 +14,7 @@ _LIMITS = {
     "check_seconds": "For the check of all cases.",
     "watch_seconds": "Beside a GPU, for the emulated device to watch the same cases; 0: it does not watch.",
     "algebra_seconds": "For asking whether both programs compute the same expression; 0: not asked.",
-    "callers_seconds": "Without a GPU, for shapes as large as the callers'; 0: none.",
+    "callers_seconds": "Without a GPU, of a processor, for shapes as large as the callers'; 0: none.",
     "launch_seconds": "What a launch on a GPU may take before it counts as hanging.",
     "profile_seconds": "For timing one shape; it ends sooner when the answer is clear.",
 }

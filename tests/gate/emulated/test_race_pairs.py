@@ -5,6 +5,7 @@ import pytest
 
 from gate.emulated.cuda_source import launch, line_of
 from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.launch import Limits
 
 REUSED = """
 __global__ void kernel(float* out, const float* x) {
@@ -94,3 +95,75 @@ def test_a_warp_barrier_orders_earlier_readers_of_the_warp_only(readers: int, ra
     text = HANDED_ON.replace("READERS", str(readers))
     done = launch(text, {"out": x.copy(), "x": x}, block=readers)
     assert bool(done.faults) is races
+
+
+ROLES = """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float slot[32], other[32];
+    int lane = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        slot[lane] = x[lane]; // write
+        FULL
+        LATE
+    } else if (threadIdx.x < 64) {
+        WAIT
+        out[lane] = slot[31 - lane]; // read
+    } else {
+        other[lane] = 1.0f;
+        asm volatile("bar.sync 2, 32;" ::: "memory");
+        out[32 + lane] = other[31 - lane];
+    }
+}
+"""
+FULL = 'asm volatile("bar.arrive 1, 64;" ::: "memory");'
+WAIT = 'asm volatile("bar.sync 1, 64;" ::: "memory");'
+
+
+@pytest.mark.parametrize(
+    ("full", "wait", "late", "races"),
+    [
+        (FULL, WAIT, "", False),
+        (WAIT, WAIT, "", False),
+        (FULL, WAIT, "slot[lane] = 0.0f;", True),
+        (FULL.replace("bar.arrive", "barrier.cta.arrive"), WAIT, "", False),
+        *(
+            (f'asm volatile("bar.sync {n}, 32;");', 'asm volatile("bar.sync 4, 32;");', "", True)
+            for n in (2, 3)
+        ),
+    ],
+)
+def test_a_barrier_of_a_part_of_a_block_orders_that_part(full: str, wait: str, late: str, races: bool):
+    text = ROLES.replace("FULL", full).replace("WAIT", wait).replace("LATE", late)
+    x = np.arange(1, 65, dtype=np.float32)
+    done = launch(text, {"out": np.zeros(64, np.float32), "x": x}, block=96)
+    assert {f.kind for f in done.faults} == ({"race"} if races else set())
+
+
+SCOPED = """
+__global__ void kernel(int* out, int* count) {
+    if (threadIdx.x % 2) FIRST(&count[PLACE], 1);
+    else SECOND(&count[PLACE], 1);
+    __syncthreads();
+    out[blockIdx.x * 64 + threadIdx.x] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place", "races"),
+    [
+        ("atomicAdd", "atomicAdd", "0", False),
+        ("atomicAdd_system", "atomicAdd", "0", False),
+        ("atomicAdd_block", "atomicAdd", "blockIdx.x", False),
+        ("atomicAdd_block", "atomicAdd_block", "0", True),
+        ("atomicAdd_block", "atomicAdd", "0", True),
+        ("atomicAdd", "atomicAdd_block", "0", True),
+    ],
+)
+@pytest.mark.parametrize("wave", [64, 1 << 15], ids=["a block at a time", "blocks at once"])
+def test_an_atomic_of_a_blocks_scope_is_none_to_other_blocks(first, second, place, races, wave):
+    text = SCOPED.replace("FIRST", first).replace("SECOND", second).replace("PLACE", place)
+    arguments = {"out": np.zeros(192, np.int32), "count": np.zeros(3, np.int32)}
+    done = launch(text, arguments, grid=3, block=64, limits=Limits(wave_threads=wave))
+    assert {f.kind for f in done.faults} == ({"race"} if races else set())
+    assert all("in the scope of its block alone" in f.message for f in done.faults)

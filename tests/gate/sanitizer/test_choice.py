@@ -6,7 +6,7 @@ import pytest
 
 from gate.programs import affine
 from kernel_gate.build.compile import compile_program
-from kernel_gate.sanitizer.choice import nothing_to_watch
+from kernel_gate.sanitizer.choice import not_understood, nothing_to_watch
 
 WRITE = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
 STAGED = "__shared__ float s[64]; s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[63 - threadIdx.x];"
@@ -28,3 +28,17 @@ def test_what_is_started_follows_from_the_code(body, idle):
     images = compile_program(affine(WRITE, body), "sm_90").values()
     assert set(nothing_to_watch(images)) == idle
     assert nothing_to_watch([replace(image, ptx="") for image in images]) == {}
+
+
+@pytest.mark.parametrize(
+    ("instruction", "tools"),
+    [
+        ("bar.arrive 1, 64", {"racecheck"}),
+        ("barrier.cta.arrive 1, 64", {"racecheck"}),
+        ("bar.sync 1, 64", set()),
+        ("barrier.cluster.arrive", set()),
+    ],
+)
+def test_arrivals_at_a_named_barrier_are_not_understood(instruction, tools):
+    images = compile_program(affine(WRITE, f'asm volatile("{instruction};"); {WRITE}'), "sm_90").values()
+    assert set(not_understood(images)) == tools

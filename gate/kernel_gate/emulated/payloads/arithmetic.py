@@ -100,6 +100,7 @@ def arithmetic(shadows: Shadows, memory: PayloadMemory, site: Site) -> Wrap:
             plain = _stands_for_itself(result, of_half, clamps)
             if name in ("add", "fma", "sub") and kind.name == "f32":
                 plain = plain | _rounds_to_integers(of_half[-1], payloads[-1][half])
+                memory.residues |= bool(((payload == 0).all(axis=0) & (result != 0) & ~plain).any())
             halves.append(in_lanes(_keys(payload, plain, wave.active_count)[:, None], lanes))
         shadows.put(wave, site, site.operand(0), _joined(halves))
 

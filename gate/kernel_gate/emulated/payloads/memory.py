@@ -40,6 +40,8 @@ class PayloadMemory:
     """Comparisons: which way they went was decided by the value."""
     roots: bool = False
     """Whether a square root was taken, whose sign in a field is a convention."""
+    residues: bool = False
+    """Whether a sum was zero but for its roundings: a program computes what it rounded off, to put it back."""
 
     def overwrite(self, segment: Segment, start: int, stop: int) -> None:
         """The host has written these bytes of a segment, counted from its first one."""
