@@ -111,7 +111,15 @@ def draft_of(
         best = with_ties(best, target, path, state.root)
         if not isinstance(target, Launcher):
             best = with_filled_variables(best, target, path, state.root)
-    return _readable(best, target, path, state.root)
+    return _with_an_output(_readable(best, target, path, state.root))
+
+
+def _with_an_output(draft: Draft) -> Draft:
+    """The draft; something is missing in one of a kernel that is given no memory."""
+    if draft.missing or any(a.is_buffer and not a.variable for a in draft.arguments):
+        return draft
+    why = f"what {draft.kernel} writes: no launch gives it a buffer, and variables of device code are not compared"
+    return replace(draft, missing=(why,))
 
 
 def recorded_drafts(
