@@ -1,5 +1,7 @@
 """A race or an uninitialised read is named as the cause; that launches differ, or may not alias, is its symptom."""
 
+import pytest
+
 from gate.programs import workload
 from gate.timed_device import TimedEmulated, timed_verdict
 from kernel_gate.gate import judge
@@ -73,6 +75,18 @@ def test_a_race_between_blocks_is_named_where_launches_differed():
     assert (v.outcome, v.code) == (Outcome.REJECTED, Reason.RACE), v.reason
     assert v.stage("check").details["symptom"] is Reason.NOT_REPEATABLE
     assert "seen as not-repeatable: the same inputs gave y[" in v.reason
+
+
+@pytest.mark.parametrize(
+    "line", ["y[i] = x[i] + (int)blockIdx.x;", "atomicExch(&y[i], x[i] * (2 + (int)blockIdx.x));"]
+)
+def test_a_baseline_to_which_the_order_of_blocks_says_what_is_right_rejects_nobody(line: str):
+    """Callers that let several blocks write one element, as where all indices of a test are 0."""
+    loop = f"for (int i = threadIdx.x; i < n; i += blockDim.x) {line}"
+    each = f"__global__ void affine(float *y, const float *x, int n) {{ {loop} }}"
+    v = judged(each, each, blocks=4)
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.BASELINE_FAILS_CHECK), v.reason
+    assert "it gives other values when its blocks run in another order: y[" in v.reason
 
 
 def test_beside_a_gpu_the_emulated_device_is_asked_for_the_cause():

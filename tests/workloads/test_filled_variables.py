@@ -58,6 +58,19 @@ def filling(draft: Draft) -> list[DraftArgument]:
         ("__constant__ float4 weights;", "weights.x", "float32", ("4",)),
         ("__device__ float weights[TAPS];", "weights[t]", "float32", ("3",)),
         ("__constant__ float weights;", "weights", "float32", ("1",)),
+        ("struct W { float a, b; }; __constant__ W weights;", "(weights.a - weights.b)", "float32", ("2",)),
+        (
+            "struct W { double t[TAPS]; double b; }; __constant__ W weights[2];",
+            "weights[1].t[t]",
+            "float64",
+            ("2", "4"),
+        ),
+        (
+            "typedef struct { float k[2][2]; } W; __device__ W weights;",
+            "weights.k[1][t & 1]",
+            "float32",
+            ("4",),
+        ),
         (
             "namespace a { __constant__ float weights[3]; } using namespace a;",
             "weights[t]",
@@ -87,6 +100,19 @@ def test_a_variable_is_an_input(
 )
 def test_other_variables_are_not(tmp_path: Path, declared: str, read: str) -> None:
     assert filling(drafted(tmp_path, declared, read)) == []
+
+
+def test_a_kernel_that_is_given_no_buffer_has_no_draft_and_the_question_says_why(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "decay.cu"
+    path.write_text("""__device__ float field[64];
+__global__ void decay(float by) { field[threadIdx.x] *= by; }
+int main() { decay<<<1, 64>>>(0.5f); }
+""")
+    draft = draft_of(kernel_of(path, "decay"), path)
+    assert draft.missing == (
+        "what decay writes: no launch gives it a buffer, and variables of device code are not compared",
+    )
 
 
 def test_whole_numbers_keep_the_kernel_in_its_buffers(tmp_path: Path) -> None:

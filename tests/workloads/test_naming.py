@@ -12,8 +12,12 @@ from kernel_lineage.kernels.naming import MisnamedError, kernel_as_written, part
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.answers import answers_of, with_answers
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import UNRANGED, Draft, DraftArgument
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, place_of
+from kernel_lineage.workloads.state import State
 
 TEXT = b"""\
 namespace a { namespace detail {
@@ -106,3 +110,53 @@ def test_a_broken_file_is_a_problem_of_its_own_kernel() -> None:
     assert len(workloads.about("copy")) == 1
     assert len(workloads.about("copy_rows")) == 1
     assert workloads.about("rows") == ()
+
+
+NAMESAKES = """\
+namespace plain {
+__global__ void blend(float* out, const float* x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a * x[i];
+}
+void run(float* out, const float* x, float a, int n) { blend<<<(n + 127) / 128, 128>>>(out, x, a, n); }
+}
+namespace biased {
+__global__ void blend(float* out, const float* x, const float* b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = x[i] + b[i];
+}
+void run(float* out, const float* x, const float* b, int n) { blend<<<(n + 63) / 64, 64>>>(out, x, b, n); }
+}
+int main() {
+  const int n = 65536;
+  float *to, *x, *b;
+  cudaMalloc(&to, n * sizeof(float)); cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));
+  plain::run(to, x, 0.5f, n);
+  biased::run(to, x, b, n);
+}
+"""
+
+
+def test_two_kernels_of_one_name_in_two_namespaces_have_a_draft_and_a_program_each(tmp_path: Path) -> None:
+    path = tmp_path / "blend.cu"
+    path.write_text(NAMESAKES)
+    for name, block, arguments in (
+        ("plain::blend", "128", "out x a n"),
+        ("biased::blend", "64", "out x b n"),
+    ):
+        draft = draft_of(kernel_of(path, name), path, State(tmp_path))
+        assert (draft.block, [a.name for a in draft.arguments], draft.missing) == (
+            (block,),
+            arguments.split(),
+            (),
+        )
+        program = program_from_file(path, name, draft.workload())
+        assert program.entry == f"{name.split('::')[0]}::{name.replace('::', '_')}"
+        assert program_from_file(path, draft.kernel, draft.workload()).entry == program.entry
+
+
+def test_an_overload_below_another_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "blend.cu"
+    path.write_text(NAMESAKES.replace("namespace biased", "namespace plain"))
+    with pytest.raises(ProgramError, match="means the kernel of that name at line 2"):
+        kernel_of(path, "9")

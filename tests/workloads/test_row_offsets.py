@@ -41,6 +41,24 @@ def test_pairs_of_neighbours_are_where_rows_begin(first: str, last: str, names: 
     assert row_offsets(source.kernels[0]) == names
 
 
+def test_rows_of_a_structure_by_value_begin_where_its_field_says(tmp_path: Path) -> None:
+    text = """struct Matrix { const int* begins; const float* values; int rows; };
+__global__ void sums(Matrix m, float* out) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= m.rows) return;
+  float sum = 0.f;
+  for (int i = m.begins[row]; i < m.begins[row + 1]; ++i) sum += m.values[i];
+  out[row] = sum;
+}
+void launch(const Matrix& m, float* out) { sums<<<(m.rows + 127) / 128, 128>>>(m, out); }
+"""
+    (tmp_path / "rows.cu").write_text(text)
+    draft = draft_for(tmp_path, "rows.cu", "sums")
+    assert isinstance(draft, Draft), draft
+    begins = next(a for a in draft.arguments if a.name == "m_begins")
+    assert begins.values.startswith("offsets(")
+
+
 def test_elements_of_all_rows_are_as_many_as_the_last_row_ends_with(tmp_path: Path) -> None:
     text = KERNEL.replace("FIRST", "begins[row]").replace("LAST", "begins[row + 1]") + HOST
     (tmp_path / "rows.cu").write_text(text)

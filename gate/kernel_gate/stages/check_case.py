@@ -20,7 +20,12 @@ from kernel_gate.stages.check_state import (
     say,
     stop_for_the_environment,
 )
-from kernel_gate.stages.judge_outputs import compare_outputs, require_repeated, require_written
+from kernel_gate.stages.judge_outputs import (
+    compare_outputs,
+    require_repeated,
+    require_written,
+    unless_order_decides,
+)
 from kernel_gate.stages.reference import Reference, run_baseline
 from kernel_gate.stages.remembered import require_no_variable, require_nothing_remembered
 from kernel_gate.stages.schedules import require_any_schedule
@@ -63,11 +68,14 @@ def check_case(run: CheckState, case: Case, *, again: bool) -> None:
         _keep_findings(run, case, first, reference)
         second = launch(run, execution, inputs, *REPETITIONS[1])
         require_written(run, case, first, second, reference)
-        compare_outputs(run, case, first, reference)
-        require_repeated(run, case, first, second, reference)
-        if case.required:
-            third = launch(run, execution, inputs, *REPETITIONS[2])
-            require_repeated(run, case, first, third, reference)
+        try:
+            compare_outputs(run, case, first, reference)
+            require_repeated(run, case, first, second, reference)
+            if case.required:
+                third = launch(run, execution, inputs, *REPETITIONS[2])
+                require_repeated(run, case, first, third, reference)
+        except Stop as stop:
+            raise unless_order_decides(run, case, reference, stop) from stop
         if again:
             require_nothing_remembered(run, case, execution, inputs, first)
         if case.required:  # last, because other bytes are left in the variables of a program that keeps some

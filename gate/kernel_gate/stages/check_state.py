@@ -161,6 +161,16 @@ def stop_for_the_environment(error: LaunchError | DeviceError, case: Case) -> No
         raise Stop("environment", error.code, f"{error}; {case}") from error
 
 
+def unusable_baseline(
+    case: Case, code: Reason, why: str, about: Mapping[str, Any] | None = None
+) -> Stop | Dropped:
+    """How a case ends that the baseline does not pass: the check where the workload names it, else the case alone."""
+    if case.required:
+        reason = f"the baseline does not pass its own check: {why}"
+        return Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": code, **(about or {})})
+    return Dropped(code, f"the baseline does not pass it: {why}")
+
+
 def hard_fault(run: Run) -> Fault | None:
     """The first fault that ends a launch, if there is one. Raises `TimeSpentError` where the deadline ended it."""
     fault = next((f for f in run.faults if f.kind not in SANITIZER_KINDS), None)

@@ -26,6 +26,7 @@ from kernel_gate.stages.births import birth_of
 from kernel_gate.stages.check_state import (
     REPETITIONS,
     CheckState,
+    Dropped,
     Stop,
     argument_of,
     execution_of,
@@ -33,6 +34,7 @@ from kernel_gate.stages.check_state import (
     launch,
     promise_hint,
     say,
+    unusable_baseline,
 )
 from kernel_gate.stages.expressions import reordered
 from kernel_gate.stages.own_noise import is_coarser, noise_of, rounds_in_between, with_noise
@@ -41,6 +43,7 @@ from kernel_gate.stages.reference import Reference, condition_of
 from kernel_gate.tolerance import Errors, derive, roundings, scale_of
 from kernel_gate.variations import OF_CONSTANTS, OF_RANGE, Variation
 
+_DIFFERS = frozenset({Reason.WRONG_VALUE, Reason.NAN_MASK_DIFFERS, Reason.LESS_PRECISE})
 _FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
 
 
@@ -226,6 +229,23 @@ def require_repeated(run: CheckState, case: Case, first: Run, again: Run, refere
         )
     compare_outputs(run, case, again, reference)
     run.notes.append(f"outputs differ from launch to launch within the tolerance, {why}")
+
+
+def unless_order_decides(run: CheckState, case: Case, reference: Reference, stop: Stop) -> Stop | Dropped:
+    """What is wrong; the baseline where it, the only reference, differs from itself as well when blocks run in another
+    order: as where callers let several blocks write one element.
+    """
+    if stop.at_fault != "candidate" or stop.code not in _DIFFERS or run.oracle is not None:
+        return stop
+    with execution_of(run, "baseline", case) as execution:
+        others = [launch(run, execution, reference.inputs, *other) for other in REPETITIONS[1:]]
+    for other in filter(lambda done: hard_fault(done) is None, others):
+        try:
+            compare_outputs(run, case, other, reference)
+        except Stop as own:
+            why = f"it gives other values when its blocks run in another order: {own.reason}"
+            return unusable_baseline(case, own.code, why, own.details)
+    return stop
 
 
 def may_vary(run: CheckState) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from kernel_gate.stages.check_state import (
     rehearsal_of,
     say,
     stop_for_the_environment,
+    unusable_baseline,
 )
 from kernel_gate.tolerance import Allowed, Errors
 
@@ -62,12 +63,7 @@ class Reference:
 
 def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Reference:
     """What is expected, and how well the baseline itself does. Raises `Stop` or `Dropped` for one that does not."""
-
-    def unusable(code: Reason, why: str, about: Mapping[str, Any] | None = None) -> Stop | Dropped:
-        if case.required:
-            reason = f"the baseline does not pass its own check: {why}"
-            return Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": code, **(about or {})})
-        return Dropped(code, f"the baseline does not pass it: {why}")
+    unusable = partial(unusable_baseline, case)
 
     if case.origin == "hidden" and run.device.kind != "emulated" and _may_break(run.baseline):
         _require_rehearsed(run, case, inputs)

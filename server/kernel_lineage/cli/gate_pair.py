@@ -128,14 +128,14 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
         if workload is not None:
             spot = SpotWorkload(workload, pair.workload)
         else:
-            spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", show_mutants, record=run.record)
+            spot = workload_on_the_spot(pair.baseline, old.name, "emulated", show_mutants, record=run.record)
             if spot.path is None:
                 clear()
-                click.echo(in_a_line(old.bare, pair.baseline, spot), err=True)
+                click.echo(in_a_line(old.name, pair.baseline, spot), err=True)
         before, after = (
             program_from_file(
                 path,
-                kernel.bare,
+                kernel.name,
                 spot.workload,
                 template_arguments=kernel.template_arguments,
                 changed_from=read_file(pair.baseline),

@@ -15,17 +15,17 @@ from kernel_lineage.kernels.naming import MisnamedError, parted
 
 @dataclass(frozen=True, slots=True)
 class KernelName:
-    """A kernel's own name, and the template arguments that were named with it."""
+    """A kernel's name with the namespaces that were written, and the template arguments."""
 
-    bare: str
+    name: str
     template_arguments: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str) -> KernelName:
-        """The parts of a name; namespaces are read from the file."""
+        """The parts of a name."""
         name, bracket, inner = text.strip().partition("<")
         arguments = at_commas(inner.rstrip().removesuffix(">")) if bracket else ()
-        return cls(name.strip().rsplit("::", 1)[-1], arguments)
+        return cls(name.strip(), arguments)
 
 
 def file_and_kernel(target: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kernel_lineage.kernels.namesakes import namespaces_around, told_apart
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
 _TARGET = re.compile(r"(.+?\.\w+):(?!:)(.+)", re.DOTALL)
@@ -61,10 +62,14 @@ def own_name(kernel: Kernel) -> str:
 
 def qualified_name(kernel: Kernel) -> str:
     """A kernel's name with the namespaces around it, as a compiler finds it."""
-    names = [kernel.name]
-    node = kernel.node.parent if kernel.node is not None else None
-    while node is not None:
-        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")) is not None:
-            names.append((name.text or b"").decode("utf-8", "replace").replace(" ", ""))
-        node = node.parent
-    return "::".join(reversed(names))
+    return "::".join((*(namespaces_around(kernel.node) if kernel.node is not None else ()), kernel.name))
+
+
+def kernel_apart(source: SourceFile, name: str) -> Kernel | None:
+    """The kernel that a person means, in the file in which no other one has its name (`told_apart`)."""
+    apart, kernel = told_apart(source), kernel_as_written(source, name)
+    if apart is source:
+        return kernel
+    if kernel is None:
+        return kernel_as_written(apart, name)
+    return next(a for k, a in zip(source.kernels, apart.kernels, strict=True) if k is kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from kernel_gate.cases import elements
@@ -12,8 +12,9 @@ from kernel_gate.expressions import ExpressionError
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
+from kernel_lineage.workloads.divisions import conditions, divisible, divisors
 from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.promises import fitted_sizes
+from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 _CHECKED_ELEMENTS = 1 << 14
 """Elements of all buffers of a checked shape: what the emulated device runs in about a second."""
@@ -39,15 +40,21 @@ def with_checked_sizes(draft: Draft) -> Draft:
         return draft
     sizes = {n: CHECKED if counts_multiprocessors(n) else size for n, size in draft.dims.items()}
     sizes = fitted_sizes(sizes, draft.promises)
+    sizes = divisible(draft, sizes, draft.dims.keys() - divisors(draft))
+    kept = [text for text in conditions(draft) if not broken(sizes, (text,))]
+
+    def are_kept(tried: dict[str, int]) -> bool:
+        return workload.keeps_promises(tried) and not broken(tried, kept)
+
     try:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
         tiles = two_tiles(draft)
-        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS, tiles)
+        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS, tiles, are_kept)
         few = [name for name in sizes if stays_small(name)]
-        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, tiles, few)
+        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, tiles, are_kept, few)
         for smallest in (_VECTOR, _SMALLEST):
-            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS, tiles)
+            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS, tiles, are_kept)
     except ExpressionError:
         return draft
     notes = tuple(
@@ -76,11 +83,12 @@ def _halve(
     smallest: int,
     most: int,
     least: Mapping[str, int],
+    are_kept: Callable[[dict[str, int]], bool],
     only: Collection[str] | None = None,
 ) -> None:
     """Halve the largest size (of `only` some), rounding up, while all buffers have more than `most` elements.
 
-    None becomes smaller than `smallest`, or than its `least`.
+    None becomes smaller than `smallest`, or than its `least`, or such that the sizes are not kept.
 
     A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
     """
@@ -92,7 +100,7 @@ def _halve(
         half = -(-math.ceil(size / 2) // steps.get(name, 1)) * steps.get(name, 1)
         if half < smallest:
             return
-        if least.get(name, 0) <= half < size and workload.keeps_promises({**sizes, name: half}):
+        if least.get(name, 0) <= half < size and are_kept({**sizes, name: half}):
             sizes[name] = half
         else:
             fixed.add(name)

@@ -20,12 +20,12 @@ _FEW = frozenset({"nh", "h", "heads", "num_heads", "n_heads", "nheads", "groups"
 _BATCH = frozenset({"b", "batch", "batch_size", "bs", "bsz"})
 """Names of dims that are small although nothing divides by them."""
 _USUAL: tuple[tuple[str, int], ...] = (
-    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel", 3), ("ksize", 3), ("seed", 1234),
-    ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
+    ("pad", 1), ("stride", 1), ("dilation", 1), ("kernel", 3), ("ksize", 3), ("seed", 1234), ("step", 1),
+    ("device", 0), ("iters", 1), ("mode", 0),
 )  # fmt: skip
 """Parameters of which a small number is usual → that."""
-_SIZE_ALL_THE_SAME = re.compile(r"row|ld|num|.*group_?size")
-"""How other parameters begin: how many elements share a scale is a size, where how many groups there are may be 1."""
+_SIZE_ALL_THE_SAME = re.compile(r"row|ld|num")
+"""How other parameters begin, which are sizes."""
 _SMALL = {1: (768,), 2: (6, 96), 3: (2, 12, 64), 4: (2, 8, 32, 48)}
 _TILES = {1: (8192,), 2: (64, 256), 3: (128, 256, 64), 4: (2, 64, 128, 256)}
 _NARROW = {1: (1024,), 2: (64, 32), 3: (64, 32, 32), 4: (2, 4, 64, 32)}
@@ -67,13 +67,14 @@ def plans(
     dims: Mapping[str, int],
     chosen: tuple[str, ...],
     numbers: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+    divisors: frozenset[str] = frozenset(),
 ) -> Iterator[Plan]:
-    """The plans, small sizes first. `dims` are the sizes that the code tells; those of `chosen` do not count, and for
-    those of `numbers` a caller goes through a list.
+    """The plans, small sizes first. `dims` are the sizes that the code tells; those of `chosen` do not count, for
+    those of `numbers` a caller goes through a list, and `divisors` divide others.
     """
     listed = {n: numbers[n] for n in chosen if n in numbers}
     chosen = tuple(n for n in chosen if n not in numbers)
-    steady = frozenset(n for n in dims if n.lower() in _FEW)
+    steady = divisors | {n for n in dims if n.lower() in _FEW}
     for table, few, most, room, longest in (
         (_SMALL, 4, 48, 1 << 20, 128),
         (_TILES, 2, 192, 1 << 22, 4096),

@@ -17,6 +17,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
+from kernel_lineage.workloads.divisions import with_divisions
 from kernel_lineage.workloads.equal_dims import with_one_of_equals
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.filled_variables import with_filled_variables
@@ -85,7 +86,10 @@ def draft_of(
         why = f"the code around {target.name} nests deeper than is read: grid, block and sizes"
     if not drafts:
         drafts.append(_nothing(target, path, why))
-    drafts = [_launchable(with_one_of_equals(with_some_output(draft, target))) for draft in drafts]
+    drafts = [
+        with_divisions(_launchable(with_one_of_equals(with_some_output(draft, target))), target)
+        for draft in drafts
+    ]
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_likelihood)[:_RUN]:
@@ -107,7 +111,15 @@ def draft_of(
         best = with_ties(best, target, path, state.root)
         if not isinstance(target, Launcher):
             best = with_filled_variables(best, target, path, state.root)
-    return _readable(best, target, path, state.root)
+    return _with_an_output(_readable(best, target, path, state.root))
+
+
+def _with_an_output(draft: Draft) -> Draft:
+    """The draft; something is missing in one of a kernel that is given no memory."""
+    if draft.missing or any(a.is_buffer and not a.variable for a in draft.arguments):
+        return draft
+    why = f"what {draft.kernel} writes: no launch gives it a buffer, and variables of device code are not compared"
+    return replace(draft, missing=(why,))
 
 
 def recorded_drafts(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
-from kernel_lineage.kernels.naming import kernel_as_written
+from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
@@ -51,10 +51,12 @@ def _read(_called: str, data: bytes, language: Language) -> SourceFile:
 
 def kernel_in(source: SourceFile, name: str, called: str) -> Kernel:
     """The kernel of that name. Raises `ProgramError`, which names the file's kernels."""
-    kernel = kernel_as_written(source, name)
+    kernel = kernel_apart(source, name)
     if kernel is None:
         names = ", ".join(k.name for k in source.kernels) or "none"
         raise UnknownKernelError(f"{called} has no kernel `{name}`; its kernels: {names}")
+    if source.language is Language.CUDA and (namesake := earlier_namesake(kernel)) is not None:
+        raise ProgramError(f"{called}: {namesake}")
     return kernel
 
 

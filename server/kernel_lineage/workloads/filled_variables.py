@@ -12,8 +12,11 @@ from pathlib import Path
 
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.dtypes import DTYPES
+from kernel_lineage.code.cuda.layouts import layout_of
+from kernel_lineage.code.cuda.read import expressions_of
 from kernel_lineage.kernels.cuda_constants import whole_numbers_in
 from kernel_lineage.kernels.cuda_text import split, text_of
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
@@ -42,8 +45,8 @@ class _Variable:
 def with_filled_variables(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft:
     """The draft with an input for each variable that the kernel reads and the host fills.
 
-    A variable of a structure, or of whole numbers that the kernel does not stay in its buffers with, holds zeros as
-    the module has it, and the draft says so.
+    A variable of a structure of several types, or of whole numbers that the kernel does not stay in its buffers with,
+    holds zeros as the module has it, and the draft says so.
     """
     if kernel.language is not Language.CUDA or kernel.source is None or draft.missing:
         return draft
@@ -76,16 +79,29 @@ def with_filled_variables(draft: Draft, kernel: Kernel, path: Path, root: Path) 
 def _argument(variable: _Variable, text: bytes) -> DraftArgument | None:
     """The input that fills a variable; None where its type or an extent is not told."""
     dtype, size = dtype_of(variable.type), bytes_of(variable.type)
+    if dtype is None:
+        dtype, size = _of_one_type(variable.type, text)
     named = {name: c.value for name, c in whole_numbers_in(text).items()}
     extents = [constant(extent, named) for extent in variable.extents]
     if dtype is None or size is None or None in extents:
         return None
     if (parts := size // DTYPES[dtype].itemsize) > 1:
-        extents.append(parts)  # of `float2`
+        extents.append(parts)  # of `float2`, or of a structure
     shape = tuple(map(str, extents)) or ("1",)
     return DraftArgument(
         variable.name, "input", dtype, shape, WHOLE_RANGES.get(dtype, ""), variable=variable.name
     )
+
+
+def _of_one_type(structure: str, text: bytes) -> tuple[str | None, int | None]:
+    """The type of all fields of a structure, and its bytes; None for several types, and for a structure in it."""
+    kernels = read(text, Language.CUDA).kernels
+    at = expressions_of(kernels[0]) if kernels else None
+    layout = layout_of(at, structure) if at is not None else None
+    dtypes = {element.dtype for _, element, _ in layout.members.values()} if layout is not None else set()
+    if layout is None or len(dtypes) != 1 or not dtypes <= DTYPES.keys():
+        return None, None
+    return dtypes.pop(), layout.nbytes
 
 
 def _read(text: bytes, filled: set[str]) -> Iterator[_Variable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import prod
+from math import ceil, prod
 
 Sizes = Mapping[str, int]
 MOST_TIMES = 3
@@ -74,6 +74,8 @@ def fitted(base: Sizes, tried: Sizes, seen: Callable[[Sizes], int]) -> tuple[str
 
 _Product = tuple[dict[str, int], Fraction]
 """Dim → its power, and the coefficient."""
+_POWERS = {Fraction(1, 2): -1, Fraction(1): 0, Fraction(2): 1, Fraction(4): 2}
+"""How many times as far is reached where a dim is doubled → its power in the product."""
 
 
 def _product(base: Sizes, seen: Callable[[Sizes], int]) -> _Product | None:
@@ -81,24 +83,27 @@ def _product(base: Sizes, seen: Callable[[Sizes], int]) -> _Product | None:
     powers: dict[str, int] = {}
     for name, size in base.items():
         ratio = Fraction(seen({**base, name: 2 * size}), whole)
-        if ratio not in (1, 2, 4):
+        if ratio not in _POWERS:
             return None
-        powers[name] = {1: 0, 2: 1, 4: 2}[int(ratio)]
-    coefficient = Fraction(whole, prod(base[n] ** p for n, p in powers.items()))
+        powers[name] = _POWERS[ratio]
+    coefficient = whole / prod((Fraction(base[n]) ** p for n, p in powers.items()), start=Fraction(1))
     return (powers, coefficient) if coefficient.denominator <= _LARGEST_DIVISOR else None
 
 
 def _product_at(product: _Product, sizes: Sizes) -> int:
     powers, coefficient = product
-    factors = [sizes[name] for name, power in powers.items() for _ in range(power)]
-    return -(-coefficient.numerator * prod(factors) // coefficient.denominator)
+    factors = (Fraction(sizes[name]) ** power for name, power in powers.items())
+    return ceil(coefficient * prod(factors, start=Fraction(1)))
 
 
 def _written(powers: Mapping[str, int], coefficient: Fraction) -> tuple[str, ...]:
     factors = [name for name, power in powers.items() for _ in range(power)]
+    under = [name for name, power in powers.items() if power < 0]
     if coefficient.denominator > 1:
-        over = " * ".join([*([str(coefficient.numerator)] if coefficient.numerator > 1 else []), *factors])
-        return (f"ceil_div({over}, {coefficient.denominator})",)
+        under.append(str(coefficient.denominator))
+    if under:
+        over = [*([str(coefficient.numerator)] if coefficient.numerator > 1 or not factors else []), *factors]
+        return (f"ceil_div({' * '.join(over)}, {' * '.join(under)})",)
     if coefficient != 1 or not factors:
         factors.append(str(coefficient.numerator))
     return tuple(factors)

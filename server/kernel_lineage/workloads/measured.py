@@ -20,6 +20,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
+from kernel_lineage.workloads.divisions import divisible, divisors
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.fit import (
     MOST_TIMES,
@@ -81,7 +82,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         # Roles show at the sizes that are checked: at larger ones a kernel may not end in time.
         often = with_checked_sizes(ranged).checked
         small = {n: min(size, often[n]) for n, size in first.tried.items()}
-        trials.insert(0, _promised(replace(first, tried=small), ranged.promises))
+        trials.insert(0, _promised(replace(first, tried=small), ranged))
     why: list[str] = []
     unbuilt = ""
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that races
@@ -178,7 +179,8 @@ def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | 
 
 def _trials(draft: Draft) -> list[Plan]:
     """The sizes to run a draft at, in turn."""
-    return [_promised(plan, draft.promises) for plan in plans(draft.dims, draft.chosen, draft.told)]
+    trials = plans(draft.dims, draft.chosen, draft.told, divisors(draft))
+    return [_promised(plan, draft) for plan in trials]
 
 
 def _of(draft: Draft, plan: Plan) -> Plan:
@@ -187,9 +189,10 @@ def _of(draft: Draft, plan: Plan) -> Plan:
     return replace(plan, tried=tried, timed=timed)
 
 
-def _promised(plan: Plan, promises: tuple[str, ...]) -> Plan:
+def _promised(plan: Plan, draft: Draft) -> Plan:
     """A plan whose sizes keep what the host code asks for, those that are tried also where one of them is larger."""
-    tried, timed = (fitted_sizes(sizes, promises) for sizes in (plan.tried, plan.timed))
+    promises, fixed = draft.promises, draft.dims.keys() - draft.chosen
+    tried, timed = (divisible(draft, fitted_sizes(s, promises), fixed) for s in (plan.tried, plan.timed))
     return replace(plan, tried=with_room_to_grow(tried, promises, MOST_TIMES), timed=timed)
 
 

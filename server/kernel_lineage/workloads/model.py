@@ -113,6 +113,8 @@ class Draft:
     """Whether a structure that the kernel takes by value is given by its fields, one argument each."""
     structures: Mapping[int, Structure] = field(default_factory=dict)
     """By the number of the parameter: those whose fields have a place."""
+    divided: tuple[tuple[str, str], ...] = ()
+    """What is divided, and what by, as expressions over dims, such as channels by groups."""
     unread_roles: frozenset[str] = frozenset()
     """Buffers of which no code tells whether they are read or written: what the kernel does when it is run tells it."""
     recorded: bool = False

@@ -59,15 +59,14 @@ def workload_on_the_spot(
     when the repository's file for the kernel cannot be read: a draft does not take the place of what a person wrote.
     Raises as `prove` does, too.
     """
-    saved = saved_workload(path, kernel)
+    target = target_of(path, kernel)
+    saved = saved_workload(path, target.name)
     if saved is not None:
         return saved
     try:
         recorder = recorder_for(path) if record else None
         with ends_within(seconds):
-            return drafted_workload(
-                target_of(path, kernel), path, path, device, on_progress=on_progress, recorder=recorder
-            )
+            return drafted_workload(target, path, path, device, on_progress=on_progress, recorder=recorder)
     except NoWorkloadError as error:
         raise NoWorkloadError(
             f"no workload is given, none in {folder_of(path)} names {kernel}, and {error}"

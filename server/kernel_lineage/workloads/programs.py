@@ -12,7 +12,7 @@ from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program, Step
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
+from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
@@ -72,8 +72,11 @@ def program_from_file(
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name, changed_from)
-    kernel = kernel_as_written(source, kernel_name)
-    kernel_name = kernel.name if kernel is not None else kernel_name
+    kernel = kernel_apart(source, kernel_name)
+    if kernel is not None:
+        kernel_name, source = kernel.name, kernel.source or source
+        if language is Language.CUDA and (namesake := earlier_namesake(kernel)) is not None:
+            raise ProgramError(f"{path}: {namesake}")
     if kernel is None and language is Language.CUDA:
         own = unit_of(source.data.decode("utf-8", "replace"))
         if kernel_name in own.functions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
 from kernel_gate.expr.syntax import tree_of
@@ -15,7 +15,7 @@ _ROUNDS = 4
 _NUMBER = re.compile(r"\b\d+\b")
 
 
-def broken(sizes: Mapping[str, int], promises: tuple[str, ...]) -> tuple[str, ...]:
+def broken(sizes: Mapping[str, int], promises: Iterable[str]) -> tuple[str, ...]:
     """The promises that sizes do not keep; one that cannot be evaluated is not kept."""
     failures = []
     for promise in promises:
@@ -27,15 +27,17 @@ def broken(sizes: Mapping[str, int], promises: tuple[str, ...]) -> tuple[str, ..
     return tuple(failures)
 
 
-def fitted_sizes(sizes: Mapping[str, int], promises: tuple[str, ...]) -> dict[str, int]:
-    """The sizes, changed one by one until the promises hold, as far as that is found."""
+def fitted_sizes(
+    sizes: Mapping[str, int], promises: tuple[str, ...], fixed: Collection[str] = ()
+) -> dict[str, int]:
+    """The sizes, those not `fixed` changed one by one until the promises hold, as far as that is found."""
     fitted = dict(sizes)
     for _ in range(_ROUNDS):
         left = broken(fitted, promises)
         if not left:
             break
         for promise in left:
-            _mend(fitted, promise, promises)
+            _mend(fitted, promise, promises, fixed)
     return fitted
 
 
@@ -52,10 +54,10 @@ def with_room_to_grow(sizes: Mapping[str, int], promises: tuple[str, ...], times
     return roomy
 
 
-def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> None:
+def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...], fixed: Collection[str]) -> None:
     """Change one dim that a promise speaks of, so that it holds and as many others as before."""
     try:
-        own = [n for n in names(promise) if n in sizes]
+        own = [n for n in names(promise) if n in sizes and n not in fixed]
     except ExpressionError:
         return
     best = len(broken(sizes, promises))
@@ -81,7 +83,7 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
             *others,
         ]
         tried[:0] = _solved(name, promise, sizes)
-        same = {n: sizes[n] for n in equal_dims(name, promises) if n in sizes}
+        same = {n: sizes[n] for n in equal_dims(name, promises) if n in sizes and n not in fixed}
         for size in dict.fromkeys(s for s in tried if s > 0):
             sizes.update(dict.fromkeys(same, size))
             count = len(broken(sizes, promises))

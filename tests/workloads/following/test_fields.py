@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.unit import unit_of
@@ -125,3 +127,41 @@ def test_a_vector_that_a_caller_gives_names_its_axes(tmp_path: Path) -> None:
     draft = _draft(tmp_path, VECTORS + host)
     assert draft.grid == ("size_y",)
     assert next(a.value for a in draft.arguments if a.name == "size_x") == "size_x"
+
+
+EXTENTS = """\
+struct Extents { int64_t rows, cols; };
+__global__ void scale(float* y, const float* x, int64_t rows, int64_t cols) {
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i < rows * cols) y[i] = 2.f * x[i];
+}
+RETURNED
+void launch(at::Tensor y, const at::Tensor& x, Extents e) {
+  scale<<<(e.rows * e.cols + 127) / 128, 128>>>(y.data_ptr<float>(), x.data_ptr<float>(), e.rows, e.cols);
+}
+at::Tensor forward(at::Tensor x) {
+  auto y = at::empty_like(x);
+  launch(y, x, GIVEN);
+  return y;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "argument"),
+    [
+        ("Extents of(const at::Tensor& t) { return {t.size(0), t.size(1)}; }", "of(x)"),
+        (
+            "static const Extents of(at::Tensor t) { const auto n = t.size(0); return { n, t.size(1) }; }",
+            "of(x)",
+        ),
+        ("", "{x.size(0), x.size(1)}"),
+    ],
+)
+def test_a_list_in_braces_is_the_structure_that_is_asked_for(
+    tmp_path: Path, returned: str, argument: str
+) -> None:
+    draft = _draft(tmp_path, EXTENTS.replace("RETURNED", returned).replace("GIVEN", argument))
+    assert draft.missing == ()
+    assert [a.value for a in draft.arguments if a.kind == "scalar"] == [*draft.dims]
+    assert draft.block == ("128",)

@@ -344,3 +344,40 @@ def test_windows_have_the_usual_numbers(tmp_path: Path) -> None:
     draft = drafted(tmp_path, UNROLLED, "window_sums")
     assert not draft.missing
     assert (draft.constexpr["EDGE"], draft.constexpr["STEP"]) == ("3", "1")
+
+
+MODULE = """\
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def gain_kernel(out, x, gain, n_cols, EPS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n_cols + at, mask=at < n_cols, other=0.0)
+    g = tl.load(gain + at, mask=at < n_cols, other=0.0)
+    tl.store(out + row * n_cols + at, v * (g + EPS), mask=at < n_cols)
+
+class Gain(torch.nn.Module):
+    def __init__(self, width: int, eps: float = 0.25):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x):
+        rows, cols = x.shape
+        assert cols == self.gain.shape[0]
+        out = torch.empty_like(x)
+        gain_kernel[(rows,)](out, x, self.gain, cols, EPS=self.eps, BLOCK=triton.next_power_of_2(self.gain.shape[0]))
+        return out
+"""
+
+
+def test_a_module_that_nobody_makes_is_made_with_sizes_of_its_own(tmp_path: Path) -> None:
+    draft = drafted(tmp_path / "gain", MODULE, "gain_kernel")
+    assert draft.missing == ()
+    assert shape(draft, "gain") == ("width",)
+    assert shape(draft, "x") == ("rows", "cols")
+    assert (draft.promises, draft.dims["width"]) == (("cols == width",), draft.dims["cols"])
+    assert draft.constexpr["EPS"] == "0.25"

@@ -8,13 +8,16 @@ from dataclasses import replace
 
 from kernel_gate.expr.terms import ZERO, Num, Var, at_most, equal, less, variables
 from kernel_lineage.code.model import Model, UnreadableError
-from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.setting import BufferSetting, LaunchSetting, Setting
 from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Pointer
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.proofs.triton.expressions import Expressions
 from kernel_lineage.proofs.triton.scope import Scope
 from kernel_lineage.proofs.triton.statements import Statements
 from kernel_lineage.proofs.triton.values import Other, Pointers, Tile, Value, lane
+
+ITEM = 4
+"""Bytes of an element of a buffer of which nothing is known."""
 
 
 def read_triton(kernel: Kernel, setting: Setting) -> Model:
@@ -42,6 +45,22 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
     statements.run(kernel.function.body)
     _pin_lanes(model, scope.rank)
     return model
+
+
+def open_setting(kernel: Kernel) -> Setting:
+    """Nothing but what the text says: sizes, scalars and the grid stay symbols."""
+    constants = {p.name: Var(p.name) for p in kernel.parameters if p.constexpr}
+    buffers = {
+        p.name: BufferSetting(p.name, "float32", ITEM, Var(f"elements of {p.name}"), ITEM)
+        for p in kernel.parameters
+        if p.pointer
+    }
+    scalars = {p.name: Var(p.name) for p in kernel.parameters if not p.constexpr and p.name not in buffers}
+    grid = (Var("gridDim.x"), Var("gridDim.y"), Var("gridDim.z"))
+    one = Num(1)
+    naturals = frozenset({*constants, *(e.name for e in grid)})
+    launch = LaunchSetting(grid, (one, one, one))
+    return Setting((), (), buffers, scalars, launch, constants, naturals=naturals, is_open=True)
 
 
 def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:

@@ -31,16 +31,14 @@ from kernel_gate.expr.terms import (
     variables,
 )
 from kernel_lineage.code.model import Access, Model, UnreadableError
-from kernel_lineage.code.setting import BufferSetting, LaunchSetting, Setting
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.proofs.triton.read import read_triton
+from kernel_lineage.proofs.triton.read import ITEM, open_setting, read_triton
 from kernel_lineage.proofs.triton.scope import is_lane
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
 from kernel_lineage.rewrite.assists.triton_programs import check_enumerated
 
 _PROGRAM = "blockIdx."
-_ITEM = 4
 """Bytes of an element in the terms; every buffer is taken to have the same, for only whole elements matter."""
 
 
@@ -99,7 +97,7 @@ def tiles_of(kernel: Kernel) -> Tiles:
     if next(calls_of(function, "num_programs"), None) is not None:
         raise Refusal(f"{kernel.name} asks how many programs there are")
     try:
-        model = read_triton(kernel, _open_setting(kernel))
+        model = read_triton(kernel, open_setting(kernel))
     except (UnreadableError, RecursionError) as error:
         raise Refusal(f"the addresses of {kernel.name} could not be read: {error}") from error
     if model.problems:
@@ -129,22 +127,6 @@ def tiles_of(kernel: Kernel) -> Tiles:
         why = next(iter(tiles.fixed.values()), f"no parameter of {kernel.name} is the size of a tile")
         raise Refusal(why)
     return tiles
-
-
-def _open_setting(kernel: Kernel) -> Setting:
-    """Nothing but what the text says: sizes, scalars and the grid stay symbols."""
-    constants = {p.name: Var(p.name) for p in kernel.parameters if p.constexpr}
-    buffers = {
-        p.name: BufferSetting(p.name, "float32", _ITEM, Var(f"elements of {p.name}"), _ITEM)
-        for p in kernel.parameters
-        if p.pointer
-    }
-    scalars = {p.name: Var(p.name) for p in kernel.parameters if not p.constexpr and p.name not in buffers}
-    grid = (Var("gridDim.x"), Var("gridDim.y"), Var("gridDim.z"))
-    one = Num(1)
-    naturals = frozenset({*constants, *(e.name for e in grid)})
-    launch = LaunchSetting(grid, (one, one, one))
-    return Setting((), (), buffers, scalars, launch, constants, naturals=naturals, is_open=True)
 
 
 def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -> set[str]:
@@ -180,7 +162,7 @@ def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -
             tiles.fixed.setdefault(place.size, f"the loop around {where} does not end where its mask does")
         conditions = [c for c in conditions if c not in ends]
         moved = coefficient_of(polynomial(offset), place.variable)
-        if len(counted) > 1 and moved is not None and moved[0] == {(): _ITEM}:
+        if len(counted) > 1 and moved is not None and moved[0] == {(): ITEM}:
             tiles.along.add(place)
     of_size = {p.variable.name: Var(f"place {p.size}") for p in counted}
     tiles.touched.setdefault(access.root, set()).add(normal(substituted(offset, of_size)))

@@ -210,6 +210,10 @@ class Calls(Macros):
         fields = self.unit.fields.get(kind, ())
         return Record(kind, {f.name: v for f, v in zip(fields, args, strict=False)})
 
+    def of_type(self, value: Value, kind: str) -> Value:
+        """A value where a type is asked for: a list in braces is a struct of it."""
+        return self.record(kind, value) if isinstance(value, list) and kind in self.unit.fields else value
+
     def constructed(self, element: str, args: list[Value], name: str, names: Names) -> Value:
         """A vector of the host or the device: memory where it has a length, else a list."""
         kind = self.type_named(bare_type(element), names)
@@ -310,7 +314,8 @@ class Calls(Macros):
             ):
                 inner.references[parameter.name] = Reference(names, text_of(node))
             else:
-                inner.values[parameter.name] = value
+                kind = "" if parameter.stars else self.type_named(parameter.type, inner)
+                inner.values[parameter.name] = self.of_type(value, kind)
         self.take_types(function, inner)
         for parameter in function.parameters:
             if parameter.stars and isinstance(inner.values.get(parameter.name), Opaque):
@@ -320,6 +325,8 @@ class Calls(Macros):
         try:
             self.entered(function, inner)
             result = self.body(function.body, inner)
+            given_back = bare_type(text_of(function.node.child_by_field_name("type")))
+            result = self.of_type(result, self.type_named(given_back, inner))
         finally:
             self.frames.pop()
         if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:

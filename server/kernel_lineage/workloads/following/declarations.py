@@ -228,8 +228,8 @@ class Declarations(Calls):
         value = self.either(node, names)
         if kind == "dim3" and isinstance(value, Number):
             return dim3([value])
-        if kind in self.unit.fields and isinstance(value, list):
-            return self.record(kind, value)
+        if not stars and isinstance(value, list):
+            return self.of_type(value, kind)
         if stars and isinstance(value, (Pointer, Buffer)):
             return self.cast(f"{kind}*", value, names)
         if isinstance(value, Number) and value.is_constant and not stars:

@@ -185,6 +185,12 @@ class Ways:
             reader.run(module.functions[start], module, self._arguments(reader, module, start, caller))
             return
         context = Instance(Class(module.classes[of], module))
+        made = module.functions.get(f"{of}.__init__")
+        if made is not None and made.args.args:
+            names = self._arguments(reader, module, f"{of}.__init__", caller)
+            names[made.args.args[0].arg] = context
+            with contextlib.suppress(Stopped):
+                reader.run(made, module, names)
         forward = module.functions.get(f"{of}.forward")
         if forward is not None:
             names = self._arguments(reader, module, f"{of}.forward", caller)
