@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from editor.session import session
 from editor.test_check import ON, SUM, Checked
+from editor.test_checked import UNMASKED
 from kernel_lineage.editor.features.code_lens import in_short
 
 ENDLESS = """\
@@ -48,6 +49,16 @@ async def lenses(editor, uri):
 )
 def test_what_is_wrong_with_a_kernel_alone_names_no_baseline(code, words):
     assert in_short(code) == words
+
+
+async def test_a_kernel_that_is_right_for_some_sizes_alone_names_them(tmp_path):
+    path = tmp_path / "add.py"
+    path.write_text(UNMASKED)
+    async with session(tmp_path, LINKS) as editor:
+        uri = editor.open(path)
+        await Checked(editor, uri).ended()
+        (parts,) = (await lenses(editor, uri)).values()
+        assert parts[0][0] == "✓ right where n % 32 == 0, just now"
 
 
 async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
