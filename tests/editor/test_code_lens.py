@@ -81,8 +81,12 @@ async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
         editor.replace(uri, "__syncthreads(); // of the step", "")
         while (await checked.ended()).state != "wrong":
             pass
-        (race, *_) = (await lenses(editor, uri))[0]
-        assert race == ("✗ race, line 7, just now", "klineage.showFinding")
+        while (skills := (titles := await lenses(editor, uri))[0][1])[0] == "skills …":
+            refreshed.clear()
+            await refreshed.wait()
+        assert titles[0][0] == ("✗ race, line 7, just now", "klineage.showFinding")
+        assert skills[0].startswith("no skills"), "nothing can be timed against a kernel that is wrong"
+        assert "**Skills** 0 can be done now" in await editor.card(uri, "block_sum(")
 
 
 @pytest.mark.long
