@@ -16,6 +16,8 @@ from typing import Any
 
 import attr._make
 
+from kernel_gate.files.reading import read_file
+
 KEPT = Path(importlib.util.cache_from_source(__file__)).with_suffix(".attrs")
 """As much to be trusted as this module's bytecode, which lies beside it."""
 
@@ -49,7 +51,7 @@ def compiled_once() -> Iterator[None]:
 
 def _kept() -> dict[tuple[str, str], CodeType]:
     with suppress(OSError, EOFError, ValueError, TypeError):
-        magic, codes = marshal.loads(KEPT.read_bytes())
+        magic, codes = marshal.loads(read_file(KEPT, within=KEPT.parent))
         if magic == importlib.util.MAGIC_NUMBER and isinstance(codes, dict):
             return codes
     return {}

@@ -59,13 +59,13 @@ class Offers:
 
     def ready(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel that are known; asks for none. A kernel that is wrong has none."""
-        known = self._documents.get(self._key(snapshot, kernel))
-        if known is None or not known.offers or not self.is_wrong(snapshot, kernel):
-            return known
+        document = self._documents.get(self._key(snapshot, kernel))
+        if document is None or not document.offers or not self.is_wrong(snapshot, kernel):
+            return document
         from kernel_lineage.rewrite.offers_document import RefusedDocument
 
-        refused = [RefusedDocument(skill=one.skill, reason=WRONG) for one in known.offers]
-        return known.model_copy(update={"offers": [], "refused": [*refused, *known.refused]})
+        refused = [RefusedDocument(skill=one.skill, reason=WRONG) for one in document.offers]
+        return document.model_copy(update={"offers": [], "refused": [*refused, *document.refused]})
 
     async def within(self, seconds: float, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel for a person who waits for them; None when they take longer."""

@@ -57,7 +57,7 @@ def unmasked(
     for (extent, tile), line in whole_tiles(kernel.function, constexpr, grid):
         whole, part = (_plain(as_written.text(e)) for e in (extent, tile))
         promise = f"({whole}) % ({part}) == 0"
-        if _holds(promise, sizes):
+        if part != "1" and _holds(promise, sizes):
             shown = _plain(f"({named.get(whole, whole)}) % ({part}) == 0")
             notes.setdefault(promise, f"{shown}{UNMASKED}{line}")
     return notes
