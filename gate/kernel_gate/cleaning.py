@@ -20,9 +20,12 @@ _HIDDEN = re.compile(
     r"\U000e0000-\U000e0fff]"
 )
 _LINKING = re.compile(
-    r"\](?=[(:])|<(?=[A-Za-z/!?])|(?i:\bhttps?|\bftp)://(?=\S)|(?i:\bwww)\.(?=\S)|(?<=[\w.+-])@(?=[\w-]+\.)"
+    r"(?P<element>\w\[[^\[\]\n]*\](?=:))|\](?=[(:])|<(?=[A-Za-z/!?])|(?i:\bhttps?|\bftp)://(?=\S)|(?i:\bwww)\.(?=\S)|(?<=[\w.+-])@(?=[\w-]+\.)"
 )
-"""Where a link (a bare address is one), an image, a definition of one, or an element of HTML begins in Markdown."""
+"""Where a link (a bare address is one), an image, a definition of one, or an element of HTML begins in Markdown.
+
+`buf[3]:` defines nothing, as a definition begins its line.
+"""
 
 
 def cleaned(text: str, sink: Sink, *, lines: bool = True) -> str:
@@ -54,7 +57,9 @@ def without_links(text: str) -> str:
 
     A blank parts what would make one, which keeps it one text inside and outside of code.
     """
-    return _LINKING.sub(lambda match: f"{match[0]} ", _HIDDEN.sub(_visible, text))
+    return _LINKING.sub(
+        lambda match: match[0] if match["element"] else f"{match[0]} ", _HIDDEN.sub(_visible, text)
+    )
 
 
 class CleanStream:

@@ -74,6 +74,15 @@ def test_a_bare_address_in_words_of_others_is_no_link_in_markdown(address):
     assert without_links("@triton.jit, a://b, row @ column") == "@triton.jit, a://b, row @ column"
 
 
+@pytest.mark.parametrize(
+    "text", ["[x]: a", "> [x]: a", "- [x y]: a", "a\n[x]: a", "[a]b]: a", "[x](a)", "x[1](a)"]
+)
+def test_an_element_is_no_definition_of_a_link(text):
+    """A definition begins its line; `buf[3]:` in a message stays as it is."""
+    assert without_links("race on shared buf[3]: two threads") == "race on shared buf[3]: two threads"
+    assert not re.search(r"\][:(]", without_links(text))
+
+
 @pytest.fixture(scope="module")
 def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What a session sends that asks for everything that the server shows."""

@@ -9,7 +9,7 @@ import pytest
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_lineage.editor.checked import checked_document
-from kernel_lineage.learning.check_document import CheckedDocument
+from kernel_lineage.learning.check_document import CheckedDocument, lines_of
 from kernel_lineage.learning.checked_file import Asked, checked_kernel
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.draft import draft_of
@@ -202,3 +202,29 @@ def test_a_kernel_that_is_written_for_one_size_is_not_called_wrong_at_others(tmp
     version = _checked(tmp_path, FIXED)
     assert version.state is VersionState.UNKNOWN
     assert "or the draft is wrong: nothing tells how columns of " in version.reason
+
+
+UNMASKED = """\
+import torch, triton, triton.language as tl
+
+
+@triton.jit
+def add(out_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at))
+
+
+def launch(x):
+    out = torch.empty_like(x)
+    add[(triton.cdiv(x.numel(), 32),)](out, x, x.numel(), BLOCK=32)
+    return out
+"""
+
+
+def test_a_kernel_without_a_mask_is_right_for_the_sizes_that_need_none_and_says_so(tmp_path: Path) -> None:
+    version = _checked(tmp_path, UNMASKED)
+    assert (version.state, version.where) == (VersionState.RIGHT, "n % 32 == 0")
+    (finding,) = version.findings
+    assert (finding.line, finding.severity) == (7, "hint")
+    assert "nothing masks this access, so the kernel is right only where n % 32 == 0" in finding.message
+    assert " right where n % 32 == 0: " in lines_of("add.py", version)[0]

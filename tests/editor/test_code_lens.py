@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from editor.session import session
 from editor.test_check import ON, SUM, Checked
+from editor.test_checked import UNMASKED
 from kernel_lineage.editor.features.code_lens import in_short
 
 ENDLESS = """\
@@ -50,6 +51,16 @@ def test_what_is_wrong_with_a_kernel_alone_names_no_baseline(code, words):
     assert in_short(code) == words
 
 
+async def test_a_kernel_that_is_right_for_some_sizes_alone_names_them(tmp_path):
+    path = tmp_path / "add.py"
+    path.write_text(UNMASKED)
+    async with session(tmp_path, LINKS) as editor:
+        uri = editor.open(path)
+        await Checked(editor, uri).ended()
+        (parts,) = (await lenses(editor, uri)).values()
+        assert parts[0][0] == "✓ right where n % 32 == 0, just now"
+
+
 async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
@@ -70,8 +81,12 @@ async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
         editor.replace(uri, "__syncthreads(); // of the step", "")
         while (await checked.ended()).state != "wrong":
             pass
-        (race, *_) = (await lenses(editor, uri))[0]
-        assert race == ("✗ race, line 7, just now", "klineage.showFinding")
+        while (skills := (titles := await lenses(editor, uri))[0][1])[0] == "skills …":
+            refreshed.clear()
+            await refreshed.wait()
+        assert titles[0][0] == ("✗ race, line 7, just now", "klineage.showFinding")
+        assert skills[0].startswith("no skills"), "nothing can be timed against a kernel that is wrong"
+        assert "**Skills** 0 can be done now" in await editor.card(uri, "block_sum(")
 
 
 @pytest.mark.long

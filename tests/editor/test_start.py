@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 from lsprotocol import types
 from pytest_lsp import client_capabilities, make_test_lsp_client
@@ -72,3 +74,32 @@ def test_an_editor_that_vanishes_takes_the_server_with_it():
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         server.stdin.close()
         assert server.wait(timeout=60) in (0, 1)  # 1: it still loads when the time for an orderly end is over
+
+
+CLASSES = """
+import builtins, sys
+from kernel_lineage.editor.compiled import KEPT, compiled_once
+own, texts = compile, []
+builtins.compile = lambda text, *more, **named: (texts.append(text), own(text, *more, **named))[1]
+with compiled_once():
+    from lsprotocol import types
+assert types.Position(1, 2) == types.Position(1, 2) != types.Position(1, 3)
+print(sum("attr_dict" in str(t) or "__init__" in str(t) for t in texts), KEPT)
+"""
+
+
+def test_the_code_of_the_protocols_classes_is_compiled_once(tmp_path):
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+
+    def start() -> tuple[int, Path]:
+        words = subprocess.run(
+            [sys.executable, "-c", CLASSES], capture_output=True, text=True, check=True, env=environment
+        ).stdout.split()
+        return int(words[0]), Path(words[1])
+
+    compiled, kept = start()
+    assert compiled > 400 and kept.is_relative_to(tmp_path)
+    assert start()[0] == 0
+    kept.write_bytes(kept.read_bytes()[:1000])
+    assert start()[0] > 400
+    assert start()[0] == 0

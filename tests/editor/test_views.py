@@ -46,9 +46,9 @@ async def test_the_lineage_is_a_row_for_each_version_that_opens_its_difference(s
             editor.status_changed.clear()
         assert (tree["state"], tree["about"]) == ("ready", "scale")
         newest, first = tree["nodes"]
-        assert newest["label"].endswith(heads[0][:7])
-        assert first["description"] == "the first version"
-        assert newest["spoken"].startswith(f"{newest['label']}: optimisation: adds ")
+        assert (newest["label"][:5], newest["description"]) == ("adds ", heads[0][:7])
+        assert (first["label"], first["description"]) == ("the first version", heads[1][:7])
+        assert newest["spoken"].startswith(f"optimisation: {newest['label']}: {heads[0][:7]}, ")
         assert "scale: unroll" in [row["label"] for row in newest["children"]]
         assert newest["open"]["command"] == "klineage.compareVersions"
         asked = newest["open"]["arguments"][0]
@@ -140,8 +140,9 @@ async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
         assert (await checking)["message"] == "the check was cancelled"
         await editor.command("klineage.check", place)
         done, cancelled = (await editor.command("klineage.view", {"view": "runs"}))["nodes"]
-        assert cancelled["description"] == "cancelled · cancelled"
-        assert done["description"].startswith("right · block_sum is right on the emulated device")
+        assert cancelled["description"] == "the check was cancelled"
+        assert (done["label"], done["spoken"][:14]) == ("sum.cu", "sum.cu: right,")
+        assert done["description"].startswith("block_sum is right on the emulated device")
         assert done["data"]["command"] == "klineage.checkKernel"
         page = await editor.command("klineage.run", {"run": done["id"]})
         assert "## block_sum: right" in page["markdown"]
@@ -152,9 +153,9 @@ async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
 def test_runs_end_as_their_block_does_and_those_that_run_come_first():
     calls = []
     runs = Runs(lambda: calls.append(1))
-    with runs.run("Checking a.cu", Repeat("klineage.checkKernel", {}), "a.cu") as first:
+    with runs.run("a.cu", Repeat("klineage.checkKernel", {}), "a.cu") as first:
         first.end(RunState.RIGHT, "a is right", "# page")
-    with runs.run("Checking a.cu", None, "a.cu"):
+    with runs.run("a.cu", None, "a.cu"):
         pass
     try:
         with runs.run("Apply", None):
@@ -166,8 +167,8 @@ def test_runs_end_as_their_block_does_and_those_that_run_come_first():
         states = [(row.label, row.description, row.kind) for row in run_nodes(runs)]
     assert states == [
         ("Apply", "running · starting", "run stop"),
-        ("Apply", "failed · no nvcc", "run"),
-        ("Checking a.cu", "cancelled · cancelled", "run"),
+        ("Apply", "no nvcc", "run"),
+        ("a.cu", "cancelled", "run"),
     ]
     assert calls
 

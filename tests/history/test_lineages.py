@@ -95,6 +95,15 @@ def test_opposite_tasks_are_two_lineages_however_alike(tmp_path: Path):
     )
 
 
+def test_files_that_one_commit_brings_are_no_versions_of_each_other_by_a_few_lines(tmp_path: Path):
+    """A collection of examples: what short kernels share says nothing of which came first."""
+    one, other = NAIVE, NAIVE.replace("scale_kernel1", "negate").replace("inp[i] * factor", "-inp[i]")
+    together = mined(tmp_path / "together", Step("kernels", {"a.cu": one, "b.cu": other}))
+    assert [len(lineage.versions) for lineage in together] == [1, 1]
+    steps = [Step("scale", {"a.cu": one}), Step("negate, from scale", {"b.cu": other})]
+    assert [len(lineage.versions) for lineage in mined(tmp_path / "apart", *steps)] == [2]
+
+
 def test_an_unchanged_kernel_in_a_changed_file_is_no_new_version(tmp_path: Path):
     (lineage, _) = mined(tmp_path, SAME, Step("beside", {"a.cu": KERNEL + UNRELATED}))
     assert len(lineage.versions) == 1

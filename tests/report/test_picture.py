@@ -65,7 +65,9 @@ def test_a_step_that_nobody_timed_says_so_beside_those_that_were():
 def test_where_nothing_was_timed_there_is_no_axis():
     drawn = picture(lineage(step(1, 2)))
     assert (drawn.ticks, drawn.device, drawn.rows[0].start, drawn.rows[0].instead) == ((), "", None, "")
-    assert "nothing was timed" in render_svg(lineage(step(1, 2)))
+    drawing = render_svg(lineage(step(1, 2)))
+    assert "nothing was timed" in drawing
+    assert f'viewBox="0 0 {BARS} ' in drawing, "words alone take no room for effects"
 
 
 def test_steps_in_which_nothing_happened_are_one_row():

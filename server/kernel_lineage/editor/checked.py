@@ -8,12 +8,12 @@ from typing import Any
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
-from kernel_lineage.learning.check_document import CheckedDocument, CountedDocument
+from kernel_lineage.learning.check_document import HINT, CheckedDocument, CountedDocument, FindingDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.index_ranges import RACING
-from kernel_lineage.workloads.model import UNTYPED
+from kernel_lineage.workloads.model import UNMASKED, UNTYPED
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 _OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
@@ -31,13 +31,14 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
     workload = "" if spot is None else "drafted" if spot.path is None else str(spot.path)
     state, reason, findings = VersionState.UNKNOWN, checked.why_not, []
     cases: list[str] = []
+    tiles: dict[str, int] = {}
     if result is not None and result.verdict is not None:
         state = result.state
         check = result.verdict.stage("check")
         passed = _compared(result, check.reason) if check is not None else ""
         reason = result.verdict.reason
         if state is VersionState.RIGHT:
-            reason = passed
+            reason, tiles = passed, _tiles(spot)
         elif result.reference is Reference.ITSELF:
             reason = of_itself(reason)
         findings = list(findings_of(result))
@@ -52,6 +53,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
                 )
                 for f in findings
             ]
+        findings += [_unmasked(checked.asked.name, where, line) for where, line in tiles.items()]
         cases = list(check.details.get("passed", ())) if check is not None else []
     return CheckedDocument(
         kernel=checked.asked.name,
@@ -59,6 +61,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         state=state,
         reason=reason,
         workload=workload,
+        where=" and ".join(tiles),
         assumed=list(spot.assumed) if spot is not None and spot.path is None else [],
         findings=findings,
         passed=cases,
@@ -80,6 +83,21 @@ def _counted(result: SavedVerdict | None) -> dict[str, Any]:
         if row["line"] is not None and any(row[name] is not None for name in names)
     ]
     return {"counted": lines, "counted_in": counts.get("case", "")} if lines else {}
+
+
+def _tiles(spot: SpotWorkload | None) -> dict[str, int]:
+    """What a draft takes to hold of sizes, because accesses without a mask need it, with the line of one."""
+    notes = spot.assumed if spot is not None and spot.path is None else ()
+    parts = (note.partition(UNMASKED) for note in notes)
+    return {where: int(line) for where, taken, line in parts if taken}
+
+
+def _unmasked(kernel: str, where: str, line: int) -> FindingDocument:
+    message = (
+        f"{kernel}: nothing masks this access, so the kernel is right only where {where}, and no code says so. "
+        "Mask it, or assert that before the launch."
+    )
+    return FindingDocument(line=line, message=message, severity=HINT, code="unmasked")
 
 
 def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:

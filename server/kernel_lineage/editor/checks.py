@@ -216,7 +216,7 @@ class Checks:
         self._tell(uri, "checking", f"checking {', '.join(t.name for t in wanted)}")
         self._in_work[uri] = {t.name for t in wanted}
         self._server.told_of_kernels()
-        title = f"Checking {snapshot.path.name}"
+        title = snapshot.path.name
         place = at or snapshot.text.end  # behind the last kernel: all are meant
         repeat = Repeat(
             "klineage.checkKernel", {"uri": uri, "line": place.line, "character": place.character}

@@ -135,7 +135,8 @@ def in_words(judged: Judged) -> str:
         drafted = ", with a drafted workload" if document.workload == "drafted" else ""
         lacks = judged.proof.lacks if judged.proof is not None else ""
         unproved = f"; nothing beyond its cases is proved: {lacks}" if lacks else ""
-        return f"{name} is right on the emulated device{drafted}{unproved}"
+        where = f" where {document.where}" if document.where else ""
+        return f"{name} is right on the emulated device{drafted}{where}{unproved}"
     if judged.is_of_before:
         return f"{name}: {document.reason}"
     if document.findings:

@@ -61,22 +61,29 @@ def lineage_page(lineage: LineageDocument, replayed: Mapping[str, Words] = _NOTH
 
 
 def place(lineage: LineageDocument, version_id: str) -> str:
-    """`rmsnorm.cu 1a2b3c4`, or `softmax_forward2 1a2b3c4` in a lineage of variants: where a version is."""
+    """`1a2b3c4`; `softmax_forward2 1a2b3c4` in a lineage of variants, `rmsnorm.cu 1a2b3c4` in one of several files."""
     version = next((v for v in lineage.versions if v.id == version_id), None)
     if version is None:
         return "an unknown version"
-    several = len({v.symbol for v in lineage.versions}) > 1
-    name = version.symbol if several else PurePosixPath(version.path).name
-    return f"{name} {'working tree' if version.commit is None else version.commit[:7]}"
+    commit = "working tree" if version.commit is None else version.commit[:7]
+    if len({v.symbol for v in lineage.versions}) > 1:
+        return f"{version.symbol} {commit}"
+    several = len({v.path for v in lineage.versions}) > 1
+    return f"{PurePosixPath(version.path).name} {commit}" if several else commit
 
 
 def change(transition: TransitionDocument) -> str:
     """`optimisation: adds vectorised access`, in one phrase."""
+    what = transition.intent if transition.intent != "unknown" else transition.kind
+    return f"{what}: {done(transition)}".rstrip(": ")
+
+
+def done(transition: TransitionDocument) -> str:
+    """`adds vectorised access`, else the commit's own words."""
     parts = [f"adds {mechanism_title(m)}" for m in transition.mechanisms.added]
     parts += [f"removes {mechanism_title(m)}" for m in transition.mechanisms.removed]
     parts += [f"{risk.kind.replace('_', ' ')} reported" for risk in transition.risk]
-    what = transition.intent if transition.intent != "unknown" else transition.kind
-    return f"{what}: {', '.join(parts)}" if parts else f"{what}: {transition.subject}".rstrip(": ")
+    return ", ".join(parts) or transition.subject
 
 
 def _launched(kernel: Kernel) -> str:

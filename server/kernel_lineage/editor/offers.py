@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernel_lineage.learning.apart import Processes
     from kernel_lineage.rewrite.offers_document import KernelOffersDocument
 
+WRONG = "the kernel is wrong as it stands, so there is nothing to time against: mend it first"
 KEPT = 512
 """Kernels whose offers are kept."""
 _WORK = "kernel_lineage.editor.trying"
@@ -44,6 +45,8 @@ class Offers:
         self.device = "auto"
         self.changed: list[Callable[[], None]] = []
         """Who wants to know of new offers."""
+        self.is_wrong: Callable[[Snapshot, Kernel], bool] = lambda *_: False
+        """Whether the last check of a kernel was against it."""
 
     def of(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel, as far as they are known; asks for them where they are not. Never waits."""
@@ -52,11 +55,17 @@ class Offers:
             task = asyncio.get_running_loop().create_task(self._try(key, snapshot, kernel))
             self._trying[key] = task
             task.add_done_callback(lambda _: self._trying.pop(key, None))
-        return self._documents.get(key)
+        return self.ready(snapshot, kernel)
 
     def ready(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
-        """The offers of a kernel that are known; asks for none."""
-        return self._documents.get(self._key(snapshot, kernel))
+        """The offers of a kernel that are known; asks for none. A kernel that is wrong has none."""
+        document = self._documents.get(self._key(snapshot, kernel))
+        if document is None or not document.offers or not self.is_wrong(snapshot, kernel):
+            return document
+        from kernel_lineage.rewrite.offers_document import RefusedDocument
+
+        refused = [RefusedDocument(skill=one.skill, reason=WRONG) for one in document.offers]
+        return document.model_copy(update={"offers": [], "refused": [*refused, *document.refused]})
 
     async def within(self, seconds: float, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel for a person who waits for them; None when they take longer."""

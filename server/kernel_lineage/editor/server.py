@@ -22,7 +22,7 @@ from pygls.uris import to_fs_path
 from kernel_lineage.editor import features
 from kernel_lineage.editor.accepted import Accepted
 from kernel_lineage.editor.applicability import Applicability
-from kernel_lineage.editor.documents import Documents
+from kernel_lineage.editor.documents import Documents, Snapshot
 from kernel_lineage.editor.lineages import Lineages
 from kernel_lineage.editor.measured import Measured
 from kernel_lineage.editor.offers import Offers
@@ -34,6 +34,8 @@ from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Trust
 from kernel_lineage.editor.views.tree import View
 from kernel_lineage.editor.workload_files.open_files import WorkloadFiles
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.learning.version_checks import VersionState
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -63,6 +65,7 @@ class EditorServer(LanguageServer):
         self.accepted: OrderedDict[str, Accepted] = OrderedDict()
         """Edits that wait for a person's word, by their job."""
         self.offers = Offers(self.trust)
+        self.offers.is_wrong = self._is_wrong
         self.checks: Checks | None = None
         """None until the first check: the gate and git load with it, not with the server."""
         self.lineages = Lineages(self.report_status, self.trust)
@@ -114,6 +117,10 @@ class EditorServer(LanguageServer):
         """Tell an editor that listens (`klineage/changed`) what it shows of an older state; several at once."""
         self._to_tell |= set(views)
         self._tell_soon()
+
+    def _is_wrong(self, snapshot: Snapshot, kernel: Kernel) -> bool:
+        judged = self.checks.judged_of(snapshot.uri, kernel) if self.checks is not None else None
+        return judged is not None and judged.document.state is VersionState.WRONG
 
     def _tell_changed(self) -> None:
         views, self._to_tell = sorted(self._to_tell), set()

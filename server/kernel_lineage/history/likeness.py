@@ -38,9 +38,13 @@ class Likeness:
         if one.language is not other.language:
             return 0.0
         ratio = self._ratio(one, other)
+        # A set of files that one commit brings has no order: what they share is a name that many use, or a few lines.
+        together = one.commit == other.commit and one.path != other.path
         if one.symbol == other.symbol:
-            return ratio + 1 if ratio >= SAME_NAME_AT_LEAST else 0.0
+            return ratio + 1 if ratio >= (LIKE_TEXT_AT_LEAST if together else SAME_NAME_AT_LEAST) else 0.0
         like_names = alike(one.symbol, other.symbol)
+        if together and not like_names:
+            return 0.0
         at_least = LIKE_TEXT_AT_LEAST if like_names else any_name
         return ratio if like_names is not None and ratio >= at_least else 0.0
 

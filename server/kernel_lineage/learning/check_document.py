@@ -59,6 +59,8 @@ class CheckedDocument(_Document):
     """Its file, `drafted`, or "" when there is none."""
     assumed: list[str] = Field(default_factory=list)
     """What was chosen for a drafted workload."""
+    where: str = ""
+    """The sizes for which alone it is right: no mask guards the others, and no code excludes them. "" for all."""
     findings: list[FindingDocument] = Field(default_factory=list)
     passed: list[str] = Field(default_factory=list)
     """Cases that agree in every element."""
@@ -87,7 +89,8 @@ def exit_code(kernels: Sequence[CheckedDocument]) -> ExitCode:
 def lines_of(file: str, kernel: CheckedDocument) -> list[str]:
     """One kernel for a person."""
     mark = {"right": "✓", "wrong": "✗", "unknown": "?"}[kernel.state]
-    lines = [f"{mark} {kernel.kernel} ({file}:{kernel.line}) {kernel.state}: {kernel.reason}"]
+    where = f" where {kernel.where}" if kernel.where else ""
+    lines = [f"{mark} {kernel.kernel} ({file}:{kernel.line}) {kernel.state}{where}: {kernel.reason}"]
     for finding in kernel.findings:
         lines.append(
             f"    {file}:{finding.line} {finding.severity}: {finding.message}".replace("\n", "\n      ")

@@ -85,6 +85,11 @@ class Picture:
     device: str
     """What timed; "" when nothing was timed."""
 
+    @property
+    def tells(self) -> bool:
+        """Whether anything stands in the column of effects; without it the words have a picture that is narrow."""
+        return bool(self.device) or any(row.bar or row.instead for row in self.rows)
+
 
 def picture(lineage: LineageView) -> Picture:
     """The picture of a lineage with at least one version."""

@@ -134,7 +134,7 @@ async function acting() {
 
   await editor.runCommand('View: Close Editors in Other Groups').catch(() => undefined);
   await editor.runCommand('Kernel Lineage: Focus on Runs View');
-  const run = editor.row('Runs', 'Checking < img');
+  const run = editor.row('Runs', '< img');
   await run.waitFor();
   await run.click();
   await editor.shown().locator('h1').first().waitFor();

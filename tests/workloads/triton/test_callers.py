@@ -175,6 +175,18 @@ def test_what_no_mask_guards_is_whole_tiles(tmp_path: Path, mask: str, promised:
     assert {p.replace("(", "").replace(")", "") for p in draft.promises} == promised
 
 
+@pytest.mark.parametrize("stated", [False, True], ids=["nowhere", "by the launcher"])
+def test_whole_tiles_that_no_code_asks_for_are_said_to_be_taken(tmp_path: Path, stated: bool) -> None:
+    code = TILED.format(mask=MASKS["a mask over columns"][0])
+    if stated:
+        code = code.replace("    out = torch", "    assert rows % 16 == 0\n    out = torch")
+    draft = drafted(tmp_path, code, "copy")
+
+    taken = "rows % 16 == 0 is taken to hold: nothing masks the access on line 12"
+    assert (taken in draft.assumed) is not stated
+    assert {p.replace("(", "").replace(")", "") for p in draft.promises} == {"rows % 16 == 0"}
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

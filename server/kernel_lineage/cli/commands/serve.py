@@ -24,7 +24,10 @@ def command(stdio: bool, tcp: str | None, verbose: bool) -> None:
 
     if tcp is None:
         end_with_stdin()
-    from kernel_lineage.editor.serve import Address, serve
+    from kernel_lineage.editor.compiled import compiled_once
+
+    with compiled_once():
+        from kernel_lineage.editor.serve import Address, serve
 
     gc.freeze()
     gc.enable()

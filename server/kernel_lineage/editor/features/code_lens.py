@@ -103,9 +103,8 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
     age = _age(time.time() - judged.at)
     if document.state is VersionState.RIGHT:
         drafted = ", drafted workload" if document.workload == "drafted" else ""
-        return _command(
-            server, f"✓ right {age}{drafted}", "klineage.checkKernel", place, _sentences(document.reason)
-        )
+        title = f"✓ right where {document.where}, {age}" if document.where else f"✓ right {age}{drafted}"
+        return _command(server, title, "klineage.checkKernel", place, _sentences(document.reason))
     if document.findings:
         first = document.findings[0]
         what = in_short(first.code or "wrong")

@@ -66,6 +66,7 @@ class MarksRequest(Message):
 def register(server: EditorServer) -> None:
     """Add the commands to the server."""
     server.offers.changed.append(lambda: server.changed(View.MARKS))
+    server.known_of_checks.append(lambda: server.changed(View.MARKS))
 
     @server.command("klineage.view")
     async def view(params: types.ExecuteCommandParams) -> Any:

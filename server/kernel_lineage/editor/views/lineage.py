@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from kernel_lineage.editor.kernel_text import change, mechanism_title, place
+from kernel_lineage.editor.kernel_text import change, done, mechanism_title, place
 from kernel_lineage.editor.views.tree import Link, Node
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def _version(
         opens = Link(command="klineage.openVersion", title="Open this version", arguments=(data,))
         return Node(
             id=version.id,
-            label=here,
-            description="the first version" if version.id == lineage.versions[0].id else "no earlier version",
+            label="the first version" if version.id == lineage.versions[0].id else "no earlier version",
+            description=here,
             tooltip=_where(version),
             icon="git-commit",
             kind=_kind(version, False),
@@ -84,16 +84,16 @@ def _version(
     data["before"] = step.before
     words = replayed.get(step.id)
     launcher = "launcher only" if _launcher_only(into) else ""
-    done = " · ".join(part for part in (change(step), words.label if words else "", launcher) if part)
+    about = " · ".join(part for part in (words.label if words else "", launcher, here) if part)
     icon, color = _icon(step, words)
     return Node(
         id=version.id,
-        label=here,
-        description=done,
+        label=done(step) or change(step),
+        description=about,
         tooltip="\n".join(_tooltip(version, step)),
         icon=icon,
         color=color,
-        spoken=f"{here}: {done}, {step.date[:10]}",
+        spoken=f"{change(step)}: {about}, {step.date[:10]}",
         kind=_kind(version, True),
         open=Link(
             command="klineage.compareVersions", title="Compare with the version before", arguments=(data,)

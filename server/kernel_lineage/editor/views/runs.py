@@ -46,7 +46,7 @@ def _run(run: Run) -> Node:
     return Node(
         id=run.id,
         label=run.title,
-        description=f"{run.state} · {head}",
+        description=head if run.ended is not None else f"{run.state} · {head}",
         tooltip=f"{run.title}\n{run.state}, {took}\n{run.message}",
         icon=icon,
         color=color,

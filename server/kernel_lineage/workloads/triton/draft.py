@@ -21,7 +21,7 @@ from kernel_lineage.workloads.triton.indices import counts_of, indices_of
 from kernel_lineage.workloads.triton.launch_arguments import given_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
-from kernel_lineage.workloads.triton.promises import each_once, promises_of
+from kernel_lineage.workloads.triton.promises import each_once, promises_of, unmasked
 from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses, strides_alike
 from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
@@ -155,6 +155,9 @@ def _draft(
     notes = [*reading.said, *reading.reader.said, *reading.reader.decided]
     untyped = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)
     notes = [s for s in notes if not s.startswith(untyped)]
+    tiles = unmasked(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes)
+    stated = {p.replace("(", "").replace(")", "") for p in reading.reader.promises}
+    notes += [note for p, note in tiles.items() if p.replace("(", "").replace(")", "") not in stated]
     draft = Draft(
         kernel.name,
         kernel.language,
@@ -169,6 +172,7 @@ def _draft(
         promises=(
             *reading.reader.promises,
             *promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
+            *tiles,
             *each_once(arguments, reading.reader.sizes),
         ),
         assumed=tuple(dict.fromkeys(notes)),

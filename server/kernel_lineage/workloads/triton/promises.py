@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.workloads.model import DraftArgument
+from kernel_lineage.workloads.model import UNMASKED, DraftArgument
 from kernel_lineage.workloads.triton.whole_tiles import whole_tiles
 
 _LEAST_IN_PRODUCT = 16
@@ -38,14 +38,29 @@ def promises_of(
     # A number that is 1 is a constant of the compiled kernel, and no longer a value with methods.
     converted = {name for n in ast.walk(kernel.function) if (name := _converted(n))}
     promises += [f"({written[n]}) != 1" for n in sorted(converted - constexpr) if n in written]
-    for extent, tile in whole_tiles(kernel.function, constexpr, grid):
-        whole, part = (as_written.text(e) for e in (extent, tile))
-        promises.append(f"({whole}) % ({part}) == 0")
     # A launch without programs is none: `tiles - tiles % 16` of few tiles.
     at_compile_time = _Written({n: text for n, text in written.items() if n in constexpr})
     extents_of_grid = (ast.parse(extent, mode="eval").body for extent in grid)
     promises += [_plain(f"({at_compile_time.text(e)}) >= 1") for e in extents_of_grid if _may_be_none(e)]
     return tuple(p for p in dict.fromkeys(promises) if _holds(p, sizes))
+
+
+def unmasked(
+    kernel: Kernel, written: Mapping[str, str], grid: tuple[str, ...], sizes: Mapping[str, Number]
+) -> dict[str, str]:
+    """What accesses without a mask ask of sizes, over dims, with a note for people: `N % 64 == 0`."""
+    if kernel.function is None:
+        return {}
+    as_written, named = _Written(written), {_plain(text): name for name, text in written.items()}
+    constexpr = {p.name for p in kernel.parameters if p.constexpr}
+    notes: dict[str, str] = {}
+    for (extent, tile), line in whole_tiles(kernel.function, constexpr, grid):
+        whole, part = (_plain(as_written.text(e)) for e in (extent, tile))
+        promise = f"({whole}) % ({part}) == 0"
+        if part != "1" and _holds(promise, sizes):
+            shown = _plain(f"({named.get(whole, whole)}) % ({part}) == 0")
+            notes.setdefault(promise, f"{shown}{UNMASKED}{line}")
+    return notes
 
 
 def each_once(arguments: Sequence[DraftArgument], sizes: Mapping[str, Number]) -> tuple[str, ...]:
@@ -59,7 +74,7 @@ def each_once(arguments: Sequence[DraftArgument], sizes: Mapping[str, Number]) -
 
 
 def _plain(promise: str) -> str:
-    """A promise without parentheses that say nothing."""
+    """An expression without parentheses that say nothing."""
     return ast.unparse(ast.parse(promise, mode="eval"))
 
 

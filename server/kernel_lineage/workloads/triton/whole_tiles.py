@@ -21,8 +21,12 @@ Tile = tuple[ast.expr, ast.expr]
 """How many elements there are along an axis, and how many of them a tile has."""
 
 
-def whole_tiles(function: ast.FunctionDef, constexpr: Collection[str], grid: Sequence[str]) -> Iterator[Tile]:
+def whole_tiles(
+    function: ast.FunctionDef, constexpr: Collection[str], grid: Sequence[str]
+) -> Iterator[tuple[Tile, int]]:
     """Each extent that has to be a multiple of a tile's, and the tile's, over dims and the kernel's parameters.
+
+    With each the line of an access that needs it.
 
     Accesses that a parameter which is known at compile time (`constexpr`) decides on are for the sizes that it names.
     """
@@ -37,12 +41,12 @@ def whole_tiles(function: ast.FunctionDef, constexpr: Collection[str], grid: Seq
         guard = _Reached.of(guards, values)
         for axis in sorted(address.axes - guard.axes):
             if address.spans and not address.wraps:
-                yield from counted[axis] if axis < len(counted) else ()
+                yield from ((tile, call.lineno) for tile in (counted[axis] if axis < len(counted) else ()))
         for loop in loops:
             names = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)}
             target = loop.target.id if isinstance(loop.target, ast.Name) else ""
             if target not in guard.names and not names & guard.names:
-                yield from _of_loop(loop.iter)
+                yield from ((tile, call.lineno) for tile in _of_loop(loop.iter))
 
 
 @dataclass(slots=True)
