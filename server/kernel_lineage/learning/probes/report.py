@@ -78,15 +78,6 @@ class Dropped(_Part):
     counterexample: Counterexample
 
 
-class Cost(_Part):
-    """Work that the later state repeats where the earlier one does not, from counts; never from times."""
-
-    said: str
-    condition: Condition | None = None
-    """A profit condition that keeps it from doing so; None where none was confirmed."""
-    confirmation: Confirmation | None = None
-
-
 class AxisRun(_Part):
     """What one axis cost and saw."""
 
@@ -158,7 +149,6 @@ class ProbeReport(_Part):
     conditions: tuple[ProbedCondition, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     axes: tuple[AxisRun, ...] = ()
-    costs: tuple[Cost, ...] = ()
     runs: int = 0
     not_reached: tuple[str, ...] = ()
     """Axes that the budget left out or cut short, with the limit."""

@@ -149,16 +149,12 @@ def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPa
 def _with_report(part: StudiedPart, report: ProbeReport) -> StudiedPart:
     return part.model_copy(
         update={
-            "conditions": (
-                *(probed_condition.condition for probed_condition in report.conditions),
-                *(cost.condition for cost in report.costs if cost.condition is not None),
-            ),
+            "conditions": tuple(probed_condition.condition for probed_condition in report.conditions),
             "risk": tuple(probed_condition.risk for probed_condition in report.conditions),
             "refusing": tuple(
                 Refusing(expr=probed_condition.condition.expr, facts=probed_condition.counterexample.facts)
                 for probed_condition in report.conditions
             ),
-            "counts": (*part.counts, *(cost.said for cost in report.costs)),
             "not_reached": report.not_reached if report.passes else (report.reason,),
         }
     )
