@@ -83,7 +83,6 @@ def _judged(
         "origin": str(condition.condition.origin),
         "evidence": condition.condition.evidence,
         "share": condition.confirmation.share,
-        "proof": condition.proof,
     }
     if _expected(expr, pair["expects"]):
         return {**row, "judged": EXPECTED}
@@ -147,7 +146,7 @@ def table(rows: list[dict[str, Any]], pairs: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _line(row: dict[str, Any], note: str) -> str:
-    learned = ", ".join(f"`{c['expr']}` ({_known_by(c)})" for c in row["conditions"])
+    learned = ", ".join(f"`{c['expr']}` ({c['origin']})" for c in row["conditions"])
     expects = ", ".join(f"`{e.strip()}`" for e in row["expects"][:3]) + (
         " …" if len(row["expects"]) > 3 else ""
     )
@@ -161,11 +160,6 @@ def _line(row: dict[str, Any], note: str) -> str:
         row["date"],
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def _known_by(condition: Mapping[str, Any]) -> str:
-    proved = ", proved for all sizes" if condition.get("proof") and condition["origin"] != "proof" else ""
-    return f"{condition['origin']}{proved}"
 
 
 def _kept(rows: list[dict[str, Any]]) -> None:

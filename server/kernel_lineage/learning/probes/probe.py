@@ -22,7 +22,6 @@ from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.learning.probes.shares import shares
 from kernel_lineage.learning.probes.starting import Start, starts
-from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
 
 SEED = 91
@@ -108,18 +107,13 @@ def _from(
         for axis, findings in by_axis.items()
         for condition in probed_conditions.conditions_of(axis, step.transition, findings)
     ]
-    if not only or PROOFS in only:
-        spoken = proofs_of(ground, [c.condition.expr for c in conditions])
-        conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
     conditions += proof.conditions
     dropped = [d for axis, findings in by_axis.items() for d in probed_conditions.dropped_of(axis, findings)]
-    runs = [probed_conditions.run_of(axis, findings) for axis, findings in by_axis.items()]
     cut = [f"{axis}: {f.cut}" for axis, f in by_axis.items() if f.cut]
     return empty.model_copy(
         update={
             "conditions": _distinct(conditions),
             "dropped": (*dropped, *proof.dropped),
-            "axes": (*runs, proof.run),
             "not_reached": (*cut, *([f"{PROOFS}: {proof.why_not}"] if proof.why_not else [])),
         }
     )

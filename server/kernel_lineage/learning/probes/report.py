@@ -64,8 +64,6 @@ class ProbedCondition(_Part):
     risk: Risk
     counterexample: Counterexample
     confirmation: Confirmation
-    proof: str = ""
-    """What a proof for all sizes says of it; "" when none was made."""
 
 
 class Dropped(_Part):
@@ -76,17 +74,6 @@ class Dropped(_Part):
     """"" when no predicate of the grammar parts what fails from what does not."""
     why: str
     counterexample: Counterexample
-
-
-class AxisRun(_Part):
-    """What one axis cost and saw."""
-
-    axis: str
-    agrees: int
-    fails: int
-    silent: int
-    """Cases that the earlier state does not pass either, or that could not be run."""
-    note: str = ""
 
 
 class TimedSize(_Part):
@@ -148,7 +135,6 @@ class ProbeReport(_Part):
     """Where they do not; "" when they do."""
     conditions: tuple[ProbedCondition, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    axes: tuple[AxisRun, ...] = ()
     runs: int = 0
     not_reached: tuple[str, ...] = ()
     """Axes that the budget left out or cut short, with the limit."""
