@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kernel_lineage.history.difference import guards_seen
 from kernel_lineage.history.facts import Facts
-from kernel_lineage.history.model import Launcher, Lineage, Transition, Version
+from kernel_lineage.history.model import Lineage, Transition, Version
 from kernel_lineage.history.outline import Role, digest
 from kernel_lineage.history.transitions import version_id
 from kernel_lineage.history.variants import number_in
@@ -54,11 +54,6 @@ def _version(node: Node, facts: Facts) -> Version:
         mechanisms=frozenset(facts.mechanisms),
         guards=guards_seen(node, facts),
         comment=node.comment,
-        launchers=tuple(
-            Launcher(path, p.name, p.first_line, p.last_line)
-            for path, p in node.all_parts
-            if p.role is Role.HOST
-        ),
     )
 
 

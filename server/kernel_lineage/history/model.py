@@ -59,16 +59,6 @@ class GuardSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Launcher:
-    """A host function that launches a version, or that its launcher calls; it may be in another file."""
-
-    path: str
-    name: str
-    first_line: int
-    last_line: int
-
-
-@dataclass(frozen=True, slots=True)
 class Version:
     """One kernel's source at one place in history. Its launchers belong to it."""
 
@@ -85,7 +75,6 @@ class Version:
     mechanisms: frozenset[str]
     guards: tuple[GuardSeen, ...] = ()
     comment: str = ""
-    launchers: tuple[Launcher, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
