@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kernel_lineage.history.difference import guards_seen
 from kernel_lineage.history.facts import Facts
+from kernel_lineage.history.groups import Groups
 from kernel_lineage.history.model import Lineage, Transition, Version
 from kernel_lineage.history.outline import Role, digest
 from kernel_lineage.history.transitions import version_id
@@ -59,18 +60,10 @@ def _version(node: Node, facts: Facts) -> Version:
 
 def _connected(walk: Walk) -> list[int]:
     """For each version the smallest index in its connected part."""
-    parent = list(range(len(walk.nodes)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
+    groups = Groups(range(len(walk.nodes)))
     for edge in walk.edges:
-        a, b = sorted((root(edge.before), root(edge.after)))
-        parent[b] = a
-    return [root(i) for i in range(len(parent))]
+        groups.join(edge.before, edge.after)
+    return [groups.of(i) for i in range(len(walk.nodes))]
 
 
 def _in_order(nodes: Sequence[Node]) -> list[Node]:
