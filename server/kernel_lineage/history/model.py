@@ -56,6 +56,7 @@ class GuardSeen:
     where: str
     line: int
     leaves: bool = False
+    """Where it holds the function is left: what goes on comes past it."""
 
 
 @dataclass(frozen=True, slots=True)
