@@ -118,8 +118,8 @@ class Sweep(_Part):
     """That gave the times; "" when none did."""
     sizes: tuple[TimedSize, ...] = ()
     crossings: tuple[Crossing, ...] = ()
-    said: str
-    """What it shows, or why nothing was measured."""
+    why_not: str = ""
+    """Why nothing was measured."""
 
 
 class ProbeReport(_Part):
