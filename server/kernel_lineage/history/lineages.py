@@ -54,7 +54,6 @@ def _version(node: Node, facts: Facts) -> Version:
         blob=node.blob,
         mechanisms=frozenset(facts.mechanisms),
         guards=guards_seen(node, facts),
-        comment=node.comment,
     )
 
 

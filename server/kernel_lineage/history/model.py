@@ -75,7 +75,6 @@ class Version:
     """The git blob id (a hash of the contents for the working tree)."""
     mechanisms: frozenset[str]
     guards: tuple[GuardSeen, ...] = ()
-    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
