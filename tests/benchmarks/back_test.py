@@ -22,7 +22,7 @@ from kernel_lineage.history.git import RepositoryError
 from kernel_lineage.learning.probes.asking import Asking, Budget, Saw
 from kernel_lineage.learning.probes.holding_out import ENOUGH
 from kernel_lineage.learning.probes.probe import probe
-from kernel_lineage.learning.probes.report import Cost, ProbedCondition, ProbeReport
+from kernel_lineage.learning.probes.report import ProbedCondition, ProbeReport
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.skills.card import Origin
 from kernel_lineage.workloads.programs import ProgramError
@@ -65,11 +65,9 @@ def _row(pair: dict[str, Any], clone: Path, judge: Judge) -> dict[str, Any]:
         result = "caught as it is" if caught and caught in report.reason else "not run"
         return {**about, "result": result, "why": report.reason}
     about["conditions"] = [_judged(pair, step, report, condition, judge) for condition in report.conditions]
-    about["conditions"] += [_of_counts(pair, cost) for cost in report.costs if cost.condition is not None]
     has_condition = any(c["judged"] == EXPECTED for c in about["conditions"])
     dropped = [f"dropped {d.expr or 'a failure'}: {d.why}" for d in report.dropped]
     cut = [f"cut short: {axis}" for axis in report.not_reached]
-    dropped += [f"dropped: {cost.said}" for cost in report.costs if cost.condition is None]
     reasons = [] if has_condition or dropped else ["no probe failed"]
     why = "; ".join([] if has_condition else [*reasons, *dropped, *cut])
     return {**about, "result": "found" if has_condition else "missed", "why": why}
@@ -85,7 +83,6 @@ def _judged(
         "origin": str(condition.condition.origin),
         "evidence": condition.condition.evidence,
         "share": condition.confirmation.share,
-        "proof": condition.proof,
     }
     if _expected(expr, pair["expects"]):
         return {**row, "judged": EXPECTED}
@@ -104,26 +101,6 @@ def _judged(
     return {**row, "judged": TRUE if agree >= ENOUGH else SPURIOUS}
 
 
-def _of_counts(pair: dict[str, Any], cost: Cost) -> dict[str, Any]:
-    """A condition on what is counted, of which probing has asked fresh cases on both sides."""
-    condition, asked = cost.condition, cost.confirmation
-    if condition is None or asked is None:
-        raise AssertionError("a cost without a condition says nothing that can be judged")
-    row = {
-        "expr": condition.expr,
-        "origin": str(condition.origin),
-        "evidence": condition.evidence,
-        "proof": "",
-    }
-    row |= {"share": asked.share, "kind": str(condition.kind)}
-    judged = EXPECTED if _expected(condition.expr, pair["expects"]) else TRUE
-    return {
-        **row,
-        "fresh": [(asked.kept, asked.kept_agree), (asked.broken, asked.broken_agree)],
-        "judged": judged,
-    }
-
-
 def _expected(expr: str, expects: list[str]) -> bool:
     """Whether it is one of the expected conditions; one that ends in a comparison leaves the bound open."""
     return any(expr == e or (e.endswith("= ") and expr.startswith(e)) for e in expects)
@@ -132,7 +109,6 @@ def _expected(expr: str, expects: list[str]) -> bool:
 def table(rows: list[dict[str, Any]], pairs: Mapping[str, Mapping[str, Any]]) -> str:
     """The committed page, with what the pairs' files say of why."""
     counts = {r: sum(row["result"] == r for row in rows) for r in _RESULTS}
-    later = ", ".join(row["pair"] for row in rows if pairs[row["pair"]].get("expected_later"))
     learned = [c for row in rows for c in row["conditions"]]
     judged = {j: sum(c["judged"] == j for c in learned) for j in _JUDGEMENTS}
     lines = [
@@ -150,7 +126,6 @@ def table(rows: list[dict[str, Any]], pairs: Mapping[str, Mapping[str, Any]]) ->
         "",
         "What a fix asks for was written into a pair's file before the pair was probed. Where nothing else is said the",
         "earlier state is of the history; a kernel's first form has the operator, written plainly by us, before it.",
-        f"Written only with a kind of probe that came later, as their notes say: {later or 'none'}.",
         "A row is of the last run of its pair, at the time (UTC) that it gives; those with a day only went before.",
         "",
         "| pair | fix | before | expected | result | learned | why | of |",
@@ -171,7 +146,7 @@ def table(rows: list[dict[str, Any]], pairs: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _line(row: dict[str, Any], note: str) -> str:
-    learned = ", ".join(f"`{c['expr']}` ({_known_by(c)})" for c in row["conditions"])
+    learned = ", ".join(f"`{c['expr']}` ({c['origin']})" for c in row["conditions"])
     expects = ", ".join(f"`{e.strip()}`" for e in row["expects"][:3]) + (
         " …" if len(row["expects"]) > 3 else ""
     )
@@ -185,12 +160,6 @@ def _line(row: dict[str, Any], note: str) -> str:
         row["date"],
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def _known_by(condition: Mapping[str, Any]) -> str:
-    counted = ", counted: pays when" if condition.get("kind") == "profit" else ""
-    proved = ", proved for all sizes" if condition.get("proof") and condition["origin"] != "proof" else ""
-    return f"{condition['origin']}{counted}{proved}"
 
 
 def _kept(rows: list[dict[str, Any]]) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.learning.probes.reading_pairs import read_pair
 
+from kernel_gate.verdict import SpeedState
 from kernel_gate.worker import Worker
 from kernel_lineage.learning.probes.profit import conditions_of, sweeps
 from kernel_lineage.learning.probes.report import Sweep
@@ -41,7 +42,7 @@ def page(sweeps_done: Sequence[tuple[str, str, Sweep, Sequence[str]]], seconds: 
     for name, about, sweep, conditions in sweeps_done:
         pays = ", ".join(f"`{expr}`" for expr in conditions) or "none"
         fixed = "".join(f", {dim} {extent}" for dim, extent in sweep.fixed.items())
-        lines += ["", f"## {name}", "", f"{about}{fixed}. Profit condition: {pays}; {sweep.said}.", ""]
+        lines += ["", f"## {name}", "", f"{about}{fixed}. Profit condition: {pays}; {summary(sweep)}.", ""]
         if sweep.sizes:
             lines += [f"| {sweep.dim} | ratio | interval | state |", "|---:|---:|---|---|"]
         for size in sweep.sizes:
@@ -49,6 +50,25 @@ def page(sweeps_done: Sequence[tuple[str, str, Sweep, Sequence[str]]], seconds: 
                 f"| {size.extent} | {size.ratio:.3f} | {size.low:.3f} … {size.high:.3f} | {size.state.value} |"
             )
     return "\n".join(lines) + "\n"
+
+
+def summary(sweep: Sweep) -> str:
+    """What the sizes show as a whole, or why nothing was measured."""
+    if not sweep.sizes:
+        return f"not measured: {sweep.why_not}"
+    span = f"{sweep.dim} {sweep.sizes[0].extent} … {sweep.sizes[-1].extent}"
+    if sweep.crossings:
+        return "; ".join(f"the crossing lies in {sweep.dim} {c.low} … {c.high}" for c in sweep.crossings)
+    clear = [size for size in sweep.sizes if size.state is not SpeedState.AMBIGUOUS]
+    paying = [size.state is SpeedState.FAST for size in clear]
+    if not paying:
+        return f"ambiguous at every size of {span}"
+    if all(paying) and len(clear) < len(sweep.sizes):
+        sizes = ", ".join(str(size.extent) for size in clear)
+        return f"it pays at {sweep.dim} {sizes}; at the other sizes of {span} that is not clear"
+    if all(paying):
+        return f"it pays at every size of {span}"
+    return f"it pays to and fro in {span}" if any(paying) else f"it pays at no size of {span}"
 
 
 def main(arguments: list[str]) -> None:
@@ -64,7 +84,7 @@ def main(arguments: list[str]) -> None:
             pair, only = read_pair(path), tomllib.loads(path.read_text("utf-8")).get("sweep")
             for sweep in sweeps(pair.step, worker.judge, device=options.device, only=[only] if only else ()):
                 conditions = list(conditions_of(sweep, pair.step))
-                for line in [c.expr + ": " + (c.evidence or "") for c in conditions] or [sweep.said]:
+                for line in [c.expr + ": " + (c.evidence or "") for c in conditions] or [summary(sweep)]:
                     sys.stderr.write(f"{path.stem}, {time.monotonic() - started:.0f} s: {line}\n")
                 pages.append((path.stem, pair.about, sweep, [c.expr for c in conditions]))
     text = page(pages, time.monotonic() - started)

@@ -214,7 +214,7 @@ def test_a_guard_in_a_wrapper_of_another_file_is_a_new_version_of_the_kernel(tmp
     (transition,) = lineage.transitions
     assert lineage.versions[-1].path == "ops/scale.py"
     assert any("get_device_capability" in g.expr for g in transition.guards_added)
-    assert {launcher.path for launcher in lineage.versions[-1].launchers} == {"api/scale.py"}
+    assert {part.path for part in transition.changed} == {"api/scale.py"}
 
 
 def test_the_work_tree_is_the_last_version_where_it_differs(tmp_path: Path):

@@ -14,7 +14,7 @@ from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import run_in_child
 from kernel_lineage.history.git import RepositoryError, open_repository
 from kernel_lineage.history.trees import trees
-from kernel_lineage.learning.changed_kernels import changed_kernels
+from kernel_lineage.learning.changed_kernels import changes_between
 from kernel_lineage.learning.gate_changes import KernelVerdict, gate_changes
 
 HEADER = "#define FACTOR 2.0f\n#define OTHER 1\n"
@@ -97,7 +97,10 @@ def edit(top: Path, old: str, new: str, file: str = "kernels.cu") -> None:
 
 def changed(top: Path, since: str = "HEAD", files: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     with trees(open_repository(top), since) as (before, after):
-        return [(c.before.kernel.name, c.after.kernel.name) for c in changed_kernels(before, after, files)]
+        return [
+            (c.before.kernel.name, c.after.kernel.name)
+            for c in changes_between(before, after, files, whole=False).changed
+        ]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
 from kernel_lineage.learning.launch_names import LaunchNames
-from kernel_lineage.learning.preconditions import widths
-from kernel_lineage.learning.preconditions.changes import CodeChange
+from kernel_lineage.learning.wide_offsets import widened
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
@@ -118,8 +117,8 @@ WIDE = NARROW.replace("y[r * C]", "y[(size_t)r * C]")
     ],
 )
 def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, answers, mends, transitions):
-    widened = Change(How.APPEARED, None, Occurrence("wide_index", "", (), (1,)))
-    fix = replace(_transition(2, intent, answers=answers), mends=mends, occurrences=(widened,))
+    wider = Change(How.APPEARED, None, Occurrence("wide_index", "", (), (1,)))
+    fix = replace(_transition(2, intent, answers=answers), mends=mends, occurrences=(wider,))
     lineage = Lineage(
         "l",
         "k",
@@ -128,10 +127,10 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
         (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
     )
     narrow, wide = (read(text.encode(), Language.CUDA).kernel("k") for text in (NARROW, WIDE))
-    change = CodeChange(narrow, wide)
+    kernels = {"v0": narrow, "v1": narrow, "v2": wide}
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
-        for learned in conditions_from_code(lineage, {}, lambda _: change)
+        for learned in conditions_from_code(lineage, {}, lambda version: kernels[version.id])
     ]
     assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]
 
@@ -155,7 +154,7 @@ def test_a_factor_that_is_widened_beside_a_wide_one_says_that_it_was_narrow(befo
     states = (
         read(PARTLY.replace("BODY", body).encode(), Language.CUDA).kernel("k") for body in (before, after)
     )
-    assert [needed.expr for needed in widths.read(CodeChange(*states))] == conditions
+    assert list(widened(*states)) == conditions
 
 
 OF_FIRST_VERSION = (

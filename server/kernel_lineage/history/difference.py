@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.model import GuardSeen
@@ -71,48 +72,24 @@ class Texts:
 
     def __init__(self, text_of: Callable[[str], str]):
         self.text_of = text_of
-        self._lines: dict[str, list[str]] = {}
-        self._statements: dict[str, list[str]] = {}
-        self._counts: dict[str, Counter[str]] = {}
-        self._parameters: dict[str, frozenset[str]] = {}
+        kept = lru_cache(_TEXTS_KEPT)
+        self._lines = kept(lambda digest, python: code_lines(text_of(digest), python))
+        self._statements = kept(lambda digest, python: code_statements(text_of(digest), python))
+        self._counts = kept(lambda digest, python: Counter(self._statements(digest, python)))
+        self._parameters = kept(lambda body, symbol: parameter_names(text_of(body), symbol))
         self._tokens: dict[str, list[str]] = {}
 
     def lines(self, node: Node, *roles: Role) -> list[str]:
         """The lines of code of a version's parts (of some roles)."""
-        python = node.language is Language.TRITON
-        if len(self._lines) > _TEXTS_KEPT:
-            self._lines.clear()
-        lines: list[str] = []
-        for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
-            code = self._lines.get(digest)
-            if code is None:
-                code = self._lines[digest] = code_lines(self.text_of(digest), python)
-            lines += code
-        return lines
+        return [line for text in _texts(node, roles) for line in self._lines(*text)]
 
     def statements(self, node: Node, *roles: Role) -> list[str]:
         """The statements of a version's parts (of some roles), whatever their layout."""
-        statements: list[str] = []
-        if len(self._statements) > _TEXTS_KEPT:
-            self._statements.clear()
-        for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
-            if digest not in self._statements:
-                text = self.text_of(digest)
-                self._statements[digest] = code_statements(text, node.language is Language.TRITON)
-            statements += self._statements[digest]
-        return statements
+        return [statement for text in _texts(node, roles) for statement in self._statements(*text)]
 
     def count(self, node: Node, statement: str) -> int:
         """How often a version has a statement."""
-        if len(self._counts) > _TEXTS_KEPT:
-            self._counts.clear()
-        total = 0
-        for digest in {p.digest for _, p in node.all_parts}:
-            if digest not in self._counts:
-                text = self.text_of(digest)
-                self._counts[digest] = Counter(code_statements(text, node.language is Language.TRITON))
-            total += self._counts[digest][statement]
-        return total
+        return sum(self._counts(*text)[statement] for text in _texts(node, ()))
 
     def tokens(self, lines: Sequence[str]) -> list[str]:
         """The tokens of lines of code."""
@@ -124,10 +101,13 @@ class Texts:
 
     def parameters(self, node: Node) -> frozenset[str]:
         """The names of the kernel's parameters."""
-        names = self._parameters.get(node.body)
-        if names is None:
-            names = self._parameters[node.body] = parameter_names(self.text_of(node.body), node.symbol)
-        return names
+        return self._parameters(node.body, node.symbol)
+
+
+def _texts(node: Node, roles: Sequence[Role]) -> Iterable[tuple[str, bool]]:
+    """The texts of a version's parts (of some roles), each once, by their digests, and whether they are Python."""
+    python = node.language is Language.TRITON
+    return dict.fromkeys((p.digest, python) for _, p in node.all_parts if not roles or p.role in roles)
 
 
 def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kernel_lineage.history.model import Lineage, Mined, Transition, Version
+from kernel_lineage.history.model import ChangedPart, GuardSeen, Lineage, Mined, Transition, Version
 from kernel_lineage.kernels.mechanisms.model import Occurrence
 
 VERSION = 1
@@ -17,17 +17,6 @@ class _Document(BaseModel):
     model_config = ConfigDict(
         frozen=True, from_attributes=True, populate_by_name=True, serialize_by_alias=True
     )
-
-
-class GuardDocument(_Document):
-    """A guard as it stands in a version."""
-
-    expr: str
-    kind: str
-    where: str
-    line: int
-    leaves: bool = False
-    """Where it holds the function is left: what goes on comes past it."""
 
 
 class VersionDocument(_Document):
@@ -73,8 +62,8 @@ class ChangeDocument(_Document):
 class GuardsDocument(_Document):
     """Guards that a transition adds and removes."""
 
-    added: tuple[GuardDocument, ...]
-    removed: tuple[GuardDocument, ...]
+    added: tuple[GuardSeen, ...]
+    removed: tuple[GuardSeen, ...]
 
 
 class RiskDocument(_Document):
@@ -101,15 +90,6 @@ class ConditionDocument(_Document):
     reason: str
     evidence: str
     """The commit and the place that say it."""
-
-
-class PartDocument(_Document):
-    """A definition that a transition changes: of the kernel, of what it reaches, or of its launchers."""
-
-    path: str
-    name: str
-    role: str
-    """`kernel`, `device` or `host`."""
 
 
 class SharedChangeDocument(_Document):
@@ -144,7 +124,7 @@ class TransitionDocument(_Document):
     answers: str | None
     mends: str | None = None
     """The version that brought in what a fix changes: where no transition led to it, it is a first version."""
-    changed: tuple[PartDocument, ...] = ()
+    changed: tuple[ChangedPart, ...] = ()
     """The definitions that differ."""
     risk: tuple[RiskDocument, ...]
     teaches: tuple[ConditionDocument, ...] | None = None
@@ -257,10 +237,7 @@ def _transition(transition: Transition, mined: Mined, teaches: Teaches | None) -
             )
             for c in transition.occurrences
         ),
-        guards=GuardsDocument(
-            added=tuple(map(GuardDocument.model_validate, transition.guards_added)),
-            removed=tuple(map(GuardDocument.model_validate, transition.guards_removed)),
-        ),
+        guards=GuardsDocument(added=transition.guards_added, removed=transition.guards_removed),
         commit=transition.commit,
         subject=commit.subject if commit else "",
         author=commit.author if commit else "",
@@ -268,7 +245,7 @@ def _transition(transition: Transition, mined: Mined, teaches: Teaches | None) -
         compound=transition.compound,
         answers=transition.answers,
         mends=transition.mends,
-        changed=tuple(map(PartDocument.model_validate, transition.changed)),
+        changed=transition.changed,
         risk=tuple(map(RiskDocument.model_validate, transition.risk)),
         teaches=None if teaches is None else teaches.get(transition.id, ()),
     )

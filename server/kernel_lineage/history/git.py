@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -66,7 +66,6 @@ class Repository:
     """The subfolder that was asked for, with a trailing slash; "" for the whole repository."""
     shallow: bool = False
     partial: bool = False
-    git_dir: Path = field(default_factory=Path)
 
 
 def open_repository(path: Path) -> Repository:
@@ -109,7 +108,6 @@ def open_repository(path: Path) -> Repository:
         prefix=prefix,
         shallow=(common / "shallow").exists(),
         partial=_is_partial(common),
-        git_dir=git_dir,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from kernel_lineage.history.difference import guards_seen
 from kernel_lineage.history.facts import Facts
-from kernel_lineage.history.model import Launcher, Lineage, Transition, Version
+from kernel_lineage.history.groups import Groups
+from kernel_lineage.history.model import Lineage, Transition, Version
 from kernel_lineage.history.outline import Role, digest
 from kernel_lineage.history.transitions import version_id
 from kernel_lineage.history.variants import number_in
@@ -53,29 +54,15 @@ def _version(node: Node, facts: Facts) -> Version:
         blob=node.blob,
         mechanisms=frozenset(facts.mechanisms),
         guards=guards_seen(node, facts),
-        comment=node.comment,
-        launchers=tuple(
-            Launcher(path, p.name, p.first_line, p.last_line)
-            for path, p in node.all_parts
-            if p.role is Role.HOST
-        ),
     )
 
 
 def _connected(walk: Walk) -> list[int]:
     """For each version the smallest index in its connected part."""
-    parent = list(range(len(walk.nodes)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
+    groups = Groups(range(len(walk.nodes)))
     for edge in walk.edges:
-        a, b = sorted((root(edge.before), root(edge.after)))
-        parent[b] = a
-    return [root(i) for i in range(len(parent))]
+        groups.join(edge.before, edge.after)
+    return [groups.of(i) for i in range(len(walk.nodes))]
 
 
 def _in_order(nodes: Sequence[Node]) -> list[Node]:

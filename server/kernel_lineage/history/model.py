@@ -56,16 +56,7 @@ class GuardSeen:
     where: str
     line: int
     leaves: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Launcher:
-    """A host function that launches a version, or that its launcher calls; it may be in another file."""
-
-    path: str
-    name: str
-    first_line: int
-    last_line: int
+    """Where it holds the function is left: what goes on comes past it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +75,6 @@ class Version:
     """The git blob id (a hash of the contents for the working tree)."""
     mechanisms: frozenset[str]
     guards: tuple[GuardSeen, ...] = ()
-    comment: str = ""
-    launchers: tuple[Launcher, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

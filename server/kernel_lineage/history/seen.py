@@ -48,7 +48,6 @@ class KernelSeen:
 class ForeignLaunch:
     """A launch of a kernel that another file defines."""
 
-    symbol: str
     digest: str
     parts: tuple[Part, ...]
 

@@ -52,10 +52,6 @@ class Units:
             kernels = self._kernels[key] = tuple(self._read(path, graph, outline))
         return kernels
 
-    def header(self, path: str, blob: str) -> str:
-        """The comment that a file begins with."""
-        return self._outline_of(path, blob).header
-
     def language(self, path: str, blob: str) -> Language:
         """What a file's kernels are written in."""
         return self._outline_of(path, blob).language
@@ -83,7 +79,7 @@ class Units:
         names = {here for here, _, there in outline.imports if there == symbol and here} | {symbol}
         parts = self._launchers.of(outline, frozenset(names), outline.language)
         unique = tuple(dict.fromkeys(parts))
-        return ForeignLaunch(symbol, digest_of(unique), unique)
+        return ForeignLaunch(digest_of(unique), unique)
 
     def changed_names(self, path: str, before: str | None, after: str | None) -> frozenset[str]:
         """The names whose definitions differ between two blobs of a file."""

@@ -65,7 +65,7 @@ def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[st
 
 
 def _sites(text: Text, functions: Sequence[Declaration]) -> Iterator[Site]:
-    yield from _chevron_sites(text.data, text.code, 0)
+    yield from _chevron_sites(text.data, text.code)
     yield from _api_sites(text, functions)
     launching = {m.name: m for m in text.macros if "<<<" in m.body}
     for macro in text.macros:  # a macro that uses a launching macro launches too
@@ -99,7 +99,7 @@ def _expanded_sites(
     body = re.sub(r"\s*##\s*", "", body)
     raw = body.encode()
     code = blank_literals(raw)
-    yield from _chevron_sites(raw, code, 0)
+    yield from _chevron_sites(raw, code)
     if depth == 0:
         return
     for name, inner in macros.items():
@@ -129,7 +129,7 @@ def substituted(written: str, bound: Mapping[str, str]) -> str:
     return re.sub(rf"(?<![\w.])({names})\b(?:\s*\.\.\.)?", lambda m: bound[m.group(1)], written)
 
 
-def _chevron_sites(raw: bytes, code: bytes, base: int) -> Iterator[Site]:
+def _chevron_sites(raw: bytes, code: bytes) -> Iterator[Site]:
     for match in _CHEVRONS.finditer(code):
         line = code[max(0, match.start() - 400) : match.start()]
         callee = _callee(line)
@@ -152,8 +152,8 @@ def _chevron_sites(raw: bytes, code: bytes, base: int) -> Iterator[Site]:
             shared_bytes=config[2] or None,
             stream=config[3] or None,
             arguments=arguments(raw[opening + 1 : close].decode("utf-8", "replace")),
-            start=base + start,
-            end=base + close + 1,
+            start=start,
+            end=close + 1,
         )
 
 

@@ -206,12 +206,6 @@ class CudaSyntax:
         """The kernel itself."""
         return self.units[0]
 
-    def calls(self, *names: str) -> Iterator[Call]:
-        """The calls of these names in all units."""
-        for unit in self.units:
-            for name in names:
-                yield from unit.calls_by_name.get(name, ())
-
 
 def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> Unit:
     """A unit of a node. Around broken code a node can be larger than the function: what lies outside is left out."""

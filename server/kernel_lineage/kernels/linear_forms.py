@@ -19,19 +19,18 @@ UNKNOWN: Linear = {"?": "?"}
 _WARP_SIZES = frozenset({"32", "WARP_SIZE", "warpSize", "WARPSIZE", "warp_size", "kWarpSize", "WarpSize"})
 
 
-def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
+def add(left: Linear, right: Linear) -> Linear:
     """The sum of two forms."""
     if not right:
         return left
     total = dict(left)
     for axis, coefficient in right.items():
-        scaled = coefficient * sign if isinstance(coefficient, int) else coefficient
         before = total.get(axis, 0)
-        if isinstance(before, int) and isinstance(scaled, int):
-            total[axis] = before + scaled
+        if isinstance(before, int) and isinstance(coefficient, int):
+            total[axis] = before + coefficient
         elif before == 0 or (isinstance(before, str) and before.startswith("/")):
-            total[axis] = scaled  # beside the remainder, the quotient of one index moves slowly
-        elif not (isinstance(scaled, str) and scaled.startswith("/")):
+            total[axis] = coefficient  # beside the remainder, the quotient of one index moves slowly
+        elif not (isinstance(coefficient, str) and coefficient.startswith("/")):
             total[axis] = "?"
     return total
 

@@ -50,8 +50,6 @@ class DeviceSlice:
 
     text: str
     """With `#line` directives, so that a compiler names the user's files and lines."""
-    line_map: tuple[tuple[str, int] | None, ...]
-    """For each line of `text`, the file and line that it was; None for a line that the slice added."""
     problems: tuple[Problem, ...] = ()
     declarations: tuple[str, ...] = ()
     """Names of what the kernel needs, in order."""
@@ -77,7 +75,7 @@ def device_slice(
     problems: list[Problem] = []
     if source.language is not Language.CUDA:
         return DeviceSlice(
-            "", (), (Problem("only CUDA C++ is sliced; a Triton kernel is compiled by its own module"),)
+            "", (Problem("only CUDA C++ is sliced; a Triton kernel is compiled by its own module"),)
         )
     seen = {path}
     pieces = list(_pieces(source.data, path, resolve, seen, problems))
@@ -87,18 +85,16 @@ def device_slice(
         kernels = [p for p in functions if _is_kernel(p, name)]
         if not kernels:
             problems.append(Problem(f"{path} holds no kernel named `{name}`"))
-            return DeviceSlice("", (), tuple(problems))
+            return DeviceSlice("", tuple(problems))
         wanted += kernels
     also = [word for name in names for word in WORD.findall(name.encode())]
     chosen, needed = closure(pieces, wanted, also)
     if earlier := list(_of_earlier(before, needed - given_by(pieces), resolve, seen)):
         pieces = [*earlier, *pieces]
         chosen, needed = closure(pieces, wanted, also)
-    lines, line_map = _written(pieces, chosen, needed, before)
+    lines = _written(pieces, chosen, needed, before)
     names = tuple(dict.fromkeys(p.declaration.name for p in pieces if id(p) in chosen and p.declaration))
-    return DeviceSlice(
-        "\n".join(lines) + "\n", tuple(line_map), tuple(problems), names, _lacking(pieces, needed)
-    )
+    return DeviceSlice("\n".join(lines) + "\n", tuple(problems), names, _lacking(pieces, needed))
 
 
 def _pieces(
@@ -188,15 +184,12 @@ def _words_for(text: Text, qualifier: str) -> set[bytes]:
 
 def _written(
     pieces: Sequence[Piece], chosen: set[int], needed: frozenset[bytes], before: Sequence[str]
-) -> tuple[list[str], list[tuple[str, int] | None]]:
-    lines: list[str] = []
-    line_map: list[tuple[str, int] | None] = []
+) -> list[str]:
     names = [word.decode() for word in needed]
     following: tuple[str, int] | None = None
     on_device = device_marks(macros_of(pieces))
     of_the_host = host_functions(pieces, on_device)
-    lines.extend(_stand_ins(pieces, chosen, names, before))
-    line_map.extend(None for _ in lines)
+    lines = list(_stand_ins(pieces, chosen, names, before))
     for piece in pieces:
         if piece.declaration is not None:
             if id(piece) not in chosen:
@@ -211,21 +204,17 @@ def _written(
         first = piece.text.span(start, piece.end).first_line
         opened = ['extern "C" {'] * in_c + [f"namespace {namespace} {{"] * bool(namespace)
         lines.extend(opened)
-        line_map.extend(None for _ in opened)
         if following != (piece.path, first) or opened:
             quoted = piece.path.replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'#line {first} "{quoted}"')
-            line_map.append(None)
         data = _without_members(piece, of_the_host, on_device)[start : piece.end]
         written = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
         lines.extend(written)
-        line_map.extend((piece.path, first + index) for index in range(len(written)))
         following = (piece.path, first + len(written))
         if opened:
             lines.append("}" * len(opened))
-            line_map.append(None)
             following = None
-    return lines, line_map
+    return lines
 
 
 def _without_members(piece: Piece, of_the_host: set[bytes], on_device: set[bytes]) -> bytes:

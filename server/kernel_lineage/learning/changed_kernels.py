@@ -85,11 +85,9 @@ class UnreadFileError(ValueError):
     """Nothing tells which kernels of a file changed; the message says why, and what to do."""
 
 
-def changed_kernels(
-    before: Tree, after: Tree, files: Collection[str] = (), *, within: Collection[str] = ()
-) -> tuple[ChangedKernel, ...]:
+def changed_kernels(before: Tree, after: Tree) -> tuple[ChangedKernel, ...]:
     """The changed ones of `changes_between`. Raises `UnreadFileError` where one of the files cannot be read."""
-    changes = changes_between(before, after, files, within=within, whole=False)
+    changes = changes_between(before, after, whole=False)
     for one in changes.unread:
         raise UnreadFileError(f"{one.path}: {one.why}, so that no kernel of it can be judged")
     return changes.changed

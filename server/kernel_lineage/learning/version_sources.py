@@ -36,10 +36,6 @@ class VersionSources:
                 self._data[version.blob] = read_file(path)
         self._files: dict[str, SourceFile] = {}
 
-    def path(self, version: Version) -> Path:
-        """Where the version's file is, or would be, in the work tree: headers are looked for beside it."""
-        return self._top / version.path
-
     def data(self, version: Version) -> bytes:
         """The whole file."""
         return self._data.get(version.blob, b"")

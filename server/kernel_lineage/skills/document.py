@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.applicable import Applicable, Judged
 from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk, Skill
+from kernel_lineage.skills.effect import Expected
 from kernel_lineage.skills.skill_file import SkillProblem
 
 VERSION = 1
@@ -45,18 +46,6 @@ class AnchorDocument(_Document):
     bindings: dict[str, str]
 
 
-class ExpectedDocument(_Document):
-    """A measured effect: baseline time over candidate time."""
-
-    speedup: float
-    low: float
-    high: float
-    device: str
-    kernel: str
-    dims: dict[str, int]
-    held_out: bool
-
-
 class SkillDocument(_Document):
     """A skill at one anchor."""
 
@@ -78,7 +67,7 @@ class SkillDocument(_Document):
     not_now: str
     """Why what limits the kernel forbids it now; empty when nothing does."""
     conditions: list[ConditionDocument]
-    expected: ExpectedDocument | None
+    expected: Expected | None
     match: Literal["exact", "other_size", "other_device", "none"]
     anchor: AnchorDocument
     summary: str
@@ -121,7 +110,7 @@ def applicable_document(
 
 
 def _skill(kernel: Kernel, candidate: Applicable, place: int) -> SkillDocument:
-    skill, anchor, effect = candidate.skill, candidate.anchor, candidate.expected
+    skill, anchor = candidate.skill, candidate.anchor
     return SkillDocument(
         id=skill.id,
         title=skill.title,
@@ -134,7 +123,7 @@ def _skill(kernel: Kernel, candidate: Applicable, place: int) -> SkillDocument:
         rank_reason=candidate.rank_reason,
         not_now=candidate.not_now,
         conditions=[condition_document(j) for j in candidate.conditions],
-        expected=ExpectedDocument.model_validate(effect) if effect is not None else None,
+        expected=candidate.expected,
         match=candidate.match.value,
         anchor=AnchorDocument(
             pattern=anchor.pattern,

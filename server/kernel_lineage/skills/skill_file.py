@@ -134,19 +134,11 @@ def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillPr
             lineage = _json(folder, "lineage.json", SkillLineage, within)
         except _BadFileError as error:
             problems.append(SkillProblem(folder, error.file, str(error)))
-    table = card.skill
     skill = Skill(
+        **dict(card.skill),
         id=head.name,
-        title=table.title,
-        summary=table.summary,
-        mechanism=table.mechanism,
-        languages=table.languages,
-        anchor=table.anchor,
-        assist=table.assist,
-        provides=table.provides,
         conditions=card.condition,
         nothing_to_say=card.nothing_to_say,
-        effect=table.effect,
         risk=card.risk,
         carrier=body,
         licence=head.license,
@@ -273,16 +265,7 @@ def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
 def _contents(skill: Skill) -> dict[str, str]:
     head = {"name": skill.id, "description": skill.description or skill.summary, "license": skill.licence}
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10_000)
-    table = SkillTable(
-        title=skill.title,
-        summary=skill.summary,
-        mechanism=skill.mechanism,
-        languages=skill.languages,
-        anchor=skill.anchor,
-        assist=skill.assist,
-        provides=skill.provides,
-        effect=skill.effect,
-    )
+    table = SkillTable.model_validate(skill, from_attributes=True)
     card = ConditionsFile(
         skill=table, condition=skill.conditions, nothing_to_say=skill.nothing_to_say, risk=skill.risk
     )

@@ -63,7 +63,7 @@ def test_a_step_that_mixes_three_things_is_split_into_them():
     assert attribution.parts[2].launch
     assert attribution.parts[2].alone is VersionState.WRONG
     assert attribution.interactions == ("part 3 is wrong without the parts before it",)
-    assert not attribution.compound
+    assert not attribution.reason
     assert attribution.parts[0].before.source == BEFORE
     assert "blockDim.x + threadIdx.x;" in attribution.parts[-1].after.source
 
@@ -126,13 +126,13 @@ def test_parts_that_depend_on_each_other_say_so(alone, after, interactions):
 def test_what_cannot_be_split_is_compound():
     python = Program("triton", "import triton", "run")
     attribution = attribute(Step("other language", STEP.before, python, WORKLOAD), lambda _: verdict(1.0))
-    assert attribution.compound
+    assert attribution.reason
     assert attribution.reason.startswith("the two states are in different languages")
 
 
 def test_without_trials_a_step_stays_whole():
     attribution = attribute(STEP, lambda _: verdict(1.0), trials=1)
-    assert attribution.compound
+    assert attribution.reason
     assert len(attribution.parts) == 2
     assert attribution.reason == "not split further: 1 states were tried"
 

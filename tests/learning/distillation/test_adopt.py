@@ -39,7 +39,7 @@ def library(tmp_path: Path) -> Path:
 def learned(tmp_path: Path, **fields: object):
     """What a repository has in its .klineage/skills after one lesson."""
     (proposal,) = distil([lesson(**fields)], [by_hand()]).proposals
-    folder, _ = publish(proposal, tmp_path / "theirs")
+    folder = publish(proposal, tmp_path / "theirs")
     skill, problems = read_skill(folder, builtin=False)
     assert skill is not None and not problems
     return skill

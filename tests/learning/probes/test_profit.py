@@ -1,12 +1,13 @@
 """Where a step begins to pay: sizes timed along a dimension, on a device whose times follow a law."""
 
 import pytest
+from tests.benchmarks.profit import summary
 
 from gate.timed_device import TimedEmulated, timed_verdict
 from kernel_gate.program import Program
 from kernel_gate.verdict import SpeedState
 from kernel_gate.workload import Workload
-from kernel_lineage.learning.probes.profit import _summary, conditions_of, crossings_of, sweeps
+from kernel_lineage.learning.probes.profit import conditions_of, crossings_of, sweeps
 from kernel_lineage.learning.probes.report import Sweep, TimedSize
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import ConditionKind, Origin
@@ -100,7 +101,7 @@ def test_the_crossing_is_a_profit_condition_from_the_first_size_that_pays():
 def test_sizes_on_which_the_step_is_not_valid_are_not_timed():
     (sweep,) = sweeps(STEP, judge_by(law), device="cuda", valid=["N <= 32"])
     assert [size.extent for size in sweep.sizes] == [32]
-    assert sweep.said == "it pays at no size of N 32 … 32" and not list(conditions_of(sweep, STEP))
+    assert summary(sweep) == "it pays at no size of N 32 … 32" and not list(conditions_of(sweep, STEP))
 
 
 def test_sizes_that_are_not_clear_are_not_said_to_pay():
@@ -108,8 +109,8 @@ def test_sizes_that_are_not_clear_are_not_said_to_pay():
         TimedSize(extent=extent, ratio=ratio, low=ratio - 0.001, high=ratio + 0.001, state=state)
         for extent, ratio, state in ((32, 1.004, SpeedState.AMBIGUOUS), (64, 1.2, SpeedState.FAST))
     ]
-    sweep = Sweep(dim="N", fixed={}, device="some GPU", sizes=tuple(sizes), said="")
-    assert _summary(sweep) == "it pays at N 64; at the other sizes of N 32 … 64 that is not clear"
+    sweep = Sweep(dim="N", fixed={}, device="some GPU", sizes=tuple(sizes))
+    assert summary(sweep) == "it pays at N 64; at the other sizes of N 32 … 64 that is not clear"
 
 
 def test_without_a_gpu_nothing_is_asked_and_nothing_is_claimed():
@@ -117,7 +118,7 @@ def test_without_a_gpu_nothing_is_asked_and_nothing_is_claimed():
         raise AssertionError("asked")
 
     (sweep,) = sweeps(STEP, judge, device="emulated")
-    assert sweep.said == "not measured: times need a GPU; the emulated device gives none"
+    assert summary(sweep) == "not measured: times need a GPU; the emulated device gives none"
     assert not sweep.sizes and not list(conditions_of(sweep, STEP))
 
 

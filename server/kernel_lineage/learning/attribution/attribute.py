@@ -34,9 +34,6 @@ class Part:
 
     before: Program
     after: Program
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
-    """Stretches of source."""
     launch: bool
     """Whether it changes how the program is launched."""
     added_mechanisms: tuple[str, ...]
@@ -57,16 +54,11 @@ class Attribution:
     """Those of which something is to be seen, in an order in which every state is right; empty when the step could not
     be split."""
     reason: str = ""
-    """Why it was not split, or not further."""
+    """Why it was not split, or not further: then its last part, or all of it, may do several things."""
     trials: int = 0
     """States that were judged on the way."""
     interactions: tuple[str, ...] = ()
     """How parts depend on each other, a sentence each."""
-
-    @property
-    def compound(self) -> bool:
-        """Whether its last part, or all of it, may do several things that were not told apart."""
-        return bool(self.reason)
 
 
 @dataclass
@@ -204,13 +196,10 @@ def _part(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> Par
     alone, alone_effect = VersionState.RIGHT, None
     if done:
         alone, alone_effect = _alone(tried, addition, has != had)
-    members = [edits.edits[n] for n in sorted(addition)]
     return Part(
         before=before,
         after=after,
-        removed=tuple(text for edit in members for text in edit.removed),
-        added=tuple(text for edit in members for text in edit.added),
-        launch=any(edit.launch for edit in members),
+        launch=any(edits.edits[n].launch for n in addition),
         added_mechanisms=tuple(sorted(has - had)),
         removed_mechanisms=tuple(sorted(had - has)),
         effect=tried.effect(done, done | addition, changes=has != had, adds=bool(has - had)),

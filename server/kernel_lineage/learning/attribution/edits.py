@@ -15,9 +15,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from kernel_gate.program import LaunchStep, Program
+from kernel_lineage.history.groups import Groups
 from kernel_lineage.history.similarity import code_tokens
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.attribution.groups import Groups
 from kernel_lineage.learning.attribution.pieces import Piece, pieces
 
 _HOST = ("launch", "template_arguments", "arguments", "defines", "flags", "steps", "scratch", "includes")

@@ -165,10 +165,9 @@ def carrier(
     device_facts: Facts,
     command: str,
     on: date,
-    lane: Lane | None = None,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
 ) -> Carry:
-    """Carries skills over by a lane (by default the skill's assist), and has them judged on a device."""
+    """Carries skills over by their assists, and has them judged on a device."""
 
     def carry(skill: Skill, step: Step) -> Use:
         kernel = kernel_of(step.before)
@@ -185,7 +184,7 @@ def carrier(
             verdicts.append(verdict)
             return verdict
 
-        made = materialise(lane or Lane("assist"), skill, kernel, facts, Path.cwd(), gate)
+        made = materialise(Lane("assist"), skill, kernel, facts, Path.cwd(), gate)
         if isinstance(made, NoCandidate):
             return Use(step.transition, None, made.reason)
         verdict = made.verdict or gate(made.candidate)

@@ -41,8 +41,6 @@ class Adopted:
     """Verdicts that were added."""
     held_out: tuple[int, int]
     """Held-out uses that were accepted, and all held-out uses."""
-    left_out: tuple[str, ...]
-    """Refusing cases that do not refuse on the library's own example."""
 
     def __str__(self) -> str:
         accepted, uses = self.held_out
@@ -67,7 +65,7 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
     added = tuple(c.expr for c in together.conditions if c.expr not in exprs)
     new_evidence = [e for e in learned.evidence if _tells(e) and e not in own.evidence]
     if not added and not new_evidence and together.conditions == own.conditions:
-        return Adopted(own.id, library / own.id, (), (), 0, (0, 0), ())
+        return Adopted(own.id, library / own.id, (), (), 0, (0, 0))
     skill = own.model_copy(
         update={
             "conditions": together.conditions,
@@ -79,7 +77,7 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
     )
     cases = cases_of(own)
     cases |= _refusing(learned, own, [c.expr for c in skill.conditions], cases)
-    folder, left_out = publish(Proposal(skill, cases, (), together.confirmed), library)
+    folder = publish(Proposal(skill, cases, (), together.confirmed), library)
     uses = [e for e in new_evidence if e.held_out]
     return Adopted(
         skill=skill.id,
@@ -88,7 +86,6 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
         added=added,
         evidence=len(new_evidence),
         held_out=(sum(e.outcome == "accepted" for e in uses), len(uses)),
-        left_out=left_out,
     )
 
 

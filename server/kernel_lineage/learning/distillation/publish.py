@@ -18,21 +18,19 @@ class UnfitError(Exception):
     """A proposal that is no valid skill, whatever is left out; the message says what is wrong with it."""
 
 
-def publish(proposal: Proposal, library: Path) -> tuple[Path, tuple[str, ...]]:
-    """Write a proposal under a library; gives its folder and the cases that were left out because they fail.
+def publish(proposal: Proposal, library: Path) -> Path:
+    """Write a proposal under a library, without the cases that fail; gives its folder.
 
     A case fails when the card does not apply, or does not refuse, where the case says so. What is wrong otherwise
     raises `UnfitError`, and nothing is written.
     """
     cases = dict(proposal.cases)
-    left_out: list[str] = []
     while problems := _problems(proposal, cases):
         failing = {m[0] for p in problems if (m := _CASE.match(p.file))}
         if not failing:
             raise UnfitError("; ".join(str(p.message) for p in problems))
-        left_out += sorted(failing)
         cases = {path: text for path, text in cases.items() if not _in(path, failing)}
-    return write_skill(library, proposal.skill, cases), tuple(left_out)
+    return write_skill(library, proposal.skill, cases)
 
 
 def _in(path: str, failing: set[str]) -> bool:

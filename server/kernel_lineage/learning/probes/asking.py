@@ -13,7 +13,6 @@ from typing import Any
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.reasons import Reason
-from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Stage, StageStatus, Verdict
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.steps import Judge
@@ -67,12 +66,11 @@ class Asking:
         self._started = clock()
         self._answers: dict[str, Answer] = {}
         self._until = budget
-        self._looks = 0
 
     @property
     def runs(self) -> int:
-        """Settings that were run, and other requests that were judged."""
-        return len(self._answers) + self._looks
+        """Settings that were run."""
+        return len(self._answers)
 
     def has_asked(self, setting: Setting) -> bool:
         """Whether it was asked already."""
@@ -107,18 +105,6 @@ class Asking:
             answer = Answer(setting, Saw.SILENT, "", str(error))
         self._answers[key] = answer
         return answer
-
-    def look(self, request: GateRequest) -> Verdict | None:
-        """The gate's verdict on a request that is no probe of one case; None where it cannot be run.
-
-        Raises `OutOfBudget`.
-        """
-        self._within_budget()
-        self._looks += 1
-        try:
-            return self._judge(request)
-        except (DeviceError, ValueError):
-            return None
 
     def _within_budget(self) -> None:
         if self.runs >= self._until.runs:

@@ -31,14 +31,13 @@ ENOUGH = 0.95
 class Sides:
     """Held-out cases on both sides of a condition: at most so many on each, and in how many the condition is right."""
 
-    def __init__(self, most: int = _HELD_OUT) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._seen = {True: 0, False: 0}
         self._agree = {True: 0, False: 0}
 
     def wants(self, keeps: bool) -> bool:
         """Whether another one that keeps the condition, or breaks it, says anything new."""
-        return self._seen[keeps] < self._most
+        return self._seen[keeps] < _HELD_OUT
 
     def add(self, keeps: bool, right: bool) -> None:
         """One more, and whether the later state is right there."""

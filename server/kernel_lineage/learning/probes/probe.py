@@ -17,14 +17,11 @@ from kernel_lineage.learning.probes.other_side import close_by
 from kernel_lineage.learning.probes.proofs import ID as PROOFS
 from kernel_lineage.learning.probes.proofs import Proved, proved
 from kernel_lineage.learning.probes.registry import axes
-from kernel_lineage.learning.probes.repeated_stores import ID as STORES
-from kernel_lineage.learning.probes.repeated_stores import repeated_stores
-from kernel_lineage.learning.probes.report import Cost, ProbedCondition, ProbeReport
+from kernel_lineage.learning.probes.report import ProbedCondition, ProbeReport
 from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.learning.probes.shares import shares
 from kernel_lineage.learning.probes.starting import Start, starts
-from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
 
 SEED = 91
@@ -47,8 +44,8 @@ def probe(
 
     Where the later state fails on some or all of what the workload names, that is narrowed to where it is right.
 
-    `only` names the axes to probe, `proofs` and `repeated stores` among them; by default all. Raises `DeviceError`
-    when the judge has no emulated device.
+    `only` names the axes to probe, `proofs` among them; by default all. Raises `DeviceError` when the judge has no
+    emulated device.
     """
     asking = Asking(judge, budget)
     about = {
@@ -104,29 +101,19 @@ def _from(
             failing = tuple(f.example.setting for f in learned)
             ground = replace(ground, others=tuple(_others(base, by_axis[axis.id])), failing=failing)
     _try_the_other_side(order, by_axis, ground, asking, seed)
-    costs: tuple[Cost, ...] = ()
-    if not only or STORES in only:
-        with asking.whole():
-            costs = repeated_stores(step, ground, asking, seed)
     proof = proved(ground, seed, step.transition) if not only or PROOFS in only else Proved()
     conditions = [
         condition
         for axis, findings in by_axis.items()
         for condition in probed_conditions.conditions_of(axis, step.transition, findings)
     ]
-    if not only or PROOFS in only:
-        spoken = proofs_of(ground, [c.condition.expr for c in conditions])
-        conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
     conditions += proof.conditions
     dropped = [d for axis, findings in by_axis.items() for d in probed_conditions.dropped_of(axis, findings)]
-    runs = [probed_conditions.run_of(axis, findings) for axis, findings in by_axis.items()]
     cut = [f"{axis}: {f.cut}" for axis, f in by_axis.items() if f.cut]
     return empty.model_copy(
         update={
             "conditions": _distinct(conditions),
             "dropped": (*dropped, *proof.dropped),
-            "axes": (*runs, proof.run),
-            "costs": costs,
             "not_reached": (*cut, *([f"{PROOFS}: {proof.why_not}"] if proof.why_not else [])),
         }
     )

@@ -6,16 +6,10 @@ import re
 from collections.abc import Iterator
 
 from kernel_lineage.learning.guard_conditions import category_of
-from kernel_lineage.learning.probes.asking import Answer, Saw
+from kernel_lineage.learning.probes.asking import Answer
 from kernel_lineage.learning.probes.findings import AxisFindings, Finding
 from kernel_lineage.learning.probes.holding_out import ENOUGH
-from kernel_lineage.learning.probes.report import (
-    AxisRun,
-    Confirmation,
-    Counterexample,
-    Dropped,
-    ProbedCondition,
-)
+from kernel_lineage.learning.probes.report import Confirmation, Counterexample, Dropped, ProbedCondition
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin, Risk
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import facts_in
@@ -56,8 +50,6 @@ def condition_of(
     expr: str,
     example: Counterexample,
     confirmation: Confirmation,
-    *,
-    proof: str = "",
     more: str = "",
 ) -> ProbedCondition:
     """A condition of the report. `more` is added to its evidence."""
@@ -77,7 +69,6 @@ def condition_of(
         risk=Risk(what=f"{named}: {example.said}", evidence=f"{_METHODS[origin]} {transition}, {where}"),
         counterexample=example,
         confirmation=confirmation,
-        proof=proof,
     )
 
 
@@ -88,7 +79,7 @@ def conditions_of(axis: str, transition: str, log: AxisFindings) -> Iterator[Pro
             expr = finding.atom.expr
             example = _counterexample(finding.example, expr)
             more = _only_sufficient(finding)
-            yield condition_of(axis, transition, Origin.PROBE, expr, example, finding.confirmation, more=more)
+            yield condition_of(axis, transition, Origin.PROBE, expr, example, finding.confirmation, more)
 
 
 def dropped_of(axis: str, log: AxisFindings) -> Iterator[Dropped]:
@@ -101,12 +92,6 @@ def dropped_of(axis: str, log: AxisFindings) -> Iterator[Dropped]:
     if log.unexplained is not None:
         why = "no predicate of the grammar parts the failing cases from the others"
         yield Dropped(axis=axis, expr="", why=why, counterexample=_counterexample(log.unexplained, ""))
-
-
-def run_of(axis: str, log: AxisFindings) -> AxisRun:
-    """What an axis cost and saw."""
-    counts = {saw.value: sum(a.saw is saw for a in log.answers) for saw in Saw}
-    return AxisRun(axis=axis, **counts, note=log.cut)
 
 
 def _only_sufficient(finding: Finding) -> str:

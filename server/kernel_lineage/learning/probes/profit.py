@@ -58,9 +58,7 @@ def _base(step: Step) -> Setting | None:
 def _sweep(base: Setting, name: str, judge: Judge, device: DeviceKind, valid: Sequence[str]) -> Sweep:
     fixed = {n: extent for n, extent in base.dims.items() if n != name}
     if device == "emulated":
-        return Sweep(
-            dim=name, fixed=fixed, said="not measured: times need a GPU; the emulated device gives none"
-        )
+        return Sweep(dim=name, fixed=fixed, why_not="times need a GPU; the emulated device gives none")
     extents = [_SMALLEST * _FACTOR**k for k in range(_MOST_SIZES)]
     sizes, where, why = _timed(base, name, extents, judge, device, valid)
     for crossing in crossings_of(sizes):
@@ -68,8 +66,7 @@ def _sweep(base: Setting, name: str, judge: Judge, device: DeviceKind, valid: Se
         more, _, _ = _timed(base, name, between, judge, device, valid)
         sizes = sorted((*sizes, *more), key=lambda size: size.extent)
     crossings = crossings_of(sizes)
-    sweep = Sweep(dim=name, fixed=fixed, device=where, sizes=tuple(sizes), crossings=crossings, said=why)
-    return sweep if why else sweep.model_copy(update={"said": _summary(sweep)})
+    return Sweep(dim=name, fixed=fixed, device=where, sizes=tuple(sizes), crossings=crossings, why_not=why)
 
 
 def _timed(
@@ -78,14 +75,14 @@ def _timed(
     """The sizes that could be timed, the device's name, and why nothing was when nothing was."""
     shapes = [dict(s.dims) for s in (base.at(**{name: e}) for e in extents) if _worth_timing(s, valid)]
     if not shapes:
-        return [], "", f"not measured: no size along {name} keeps the step's conditions and fits"
+        return [], "", f"no size along {name} keeps the step's conditions and fits"
     workload = base.workload.model_copy(update={"profile_dims": tuple(shapes)})
     verdict = judge(GateRequest.of(base.before, base.after, workload, device=device, options=OPTIONS))
     where = str(verdict.environment.get("device", {}).get("name", device))
     if verdict.speedup is None:
         stage = verdict.stage("profile")
         reason = stage.reason if stage is not None and stage.reason else verdict.reason
-        return [], "", f"not measured: {reason}"
+        return [], "", reason
     return [_size(shape, name) for shape in verdict.speedup.by_shape], where, ""
 
 
@@ -122,25 +119,6 @@ def crossings_of(sizes: Sequence[TimedSize]) -> tuple[Crossing, ...]:
 
 def _pays(size: TimedSize) -> bool:
     return size.state is SpeedState.FAST
-
-
-def _summary(sweep: Sweep) -> str:
-    """What the sizes show as a whole."""
-    if not sweep.sizes:
-        return "not measured"
-    span = f"{sweep.dim} {sweep.sizes[0].extent} … {sweep.sizes[-1].extent}"
-    if sweep.crossings:
-        return "; ".join(f"the crossing lies in {sweep.dim} {c.low} … {c.high}" for c in sweep.crossings)
-    clear = [size for size in sweep.sizes if size.state is not SpeedState.AMBIGUOUS]
-    paying = [_pays(size) for size in clear]
-    if not paying:
-        return f"ambiguous at every size of {span}"
-    if all(paying) and len(clear) < len(sweep.sizes):
-        sizes = ", ".join(str(size.extent) for size in clear)
-        return f"it pays at {sweep.dim} {sizes}; at the other sizes of {span} that is not clear"
-    if all(paying):
-        return f"it pays at every size of {span}"
-    return f"it pays to and fro in {span}" if any(paying) else f"it pays at no size of {span}"
 
 
 def conditions_of(sweep: Sweep, step: Step) -> Iterator[Condition]:

@@ -23,7 +23,7 @@ from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.holding_out import Sides, why_dropped
 from kernel_lineage.learning.probes.huge_sizes import State, drawn, state_of
 from kernel_lineage.learning.probes.probed_conditions import OVERFLOW, condition_of
-from kernel_lineage.learning.probes.report import AxisRun, Counterexample, Dropped, ProbedCondition
+from kernel_lineage.learning.probes.report import Counterexample, Dropped, ProbedCondition
 from kernel_lineage.learning.probes.setting import Setting, facts_of, launch_of
 from kernel_lineage.proofs.obligations.asking import evaluated
 from kernel_lineage.proofs.obligations.obligation import Status
@@ -46,17 +46,8 @@ class Proved:
 
     conditions: tuple[ProbedCondition, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    undecided: int = 0
-    """Accesses whose arithmetic no answer was found for."""
     why_not: str = ""
     """Why nothing could be asked, or not everything; "" when it could."""
-
-    @property
-    def run(self) -> AxisRun:
-        """Held-out sizes on both sides of what was proved; accesses that stayed open are silent."""
-        confirmations = [c.confirmation for c in self.conditions]
-        agrees, fails = sum(c.kept for c in confirmations), sum(c.broken for c in confirmations)
-        return AxisRun(axis=ID, agrees=agrees, fails=fails, silent=self.undecided, note=self.why_not)
 
 
 _Outcome = ProbedCondition | Dropped
@@ -70,12 +61,11 @@ def proved(ground: Ground, seed: int, transition: str) -> Proved:
     until = time.monotonic() + _SECONDS
     outcomes: list[_Outcome] = []
     refuted: list[tuple[Fitting, Mapping[str, int]]] = []
-    why_not, undecided = "", 0
+    why_not = ""
     try:
         before, after = (state_of(program, base.workload) for program in (base.before, base.after))
         for fitting in after.fittings:
             status, values, _ = after.overflowing(fitting)
-            undecided += status is Status.UNDECIDED
             if status is Status.REFUTED:
                 refuted.append((fitting, values))
             if time.monotonic() > until:
@@ -92,7 +82,6 @@ def proved(ground: Ground, seed: int, transition: str) -> Proved:
     return Proved(
         tuple(f for f in outcomes if isinstance(f, ProbedCondition)),
         tuple(f for f in outcomes if isinstance(f, Dropped)),
-        undecided,
         why_not,
     )
 
@@ -116,9 +105,8 @@ def _of_grids(ground: Ground, before: State, after: State, seed: int, transition
             along = evaluated(extent, sizes)
             if along is not None and before.launches_at(sizes) and sides.wants(along <= most):
                 sides.add(along <= most, after.launches_at(sizes) is True)
-        proof = "the grid is what the launch says, for all sizes"
         example = _counterexample(ground.base, expr, dims, code, sentence)
-        yield _concluded(expr, example, sides, proof, transition)
+        yield _concluded(expr, example, sides, transition)
 
 
 def _of_addresses(
@@ -156,11 +144,8 @@ def _of_addresses(
                 late, early = after.overflows_at(sizes, covered), before.overflows_at(sizes, before.fittings)
                 if late is not None and early is False:
                     sides.add(size <= bound, not late)
-        proof = (
-            f"with it no 32-bit integer overflows in the addresses of {len(covered)} accesses, for all sizes"
-        )
         example = _counterexample(ground.base, expr, dims, OVERFLOW, sentence, fitting.access.line)
-        yield _concluded(expr, example, sides, proof, transition)
+        yield _concluded(expr, example, sides, transition)
         open_ = [(f, v) for f, v in open_ if f not in covered]
 
 
@@ -202,12 +187,12 @@ def _moved(ground: Ground, term: Term) -> list[str]:
     return [name for name in ground.base.dims if name in names or any(name in other for other in names)]
 
 
-def _concluded(expr: str, example: Counterexample, sides: Sides, proof: str, transition: str) -> _Outcome:
+def _concluded(expr: str, example: Counterexample, sides: Sides, transition: str) -> _Outcome:
     """A condition that held-out sizes agree with, on both sides."""
     confirmation = sides.confirmation
     if why := why_dropped(confirmation):
         return Dropped(axis=ID, expr=expr, why=why, counterexample=example)
-    return condition_of(ID, transition, Origin.PROOF, expr, example, confirmation, proof=proof)
+    return condition_of(ID, transition, Origin.PROOF, expr, example, confirmation)
 
 
 def _counterexample(

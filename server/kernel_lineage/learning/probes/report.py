@@ -64,8 +64,6 @@ class ProbedCondition(_Part):
     risk: Risk
     counterexample: Counterexample
     confirmation: Confirmation
-    proof: str = ""
-    """What a proof for all sizes says of it; "" when none was made."""
 
 
 class Dropped(_Part):
@@ -76,26 +74,6 @@ class Dropped(_Part):
     """"" when no predicate of the grammar parts what fails from what does not."""
     why: str
     counterexample: Counterexample
-
-
-class Cost(_Part):
-    """Work that the later state repeats where the earlier one does not, from counts; never from times."""
-
-    said: str
-    condition: Condition | None = None
-    """A profit condition that keeps it from doing so; None where none was confirmed."""
-    confirmation: Confirmation | None = None
-
-
-class AxisRun(_Part):
-    """What one axis cost and saw."""
-
-    axis: str
-    agrees: int
-    fails: int
-    silent: int
-    """Cases that the earlier state does not pass either, or that could not be run."""
-    note: str = ""
 
 
 class TimedSize(_Part):
@@ -140,8 +118,8 @@ class Sweep(_Part):
     """That gave the times; "" when none did."""
     sizes: tuple[TimedSize, ...] = ()
     crossings: tuple[Crossing, ...] = ()
-    said: str
-    """What it shows, or why nothing was measured."""
+    why_not: str = ""
+    """Why nothing was measured."""
 
 
 class ProbeReport(_Part):
@@ -157,8 +135,6 @@ class ProbeReport(_Part):
     """Where they do not; "" when they do."""
     conditions: tuple[ProbedCondition, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    axes: tuple[AxisRun, ...] = ()
-    costs: tuple[Cost, ...] = ()
     runs: int = 0
     not_reached: tuple[str, ...] = ()
     """Axes that the budget left out or cut short, with the limit."""

@@ -45,7 +45,7 @@ def studying(
             studied=studied,
         )
 
-    return Learner("study 4", learn, place=place_of)
+    return Learner("study 5", learn, place=place_of)
 
 
 def place_of(replayed: Replayed) -> int:

@@ -36,10 +36,6 @@ class StudiedPart(_Kept):
     conditions: tuple[Condition, ...] = ()
     risk: tuple[Risk, ...] = ()
     refusing: tuple[Refusing, ...] = ()
-    pays: tuple[str, ...] = ()
-    """What sizes that were timed show, a sentence for each dimension; empty where this part was not timed."""
-    not_reached: tuple[str, ...] = ()
-    """What the probes did not get to."""
     compound: str = ""
     """Why it may do several things that were not told apart: then it teaches nothing. "" when it was split."""
 

@@ -67,4 +67,4 @@ def _written(admission: Admission, library: Path) -> Path:
     if folder.is_dir() and not (folder / "lineage.json").exists():
         raise UnfitError(f"{folder} was written by hand and stays; rename it to let a learned skill in")
     remember_verified(use.evidence for use in admission.uses if use.evidence is not None)
-    return publish(admission.proposal, library)[0]
+    return publish(admission.proposal, library)

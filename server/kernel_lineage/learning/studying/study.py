@@ -126,14 +126,11 @@ def _studied(part: Part, report: ProbeReport | None) -> StudiedPart:
 
 def _with_profit(part: StudiedPart, step: Step, judge: Judge, device: Device, until: float) -> StudiedPart:
     """With where it pays: of a part that a GPU has timed already, while there is time."""
-    if part.speedup is None:
+    if part.speedup is None or time.monotonic() > until:
         return part
-    if time.monotonic() > until:
-        return part.model_copy(update={"pays": ("not measured: the time for this step is spent",)})
     ranges = sweeps(step, judge, device=device, valid=[c.expr for c in part.conditions])
-    pays = tuple(f"{sweep.dim}: {sweep.said}" for sweep in ranges)
     profit = (condition for sweep in ranges for condition in conditions_of(sweep, step))
-    return part.model_copy(update={"pays": pays, "conditions": (*part.conditions, *profit)})
+    return part.model_copy(update={"conditions": (*part.conditions, *profit)})
 
 
 def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPart:
@@ -149,16 +146,11 @@ def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPa
 def _with_report(part: StudiedPart, report: ProbeReport) -> StudiedPart:
     return part.model_copy(
         update={
-            "conditions": (
-                *(probed_condition.condition for probed_condition in report.conditions),
-                *(cost.condition for cost in report.costs if cost.condition is not None),
-            ),
+            "conditions": tuple(probed_condition.condition for probed_condition in report.conditions),
             "risk": tuple(probed_condition.risk for probed_condition in report.conditions),
             "refusing": tuple(
                 Refusing(expr=probed_condition.condition.expr, facts=probed_condition.counterexample.facts)
                 for probed_condition in report.conditions
             ),
-            "counts": (*part.counts, *(cost.said for cost in report.costs)),
-            "not_reached": report.not_reached if report.passes else (report.reason,),
         }
     )

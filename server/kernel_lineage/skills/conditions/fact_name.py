@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
 
 from kernel_lineage.skills.conditions.facts import FactSource
 
@@ -29,20 +30,21 @@ class Argument(StrEnum):
     MECHANISM = "mechanism"
 
 
-@dataclass(frozen=True, slots=True)
-class FactName:
+class FactName(BaseModel):
     """One declared name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     """Dotted, without arguments: `align`, `launch.block.x`."""
     type: Type
-    unit: str
-    """"" for what has none."""
     source: FactSource
     doc: str
     """One sentence."""
     noun: str
     """How a sentence speaks of it; `{0}`, `{1}` are the arguments."""
+    unit: str = ""
+    """"" for what has none."""
     arguments: tuple[Argument, ...] = ()
     choices: tuple[str, ...] = ()
     """The only texts that it takes; empty: any."""

@@ -1,7 +1,7 @@
 """Facts: what conditions are evaluated on, each with its evidence.
 
 A fact's name is written as in the condition language (`C`, `align(x)`, `launch.block.x`, `device.compute_capability`).
-`names.py` beside this file is the one place where the fixed names are declared, with unit and source.
+`facts.toml` beside this file is the one place where the fixed names are declared, with unit and source.
 """
 
 from __future__ import annotations
