@@ -14,7 +14,7 @@ def test_the_cheat_is_caught(entry: Entry):
     assert entry.caught(entry.judge("cheat")) == ""
 
 
-@pytest.mark.parametrize("entry", first_now(ENTRIES, 3), ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", first_now(ENTRIES, 2), ids=lambda e: e.name)
 def test_the_honest_twin_passes(entry: Entry):
     verdict = entry.judge("honest")
     assert passes(verdict), verdict.reason
