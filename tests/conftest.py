@@ -1,5 +1,8 @@
 """Every test does the same on every machine: generated cases are drawn alike, and none may fail for being slow."""
 
+import gc
+from collections.abc import Generator
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +11,17 @@ from kernel_gate.build.kept_images import KeptImages
 
 settings.register_profile("alike", derandomize=True, deadline=None)
 settings.load_profile("alike")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Tests and modules stay until the end: no search for garbage needs to look through them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -91,6 +91,7 @@ def test_a_command_imports_nothing_that_a_variable_names_once_it_has_started(hos
     assert (hostile.marks, ran.returncode) == ([], 0)
 
 
+@pytest.mark.long
 async def test_the_servers_check_runs_nothing_of_the_kernels_folder(hostile, monkeypatch):
     monkeypatch.chdir(hostile.folder)
     for name, value in hostile.variables().items():

@@ -9,7 +9,7 @@ import logging
 import pkgutil
 import re
 import sys
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -233,11 +233,11 @@ WRITES_ITSELF = {
 """Processes of ours whose words another process of ours reads."""
 
 
-@cache
-def _sources() -> list[tuple[Path, ast.Module]]:
-    paths = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
-    own = [path for path in paths if "demo/history" not in path.as_posix()]
-    return [(path, ast.parse(path.read_text("utf-8"))) for path in own]
+def _sources(word: str = "") -> Iterator[tuple[Path, ast.Module]]:
+    """The product's files that hold a word."""
+    for path in (path for package in PACKAGES for path in sorted(package.rglob("*.py"))):
+        if "demo/history" not in path.as_posix() and word in (text := path.read_text("utf-8")):
+            yield path, ast.parse(text)
 
 
 def _is(path: Path, names: set[str]) -> bool:
@@ -276,7 +276,7 @@ def test_nothing_writes_past_the_cleaning():
 
 
 def test_every_text_that_is_drawn_in_markup_is_ours():
-    marked = [str(p) for p, tree in _sources() for n in ast.walk(tree)
+    marked = [str(p) for p, tree in _sources("markup") for n in ast.walk(tree)
               if isinstance(n, ast.keyword) and n.arg == "markup" and ast.unparse(n.value) == "True"]  # fmt: skip
     assert [Path(p).name for p in marked] == ["demo.py"]
 

@@ -122,6 +122,7 @@ def test_a_submission_that_launches_nothing_is_not_right(judged):
     assert verdict.standing is Standing.UNDECIDED and "launched no kernel" in verdict.reason
 
 
+@pytest.mark.long
 def test_sizes_that_are_too_large_are_made_smaller_and_said(judged):
     large = REFERENCE.replace("torch.randn(3, 40)", "torch.randn(40000, 40)")
     verdict = judged(SUBMISSION, large)
@@ -295,10 +296,14 @@ def test_what_needs_torch_is_not_judged_where_the_module_catches_it(judged, caug
     ],
 )
 def test_what_a_process_says_is_not_believed(judged, lie):
-    says = f"        import os\n        os.write(3, {lie.encode()!r} + b'\\n')\n        return ext"
-    for number in (3, 4, 5, 6):  # whichever is the one that is listened to
-        verdict = judged(SUBMISSION.replace("        return ext", says.replace("write(3", f"write({number}")))
-        assert verdict.standing in (Standing.NOT_JUDGED, Standing.RIGHT), verdict.reason
+    line = lie.encode() + b"\n"
+    says = f"""        import contextlib, os
+        for number in (3, 4, 5, 6):  # whichever is the one that is listened to
+            with contextlib.suppress(OSError):
+                os.write(number, {line!r})
+        return ext"""
+    verdict = judged(SUBMISSION.replace("        return ext", says))
+    assert verdict.standing is Standing.NOT_JUDGED, verdict.reason
 
 
 def test_signs_are_hints_with_their_lines():

@@ -95,6 +95,7 @@ def test_a_kernel_that_is_not_there_is_a_verdict_of_its_own(gate):
     assert "its kernels: doubled" in verdict["reason"]
 
 
+@pytest.mark.long
 def test_only_what_was_asked_for_fails(gate):
     right = KERNEL.replace("x[i] + x[i]", "2.0f * x[i]")
     assert gate(right, "--fail-on", "rejected,not-judged").exit_code == ExitCode.DONE
@@ -174,6 +175,7 @@ def test_a_report_that_cannot_be_written_is_said(gate, tmp_path):
     assert "A report cannot be written" in result.output
 
 
+@pytest.mark.long
 def test_the_same_question_is_not_worked_out_twice(gate, tmp_path, monkeypatch):
     (tmp_path / ".klineage").mkdir()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

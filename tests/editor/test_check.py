@@ -96,6 +96,7 @@ async def test_the_first_card_of_a_document_comes_before_its_check(editor, repos
     assert heard == []
 
 
+@pytest.mark.long
 async def test_a_check_that_was_asked_for_at_the_opening_is_not_ended_by_the_one_of_the_opening(
     editor, repository
 ):
@@ -160,6 +161,7 @@ STATED = """\
 STORED = "out[blockIdx.x * C + i] = alpha * row[i]; // klineage: assert stored.col == at.col"
 
 
+@pytest.mark.long
 async def test_a_violated_invariant_is_shown_with_where_the_datum_came_from(repository, editor):
     text = repository.read_text("utf-8").replace("{\n", "{\n" + STATED, 1)
     repository.write_text(text.replace("out[blockIdx.x * C + i] = alpha * row[i];", STORED), "utf-8")
@@ -365,6 +367,7 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository, editor):
     assert checked.statuses.empty()
 
 
+@pytest.mark.long
 async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path, editor):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)

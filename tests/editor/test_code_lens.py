@@ -110,6 +110,7 @@ async def test_to_an_editor_without_the_commands_the_line_is_a_text(tmp_path):
         assert titles[0] == [("not checked: not trusted", "")]
 
 
+@pytest.mark.long
 async def test_a_kernel_that_the_time_did_not_reach_is_checked_when_it_is_in_view(tmp_path):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
@@ -129,6 +130,7 @@ async def test_a_kernel_that_the_time_did_not_reach_is_checked_when_it_is_in_vie
         assert (await lenses(editor, uri))[last][0][0].startswith("✓ right")
 
 
+@pytest.mark.long
 async def test_a_kernel_below_another_of_its_name_has_no_verdict(tmp_path):
     path = tmp_path / "sum.cu"
     kernel = SUM[: SUM.index("\n}\n") + 3]

@@ -53,6 +53,7 @@ async def test_what_accesses_cost_stands_at_their_lines_while_the_kernel_is_the_
         assert (await hints(editor, uri)).keys() == {2, 4}
 
 
+@pytest.mark.long
 async def test_there_are_none_unless_they_are_asked_for(tmp_path):
     path = tmp_path / "columns.cu"
     path.write_text(COLUMNS)

@@ -43,6 +43,7 @@ async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
             assert "<script" not in drawn["html"]
 
 
+@pytest.mark.long
 async def test_a_kernel_in_a_string_of_a_python_file_has_its_lineage(scale):
     inside = scale.rename(scale.with_name("scale.py"))
     with Repo.init(inside.parent) as repository:

@@ -9,12 +9,16 @@ from longer import first_now
 ENTRIES = [entry for entry in entries() if not entry.needs_gpu]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
+# A cheat in Triton has one in CUDA C++ beside it, of the same row.
+NOW_AND_LATER = [pytest.param(e, marks=pytest.mark.long) if "_triton_" in e.name else e for e in ENTRIES]
+
+
+@pytest.mark.parametrize("entry", NOW_AND_LATER, ids=lambda e: e.name)
 def test_the_cheat_is_caught(entry: Entry):
     assert entry.caught(entry.judge("cheat")) == ""
 
 
-@pytest.mark.parametrize("entry", first_now(ENTRIES, 3), ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", first_now(ENTRIES, 2), ids=lambda e: e.name)
 def test_the_honest_twin_passes(entry: Entry):
     verdict = entry.judge("honest")
     assert passes(verdict), verdict.reason

@@ -7,6 +7,7 @@ import pytest
 
 from gate.programs import affine, workload
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
@@ -189,16 +190,15 @@ def test_a_tiny_case_says_nothing_of_the_time_of_a_large_one(monkeypatch):
 def test_the_hash_covers_everything_that_went_in(tmp_path):
     (tmp_path / "oracle.py").write_text("def affine(x, **_):\n    return 2 * x + 1\n")
     with_oracle = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
-    same = verdict(affine(), workload=with_oracle)
-    assert same.inputs_hash == verdict(affine(), workload=with_oracle).inputs_hash
-    others = [
-        verdict(affine("1.0f", "1.00f"), workload=with_oracle),
-        verdict(affine(), workload=workload()),
-        verdict(affine(), workload=with_oracle, options=GateOptions(seed=7)),
-    ]
+
+    def hashed(candidate=affine(), asked=with_oracle, options=GateOptions()):  # noqa: B008 - frozen
+        return hash_inputs(affine(), candidate, asked, options, companion_files(asked))
+
+    same = hashed()
+    assert same == hashed() == verdict(affine(), workload=with_oracle).inputs_hash
+    others = [hashed(affine("1.0f", "1.00f")), hashed(asked=workload()), hashed(options=GateOptions(seed=7))]
     (tmp_path / "oracle.py").write_text("def affine(x, **_):\n    return 1 + 2 * x\n")
-    others.append(verdict(affine(), workload=with_oracle))
-    assert len({same.inputs_hash, *(o.inputs_hash for o in others)}) == 5
+    assert len({same, *others, hashed()}) == 5
 
 
 def test_a_missing_gpu_is_an_error_only_when_it_is_asked_for(monkeypatch):

@@ -42,9 +42,9 @@ def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_her
         "E[x²] − E[x]²",
         "a special case for one value",
         "zero times what was there",
-        "a row of infinities below",
         "the highest block comes last",
         "one and the exponential",
+        pytest.param("a row of infinities below", marks=pytest.mark.long),
     ],
 )
 def test_what_values_or_an_order_show_is_seen_with_any_seed(name: str, judge_here: Judge) -> None:

@@ -141,6 +141,7 @@ def test_a_structure_stays_as_it_is_and_the_draft_says_so(tmp_path: Path) -> Non
     assert "weights holds zeros: what `W` is made of is not followed" in draft.assumed
 
 
+@pytest.mark.long
 def test_the_draft_sees_a_kernel_that_takes_another_element(tmp_path: Path) -> None:
     path = written(tmp_path, "__constant__ float weights[TAPS];", "weights[t]")
     draft, proof = tried_draft(kernel_of(path, "smooth"), path, kinds=("wrong_operator",))

@@ -53,17 +53,16 @@ def usage(group: int, most: int) -> tuple[int, int]:
     """Processes of a group, and the bytes of memory that they have resident. Counting stops above `most` processes."""
     count = resident = 0
     with os.scandir("/proc") as entries:
-        names = [entry.name for entry in entries if entry.name.isdigit()]
-    for name in sorted(names, key=int, reverse=True):  # what multiplies itself is the newest
+        numbers = sorted((int(entry.name) for entry in entries if entry.name.isdigit()), reverse=True)
+    for number in numbers:  # what multiplies itself is the newest
         if count > most:
             break
-        try:
-            fields = Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group:
-            count += 1
-            resident += int(fields[21]) * _PAGE
+        # Asking the kernel for a group is a hundredth of what reading a process's state costs.
+        with contextlib.suppress(OSError):
+            if os.getpgid(number) == group:
+                fields = Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2].split()
+                count += 1
+                resident += int(fields[21]) * _PAGE
     return count, resident
 
 

@@ -19,42 +19,42 @@ def cuda(source: str, **rest: object) -> Program:
     return Program(language="cuda", source=source, entry="k", name="a.cu", **rest)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("kind", "accumulates", "computes"),
-    [
-        ("c10::Half", "float", "float"),
-        ("at::BFloat16", "float", "float"),
-        ("float", "float", "float"),
-        ("double", "double", "double"),
-        ("int", "int64_t", "int"),
-        ("c10::complex<float>", "c10::complex<float>", "c10::complex<float>"),
-    ],
+TYPES = (
+    ("c10::Half", "float", "float"),
+    ("at::BFloat16", "float", "float"),
+    ("float", "float", "float"),
+    ("double", "double", "double"),
+    ("int", "int64_t", "int"),
+    ("c10::complex<float>", "c10::complex<float>", "c10::complex<float>"),
 )
-def test_types_to_compute_in_are_pytorchs(kind, accumulates, computes):
-    compile_nvrtc(
-        cuda(
-            TORCH + f"static_assert(cuda::std::is_same_v<at::acc_type<{kind}, true>, {accumulates}>);\n"
-            f"static_assert(cuda::std::is_same_v<at::opmath_type<{kind}>, {computes}>);\n__global__ void k() {{}}"
-        )
+BODIES = (
+    "y[0] = y[1] * 2 + x; y[0] += y[1]; if (y[0] < y[1]) y[0] = -y[1];",
+    "float s = y[0] * x; s += y[1]; y[0] = s; y[1] = __half(y[0]);",
+    "y[0] = std::numeric_limits<c10::Half>::lowest(); y[1] = at::numeric_limits<c10::Half>::upper_bound();",
+    "CUDA_KERNEL_LOOP(i, n) gpuAtomicAdd(y + i, x); gpuAtomicAdd(&n, 1); CUDA_KERNEL_ASSERT(n > 0);",
+    "y[0] = at::ceil_div(n, C10_WARP_SIZE); for (auto i : c10::irange(n)) y[i] = c10::cuda::compat::exp(x);",
+    "__shared__ float s[32]; x = at::native::cuda_utils::BlockReduceSum(WARP_SHFL_XOR(x, 1), s); y[0] = x;",
+    "at::PhiloxCudaState p; auto [seed, offset] = at::cuda::philox::unpack(p); y[0] = float(seed + offset);",
+    "c10::complex<float> z(x, x); z = std::conj(z * z); y[0] = z.real();",
+)
+
+
+def test_types_to_compute_in_are_pytorchs():
+    asked = "".join(
+        f"static_assert(cuda::std::is_same_v<at::acc_type<{kind}, true>, {accumulates}>);\n"
+        f"static_assert(cuda::std::is_same_v<at::opmath_type<{kind}>, {computes}>);\n"
+        for kind, accumulates, computes in TYPES
     )
+    compile_nvrtc(cuda(f"{TORCH}{asked}__global__ void k() {{}}"))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "y[0] = y[1] * 2 + x; y[0] += y[1]; if (y[0] < y[1]) y[0] = -y[1];",
-        "float s = y[0] * x; s += y[1]; y[0] = s; y[1] = __half(y[0]);",
-        "y[0] = std::numeric_limits<c10::Half>::lowest(); y[1] = at::numeric_limits<c10::Half>::upper_bound();",
-        "CUDA_KERNEL_LOOP(i, n) gpuAtomicAdd(y + i, x); gpuAtomicAdd(&n, 1); CUDA_KERNEL_ASSERT(n > 0);",
-        "y[0] = at::ceil_div(n, C10_WARP_SIZE); for (auto i : c10::irange(n)) y[i] = c10::cuda::compat::exp(x);",
-        "__shared__ float s[32]; x = at::native::cuda_utils::BlockReduceSum(WARP_SHFL_XOR(x, 1), s); y[0] = x;",
-        "at::PhiloxCudaState p; auto [seed, offset] = at::cuda::philox::unpack(p); y[0] = float(seed + offset);",
-        "c10::complex<float> z(x, x); z = std::conj(z * z); y[0] = z.real();",
-    ],
-)
-def test_code_for_pytorch_compiles(body):
+def test_code_for_pytorch_compiles():
     head = "namespace std { using namespace cuda::std; }\n"
-    compile_nvrtc(cuda(f"{TORCH}{head}__global__ void k(c10::Half *y, float x, int n) {{ {body} }}"))
+    kernels = "\n".join(
+        f"__global__ void {name}(c10::Half *y, float x, int n) {{ {body} }}"
+        for name, body in zip("kabcdefg", BODIES, strict=True)
+    )
+    compile_nvrtc(cuda(f"{TORCH}{head}{kernels}"))
 
 
 def test_an_accessor_lies_in_memory_as_pytorchs_does():

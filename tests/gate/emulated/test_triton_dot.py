@@ -11,6 +11,7 @@ from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.program import Program
+from longer import first_now
 
 RNG = np.random.default_rng(21)
 ARCHES = ("sm_80", "sm_90")
@@ -87,7 +88,7 @@ def multiply(source: str, arch: str, kind: str, extent: tuple[int, int, int], st
     return done, opened[0] @ opened[1]
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", first_now(ARCHES))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pipelined_product(kind, arch):
     if (arch, kind) == ("sm_80", "fp8e4nv"):
@@ -127,7 +128,13 @@ def kernel(a, b, c, BM: tl.constexpr, BN: tl.constexpr, K: tl.constexpr, TA: tl.
 
 
 @pytest.mark.parametrize("turned", [(False, False), (True, True)])
-@pytest.mark.parametrize("extent", [(64, 16, 16), (64, 32, 32), (64, 64, 64), (128, 128, 64), (64, 256, 128)])
+@pytest.mark.parametrize(
+    "extent",
+    [
+        pytest.param(extent, marks=pytest.mark.long) if extent[1] > 32 else extent
+        for extent in ((64, 16, 16), (64, 32, 32), (64, 64, 64), (128, 128, 64), (64, 256, 128))
+    ],
+)
 def test_every_swizzle_of_a_warpgroups_tiles(extent, turned):
     """Rows of 32, 64 and 128 bytes and more, contiguous along K or along M and N."""
     m, n, k = extent

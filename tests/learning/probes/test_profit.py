@@ -75,6 +75,7 @@ def judge_by(law, asked=None):
     return judge
 
 
+@pytest.mark.long
 def test_the_crossing_is_a_profit_condition_from_the_first_size_that_pays():
     asked = []
     (sweep,) = sweeps(STEP, judge_by(law, asked), device="cuda", valid=["N % 4 == 0", "align(x) >= 16"])

@@ -16,6 +16,8 @@ from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.skills.skill_file import read_skill
 
+pytestmark = pytest.mark.long
+
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
 WALKING = """\
 @triton.jit
@@ -100,14 +102,12 @@ def document(top: Path) -> ReplayDocument:
         return replay_repository(top, asked, pool, lambda _done, _total, _one: None).document
 
 
-@pytest.mark.long
 def test_the_step_is_right_and_adds_its_mechanism(document: ReplayDocument) -> None:
     assert [step.status for step in document.transitions] == ["reproduced"]
     added = [m for step in document.transitions for part in step.parts for m in part.mechanisms]
     assert added == ["fast_math"]
 
 
-@pytest.mark.long
 def test_its_lesson_finds_the_card_of_its_mechanism(document: ReplayDocument) -> None:
     assert document.skills.proposed == ["triton-fast-math"]
     assert not any("no skill adds" in reason for reason in document.skills.refused)

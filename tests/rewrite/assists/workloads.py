@@ -54,7 +54,7 @@ WORKLOADS = {
                  "x: inout float32 [N]", "factor: float32 = 0.5", "n: int32 = N"),
     ),
     "rotate_halves": (
-        workload("rotate_halves", "R = [1, 7]\nH = [3]\nD = [6, 8, 64]",
+        workload("rotate_halves", "R = [1, 7]\nH = [3]\nD = [6, 8]",
                  'grid = ["ceil_div(R * H * D, 256)"]\nblock = [256]',
                  "x: inout float32 [R, H, 2 * D]", "angles: input float32 [R, D]",
                  "rows: int32 = R", "heads: int32 = H", "half: int32 = D"),
@@ -140,13 +140,13 @@ WORKLOADS = {
                  "rows: int32 = N", "cols: int32 = C"),
     ),
     "tiled_product": (
-        workload("tiled_product", "M = [1, 33]\nN = [70]\nK = [19]",
+        workload("tiled_product", "M = [1, 33]\nN = [40]\nK = [19]",
                  'grid = ["ceil_div(N, 16)", "ceil_div(M, 16)"]\nblock = [16, 16]', "c: inout float32 [M, N]",
                  "a: input float32 [M, K]", "b: input float32 [K, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K"),
     ),
     "half_product": (
-        workload("half_product", "M = [33]\nN = [40, 70]\nK = [19, 48]",
+        workload("half_product", "M = [33]\nN = [40, 70]\nK = [48]",
                  'grid = ["ceil_div(N, 16)", "ceil_div(M, 16)"]\nblock = [16, 16]', "c: output float16 [M, N]",
                  "a: input float16 [M, K]", "b: input float16 [K, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K"),
@@ -176,16 +176,16 @@ WORKLOADS = {
                  "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "softmax_statistics": (
-        workload("softmax_statistics", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+        workload("softmax_statistics", "N = [1, 33]\nC = [1, 9]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
                  "maxima: output float32 [N]", "sums: output float32 [N]", "x: input float32 [N, C]",
                  "N: int32 = N", "C: int32 = C"),
     ),
     "log_sums": (
-        workload("log_sums", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+        workload("log_sums", "N = [1, 33]\nC = [1, 9]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
                  "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "softmax_rows": (
-        workload("softmax_rows", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+        workload("softmax_rows", "N = [1, 33]\nC = [1, 9]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
     "block_softmax": (
@@ -248,7 +248,7 @@ WORKLOADS = {
                  "out: output float32 [N, P, C]", "N: int32 = N", "C: int32 = C", "P: int32 = P"),
     ),
     "heads_first": (
-        workload("heads_first", "B = [2]\nT = [3, 70]\nH = [2]\nD = [8, 65]",
+        workload("heads_first", "B = [2]\nT = [3, 40]\nH = [2]\nD = [8, 33]",
                  'grid = ["ceil_div(B * T * H * D, 256)"]\nblock = [256]', "out: output float16 [B, H, D, T]",
                  "in: input float16 [B, T, H, D]", "scale: input float32 [H]", "T: int32 = T", "H: int32 = H",
                  "D: int32 = D", "total: uint64 = B * T * H * D"),
@@ -258,7 +258,7 @@ WORKLOADS = {
                  "in: input int32 [R, C]", "out: output int32 [C, R]", "rows: int32 = R", "columns: int32 = C"),
     ),
     "dense": (
-        workload("dense", "M = [1, 9]\nN = [5, 40]\nK = [7, 70]", 'grid = ["M", "N"]\nconstexpr = { BK = 32 }',
+        workload("dense", "M = [1, 9]\nN = [5, 12]\nK = [7, 70]", 'grid = ["M", "N"]\nconstexpr = { BK = 32 }',
                  "a: input float32 [M, K]", "b: input float32 [N, K]", "bias: input float32 [N]",
                  "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
@@ -316,19 +316,19 @@ WORKLOADS = {
                  "M: int32 = M", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
     "products": (
-        workload("products", "B = [1, 3]\nM = [5, 70]\nN = [3, 8]\nK = [7, 70]",
+        workload("products", "B = [1, 3]\nM = [5, 20]\nN = [3, 8]\nK = [7, 70]",
                  'grid = ["B * M * N"]\nconstexpr = { BK = 64 }', "a: input float16 [B, M, K]",
                  "b: input float16 [B, K, N]", "c: output float32 [B, M, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K", language="triton"),
     ),
     "dense_flat": (
-        workload("dense_flat", "M = [1, 3]\nN = [5, 70]\nK = [7, 70]",
+        workload("dense_flat", "M = [1, 3]\nN = [5, 20]\nK = [7, 70]",
                  'grid = ["M * N"]\nconstexpr = { ROWS = 128 }', "x: input float32 [M, K]",
                  "w: input float32 [N, K]", "bias: input float32 [N]", "y: output float32 [M, N]",
                  "outputs: int32 = N", "inputs: int32 = K", language="triton"),
     ),
     "shown_by_total": (
-        workload("shown_by_total", "M = [1, 37]\nN = [5, 40]\nK = [7, 70]",
+        workload("shown_by_total", "M = [1, 7]\nN = [5, 40]\nK = [7, 70]",
                  'grid = ["M * N"]\nconstexpr = { BK = 32 }', "a: input float32 [M, K]", "b: input float32 [N, K]",
                  "c: output float32 [M, N]", "N: int32 = N", "K: int32 = K", language="triton"),
     ),
@@ -373,13 +373,13 @@ WORKLOADS = {
                  "channels: int32 = C", "pixels: int32 = P"),
     ),
     "layers_of_products": (
-        workload("layers_of_products", "L = [2]\nM = [5, 70]\nN = [3, 133]\nK = [19]",
+        workload("layers_of_products", "L = [2]\nM = [5, 20]\nN = [3, 133]\nK = [19]",
                  'grid = ["ceil_div(L * M * N, 128)"]\nblock = [128]', "A: input float32 [L, M, K]",
                  "B: input float32 [L, K, N]", "C: output float32 [L, M, N]", "layers: int32 = L", "M: int32 = M",
                  "N: int32 = N", "K: int32 = K"),
     ),
     "scores_by_index": (
-        workload("scores_by_index", "H = [2]\nT = [5, 70]\nD = [8, 19]",
+        workload("scores_by_index", "H = [2]\nT = [5, 40]\nD = [8, 19]",
                  'grid = ["ceil_div(H * T * T, 128)"]\nblock = [128]', "q: input float32 [H, T, D]",
                  "k: input float32 [H, T, D]", "s: output float32 [H, T, T]", "heads: int32 = H", "T: int32 = T",
                  "D: int32 = D", "scale: float32 = 0.125"),
@@ -504,7 +504,7 @@ WORKLOADS = {
                  "out: output float32 [B, D]", "bags: int32 = B", "dim: int32 = D", align=16),
     ),
     "gated_sums": (
-        workload("gated_sums", "N = [1, 100]\nM = [1, 130]\nT = [1, 3]", 'grid = ["N"]\nblock = [96]',
+        workload("gated_sums", "N = [1, 20]\nM = [1, 130]\nT = [1, 3]", 'grid = ["N"]\nblock = [96]',
                  "total: inout float64 [N]", "x: input float64 [N, M]", "y: input float64 [T, M]",
                  "live: input int32 [T]", "n: int32 = N", "m: int32 = M", "turns: int32 = T"),
     ),

@@ -259,6 +259,7 @@ def test_the_second_time_nothing_is_built(tmp_path, monkeypatch):
 
 
 @needs_compilers
+@pytest.mark.long
 def test_an_extension_is_called_with_tensors_that_its_checks_accept(tmp_path):
     drafts, why = recorded(tmp_path, EXTENSION, "add_rows")
 
@@ -603,6 +604,7 @@ def test_packed_accessors_are_given_with_their_extents(tmp_path):
 
 
 @needs_compilers
+@pytest.mark.long
 def test_a_header_that_is_not_there_is_named(tmp_path):
     drafts, why = recorded(
         tmp_path, "#include <glm/no_such.hpp>\nint main() {}\n__global__ void k(float* x) {}\n", "k"

@@ -155,6 +155,7 @@ def test_pointers_for_functions_that_are_elsewhere_are_told_apart(tmp_path):
 
 
 @needs_compilers
+@pytest.mark.long
 def test_the_other_sources_are_not_built_for_a_main_that_does_not_compile(tmp_path, monkeypatch):
     texts = {
         "twice.cu": """

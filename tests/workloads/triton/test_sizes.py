@@ -139,6 +139,7 @@ def test_copied():
         assert proof is not None and proof.baseline == ""
 
 
+@pytest.mark.long
 def test_places_that_are_some_of_many_are_never_more_than_there_are(tmp_path: Path) -> None:
     test = """\
 def test_copied():
