@@ -74,9 +74,16 @@ launch = { grid = ["1"], block = [64] }
         ("{ float v = x[i]; y[i] = v != v ? v : fminf(fmaxf(v, lo), hi); }", {"lo <= hi", "hi >= 0"}),
         ("y[i] = x[i] > hi && !(x[i] < lo) ? hi : x[i] < lo ? lo : x[i];", set()),
         ("y[i] = lo == 1.0f ? 0.0f : x[i] < lo ? lo : x[i] > hi ? hi : x[i];", None),
+        ("y[i] = lo >= 0.8f ? 0.0f : x[i] < lo ? lo : x[i] > hi ? hi : x[i];", None),
         ("{ float m = lo > 0.0f ? 0.0f : lo; y[i] = x[i] < m ? m : x[i] > hi ? hi : x[i]; }", None),
     ],
-    ids=["limits in order", "in any order", "wrong at one value", "wrong before the order changes"],
+    ids=[
+        "limits in order",
+        "in any order",
+        "wrong at one value",
+        "wrong from a value on",
+        "wrong before the order changes",
+    ],
 )
 def test_what_is_wrong_only_where_scalars_change_their_order_is_a_condition(
     body: str, conditions: set[str] | None
