@@ -513,10 +513,6 @@ WORKLOADS = {
         workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
     ),
-    "blur": (
-        workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",
-                 "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
-    ),
     "normalise": (
         workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
@@ -574,12 +570,6 @@ WORKLOADS = {
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
                  "n_cols: int32 = C", language="triton"),
     ),
-    "add_bias_to_all": (
-        workload("add_bias_to_all", "N = [16, 96]\nC = [16, 48]",
-                 'grid = ["ceil_div(N * C, 1024)"]\nconstexpr = { BLOCK = "1024" }', "out: output float32 [N, C]",
-                 "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
-                 language="triton", promise="C % 16 == 0", align=16),
-    ),
     "share_rows": (
         workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
@@ -594,12 +584,6 @@ WORKLOADS = {
         workload("sum_columns", "R = [1, 2, 9]\nC = [40, 300]",
                  'grid = ["ceil_div(C, 128)"]\nconstexpr = { BLOCK = "128" }', "out: output float32 [C]",
                  "x: input float32 [R, C]", "n_rows: int32 = R", "n_cols: int32 = C", language="triton",
-                 oracle="column_sums"),
-    ),
-    "sum_heads": (
-        workload("sum_heads", "H = [1, 3]\nC = [40, 300]",
-                 'grid = ["ceil_div(C, 128)"]\nconstexpr = { HEADS = "H", BLOCK = "128" }',
-                 "out: output float32 [C]", "x: input float32 [H, C]", "n_cols: int32 = C", language="triton",
                  oracle="column_sums"),
     ),
     "unit_rows": (
