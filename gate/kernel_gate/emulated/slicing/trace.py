@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernel_gate.devices.base import Fault
+from kernel_gate.devices.base import Dim3, Fault
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.program import Block, DecodedKernel
 from kernel_gate.emulated.registry import Unsupported
@@ -21,7 +21,7 @@ from kernel_gate.emulated.types import TYPES, Array
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.registry import Step
-    from kernel_gate.emulated.wave import Dim3, Index, Wave
+    from kernel_gate.emulated.wave import Index, Wave
 
 _BYTES_MOST = 1 << 27
 _BYTES_OF_EVENT = 200
