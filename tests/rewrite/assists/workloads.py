@@ -552,14 +552,6 @@ WORKLOADS = {
         workload("add_bias", "N = [1, 600]\nC = [30]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "bias: input float32 [C]", "n: int32 = N", "c: int32 = C"),
     ),
-    "dot_rows": (
-        workload("dot_rows", "R = [64]\nC = [128]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
-                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C", oracle="dots"),
-    ),
-    "dot_tiles": (
-        workload("dot_tiles", "R = [64]\nC = [16]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
-                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C"),
-    ),
     "softmax": (
         workload("softmax", "R = [3]\nC = [100, 770]", 'grid = ["R"]\nconstexpr = { BLOCK = "1024" }',
                  "out_ptr: output float32 [R, C]", "x_ptr: input float32 [R, C]", "columns: int32 = C",
