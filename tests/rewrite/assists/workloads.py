@@ -49,10 +49,6 @@ WORKLOADS = {
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),
     ),
-    "scale_in_place": (
-        workload("scale_in_place", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
-                 "x: inout float32 [N]", "factor: float32 = 0.5", "n: int32 = N"),
-    ),
     "rotate_halves": (
         workload("rotate_halves", "R = [1, 7]\nH = [3]\nD = [6, 8, 64]",
                  'grid = ["ceil_div(R * H * D, 256)"]\nblock = [256]',
