@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from pydantic import ValidationError
 
@@ -37,6 +37,15 @@ _KEPT_MESSAGES = 20
 _LONGEST_MESSAGE = 1 << 20
 _FINISHED, _LEAVING = '{"finished":', '{"leaving":'
 """How a `FinishedLine` and a `LeavingLine` begin, and no verdict."""
+
+
+class Judging(TypedDict, total=False):
+    """How a verdict is waited for; see `Worker.judge`."""
+
+    timeout: float
+    on_progress: Progress | None
+    cancelled: Callable[[], bool] | None
+    on_stage: Callable[[Stage], None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,23 +193,10 @@ class Worker:
         return without_answer(request, watch.at, Reason.WORKER_DIED, reason)
 
 
-def run_in_child(
-    request: GateRequest,
-    *,
-    timeout: float = 600.0,
-    on_progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    on_stage: Callable[[Stage], None] | None = None,
-) -> Verdict:
+def run_in_child(request: GateRequest, **how: Unpack[Judging]) -> Verdict:
     """The verdict of a process that judges this request alone; see `Worker.judge`."""
     with Worker() as worker:
-        return worker.judge(
-            request.model_copy(update={"last": True}),
-            timeout=timeout,
-            on_progress=on_progress,
-            cancelled=cancelled,
-            on_stage=on_stage,
-        )
+        return worker.judge(request.model_copy(update={"last": True}), **how)
 
 
 class _Watch:

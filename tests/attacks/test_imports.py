@@ -56,7 +56,7 @@ def run(command: list[str], attack: Hostile, stdin: bytes = b"") -> subprocess.C
             ["gate", "twice.cu", "twice.cu", "--workload", "w.toml", "--kernel", "twice", "--json"],
             "inputs_hash",
         ),
-        (["apply", "launch-bounds", "twice.cu:twice", "--json"], "outcome"),
+        (["apply", "restrict-const-pointers", "twice.cu:twice", "--json"], "outcome"),
         pytest.param(["replay", ".", "--json"], "transitions", marks=pytest.mark.long),
         (["workload", "check", "twice.cu:twice", "--json"], ""),
         (["coverage", ".", "--json"], "kernels"),
@@ -103,7 +103,7 @@ async def test_the_servers_check_runs_nothing_of_the_kernels_folder(hostile, mon
         await editor.mined()
         answer = await editor.command("klineage.check", {"uri": uri, "line": 1, "character": 4})
         assert answer["state"] == "right", answer
-        at = {"uri": uri, "kernel": "twice", "skill": "launch-bounds", "title": "Launch bounds"}
+        at = {"uri": uri, "kernel": "twice", "skill": "restrict-const-pointers", "title": "Restrict"}
         applied = await editor.command("klineage.apply", at)
         assert applied["outcome"] != "accepted"
     assert hostile.marks == []

@@ -82,7 +82,7 @@ async def test_an_invalid_setting_runs_nothing_and_is_shown(scale, options):
         editor.save(uri)
         answer = await editor.command("klineage.check", {"uri": uri, "line": 1, "character": 20})
         assert "not trusted" in answer["message"]
-        at = {"uri": uri, "kernel": "scale", "skill": "launch-bounds", "title": "Launch bounds"}
+        at = {"uri": uri, "kernel": "scale", "skill": "restrict-const-pointers", "title": "Restrict"}
         applied = await editor.command("klineage.apply", at)
         assert (applied["outcome"], editor.statuses) == ("refused", [])
         repaired = await editor.command("klineage.repair", {**at, "line": 2})

@@ -20,8 +20,8 @@ NAIVE = KERNEL.replace("row_sum", "sum")
 WARPS = WARP.format(name="sum")
 HINTED = WARPS.replace("inp[row * C + c]", "__ldcs(&inp[row * C + c])")
 OUTCOME = Outcome(
-    skill="launch-bounds",
-    mechanism="launch_bounds",
+    skill="restrict-const-pointers",
+    mechanism="restrict_read_only",
     path="sum.cu",
     kernel="sum",
     language="cuda",
@@ -67,7 +67,7 @@ def test_each_step_counts_for_what_it_added_and_for_what_it_could_have(repositor
 
 def test_a_kept_outcome_is_a_step_with_its_effect(repository: Path):
     keep_outcome(repository, OUTCOME)
-    (effect,) = counts_of(repository).strategies["launch_bounds"].effects
+    (effect,) = counts_of(repository).strategies["restrict_read_only"].effects
     assert (effect.speedup, effect.device) == (1.2, "H200")
 
 

@@ -16,7 +16,22 @@ from kernel_gate.devices.error import DeviceError
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.launch_counts import LaunchCounts
 
-__all__ = ["Buffer", "Device", "DeviceError", "Fault", "Image", "LaunchResult", "LoadedKernel", "Place"]
+__all__ = [
+    "Arguments",
+    "Buffer",
+    "Device",
+    "DeviceError",
+    "Dim3",
+    "Fault",
+    "Image",
+    "LaunchResult",
+    "LoadedKernel",
+    "Place",
+]
+
+
+Dim3 = tuple[int, int, int]
+"""Extents or indices along x, y and z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +42,8 @@ class Place:
     """What it did there: `the other access of the race`."""
     line: int | None = None
     """Line of the program's source."""
-    block: tuple[int, int, int] | None = None
-    thread: tuple[int, int, int] | None = None
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +56,8 @@ class Fault:
     message: str
     line: int | None = None
     """Line of the program's source."""
-    block: tuple[int, int, int] | None = None
-    thread: tuple[int, int, int] | None = None
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
     buffer: str | None = None
     element: int | None = None
     """Flat index into the buffer, in elements; may lie outside it."""
@@ -66,8 +81,8 @@ class Birth:
     """No number, one too large for its type, one too small, or an integer that stopped at its type's limit."""
     line: int | None
     """Line of the program's source."""
-    block: tuple[int, int, int]
-    thread: tuple[int, int, int]
+    block: Dim3
+    thread: Dim3
     expression: str
     """`0 / 0`."""
     operands: tuple[float, ...]
@@ -164,16 +179,14 @@ class Buffer(Protocol):
         """Give the memory back."""
 
 
+Arguments = Sequence[Buffer | np.generic]
+"""What a launch takes: buffers and scalars, in the kernel's order."""
+
+
 class LoadedKernel(Protocol):
     """An image on a device."""
 
-    def launch(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> LaunchResult:
+    def launch(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> LaunchResult:
         """Run once and wait until it is done. Faults are returned, not raised."""
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:

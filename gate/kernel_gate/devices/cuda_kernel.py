@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from kernel_gate.devices.base import Buffer, DeviceError, Fault, Image, LaunchResult
+from kernel_gate.devices.base import Arguments, Buffer, DeviceError, Dim3, Fault, Image, LaunchResult
 from kernel_gate.devices.cuda_buffer import CudaBuffer
 from kernel_gate.devices.cuda_context import KEPT, CudaContext
 from kernel_gate.devices.cuda_variables import declared_variables, find_variables, overwrite
@@ -42,7 +42,7 @@ class CudaKernel:
         self._declared = parameter_bytes(image.ptx, image.entry)
         self.static_shared_bytes = int(self._function.shared_size_bytes)
 
-    def _marshalled(self, arguments: Sequence[Buffer | np.generic], blocks: int) -> list[np.generic]:
+    def _marshalled(self, arguments: Arguments, blocks: int) -> list[np.generic]:
         values: list[np.generic] = []
         for argument in arguments:
             if isinstance(argument, CudaBuffer):
@@ -101,22 +101,12 @@ class CudaKernel:
             "occupancy_limited_by": occupied.limited_by,
         }
 
-    def enqueue(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> None:
+    def enqueue(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> None:
         """Launch without waiting. Raises the driver's error when it refuses."""
         self.prepared(grid, block, shared_bytes, arguments)()
 
     def prepared(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
+        self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments
     ) -> Callable[[], None]:
         """The same launch, ready to be made many times with little work on the host."""
         dynamic = shared_bytes + self._image.shared_bytes
@@ -132,7 +122,7 @@ class CudaKernel:
         return self._prepared(grid, block, dynamic, values)
 
     def _prepared(
-        self, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic: int, values: list[np.generic]
+        self, grid: Dim3, block: Dim3, dynamic: int, values: list[np.generic]
     ) -> Callable[[], None]:
         values = [
             word for value in values for word in (value["words"] if isinstance(value, np.void) else [value])
@@ -141,13 +131,7 @@ class CudaKernel:
         call = self._function.prepared_async_call
         return functools.partial(call, grid, block, None, *values, shared_size=dynamic)
 
-    def launch(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> LaunchResult:
+    def launch(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> LaunchResult:
         """Run once and wait until it is done. Faults are returned, not raised."""
         driver = self._device.driver
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
+from kernel_gate.devices.base import Arguments, Buffer, DeviceError, Dim3, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.signature import misfit, with_structures
 from kernel_gate.devices.variable_names import require_size, variable_named
@@ -36,16 +36,14 @@ class Recording:
 
     launch: int
     """Number of the launch since `EmulatedDevice.record`."""
-    block: int | tuple[int, int, int]
+    block: int | Dim3
     """Its linear number in the grid, or its indices; only its cluster runs, and the launch counts as failed."""
-    with_values: bool = False
-    """Keep what instructions computed."""
     trace: Trace | None = None
     """There once the block has run to its end."""
     kernel: DecodedKernel | None = None
     """What was recorded."""
 
-    def number_in(self, grid: tuple[int, int, int]) -> int:
+    def number_in(self, grid: Dim3) -> int:
         """Linear number of the block."""
         if isinstance(self.block, int):
             return self.block
@@ -193,13 +191,7 @@ class EmulatedKernel:
         """Opcodes that stop a launch when a thread reaches them, with how often they stand in the kernel."""
         return dict(self.kernel.unsupported)
 
-    def launch(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> LaunchResult:
+    def launch(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> LaunchResult:
         """Run once and wait until it is done. Faults are returned, not raised."""
         scratch = None
         if self._image.scratch_bytes:
@@ -214,13 +206,7 @@ class EmulatedKernel:
             if scratch is not None:
                 self._space.free(scratch)
 
-    def decided(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> Decided:
+    def decided(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> Decided:
         """What a launch would decide by arguments alone. Raises `DeviceError`."""
         if self._guards is None:
             self._guards = Guards(self.kernel)
@@ -236,8 +222,8 @@ class EmulatedKernel:
 
     def _run(
         self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
+        grid: Dim3,
+        block: Dim3,
         shared_bytes: int,
         parameters: npt.NDArray[np.uint8],
     ) -> LaunchResult:
@@ -269,7 +255,7 @@ class EmulatedKernel:
         only = recording.number_in(grid)
         if only >= launch.blocks:
             return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))
-        launch.only_blocks, launch.trace = (only,), Trace(recording.with_values)
+        launch.only_blocks, launch.trace = (only,), Trace()
         faults = launch.run(self._device.arch).faults
         if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
             recording.trace, recording.kernel = launch.trace, self.kernel
@@ -366,7 +352,7 @@ class EmulatedDevice:
 
 def _marshal(
     layout: Layout,
-    arguments: Sequence[Buffer | np.generic],
+    arguments: Arguments,
     extra_pointers: int,
     scratch: Segment | None = None,
 ) -> npt.NDArray[np.uint8]:

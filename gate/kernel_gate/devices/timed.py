@@ -5,12 +5,10 @@ The stage knows these interfaces only, so that all of it but the times themselve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from kernel_gate.devices.base import Buffer, Device
+from kernel_gate.devices.base import Arguments, Buffer, Device, Dim3
 from kernel_gate.devices.occupancy import Multiprocessor
 
 
@@ -61,11 +59,7 @@ class TimedKernel(Protocol):
     """A kernel that can be launched without waiting for it."""
 
     def prepared(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
+        self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments
     ) -> Callable[[], None]:
         """A launch, ready to be made many times with little work on the host."""
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from kernel_gate.emulated.types import Array
 
 if TYPE_CHECKING:
-    from kernel_gate.emulated.wave import Dim3, Index, Wave
+    from kernel_gate.devices.base import Dim3
+    from kernel_gate.emulated.wave import Index, Wave
 
 
 def order(grid: Dim3, cluster: Dim3) -> Index:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.deadline import seconds_left
-from kernel_gate.devices.base import Fault, LaunchResult
+from kernel_gate.devices.base import Dim3, Fault, LaunchResult
 from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpace, Segment
 from kernel_gate.emulated.births import Births
@@ -34,7 +34,7 @@ from kernel_gate.emulated.store_targets import ANY
 from kernel_gate.emulated.terms import Terms
 from kernel_gate.emulated.undefined_locals import UndefinedLocals, reads_local_memory
 from kernel_gate.emulated.watching import Watcher, watched
-from kernel_gate.emulated.wave import Dim3, Index, Wave
+from kernel_gate.emulated.wave import Index, Wave
 from kernel_gate.emulated.waves import waves
 from kernel_gate.invariants.bound import Invariants
 

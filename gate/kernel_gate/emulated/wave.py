@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.devices.base import Fault
+from kernel_gate.devices.base import Dim3, Fault
 from kernel_gate.emulated.async_copies import AsyncCopies
 from kernel_gate.emulated.bulk_groups import BulkGroups
 from kernel_gate.emulated.clusters import ClusterBarriers, positions
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kernel_gate.emulated.shared_memory import SharedMemory
 
 Index = npt.NDArray[np.int64]
-Dim3 = tuple[int, int, int]
 
 
 @dataclass(slots=True)

@@ -6,14 +6,15 @@ those, with the GPU idle and most of the processor too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
+from typing import Unpack
 
 from kernel_gate.fleet.places import Place, beside_gpus
 from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.request import GateRequest
-from kernel_gate.verdict import Stage, Verdict
-from kernel_gate.worker import Progress
+from kernel_gate.verdict import Verdict
+from kernel_gate.worker import Judging
 
 
 class GpusAndProcessor:
@@ -50,17 +51,7 @@ class GpusAndProcessor:
         """As `Pool.seconds`."""
         return {**self._emulated.seconds, **self._gpus.seconds}
 
-    def judge(
-        self,
-        request: GateRequest,
-        *,
-        timeout: float = 600.0,
-        on_progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-        on_stage: Callable[[Stage], None] | None = None,
-    ) -> Verdict:
+    def judge(self, request: GateRequest, **how: Unpack[Judging]) -> Verdict:
         """As `LocalPool.judge`."""
         pool = self._emulated if request.device == "emulated" else self._gpus
-        return pool.judge(
-            request, timeout=timeout, on_progress=on_progress, cancelled=cancelled, on_stage=on_stage
-        )
+        return pool.judge(request, **how)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Unpack
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.places import Place
 from kernel_gate.request import GateRequest
 from kernel_gate.threads import FOR_ORACLES, share_of_cores
-from kernel_gate.verdict import Stage, Verdict
-from kernel_gate.worker import Progress, Worker
+from kernel_gate.verdict import Verdict
+from kernel_gate.worker import Judging, Worker
 
 
 class Pool(Protocol):
@@ -31,15 +31,7 @@ class Pool(Protocol):
     def seconds(self) -> Mapping[str, float]:
         """What verdicts have taken of each kind of device, `gpu` and `emulated`, added up over workers."""
 
-    def judge(
-        self,
-        request: GateRequest,
-        *,
-        timeout: float = 600.0,
-        on_progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-        on_stage: Callable[[Stage], None] | None = None,
-    ) -> Verdict:
+    def judge(self, request: GateRequest, **how: Unpack[Judging]) -> Verdict:
         """As `Worker.judge`, by the next worker that is free."""
 
 
@@ -79,15 +71,7 @@ class LocalPool:
         """As `Pool.seconds`."""
         return {kind: spent for kind, spent in self._seconds.items() if spent}
 
-    def judge(
-        self,
-        request: GateRequest,
-        *,
-        timeout: float = 600.0,
-        on_progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-        on_stage: Callable[[Stage], None] | None = None,
-    ) -> Verdict:
+    def judge(self, request: GateRequest, **how: Unpack[Judging]) -> Verdict:
         """The verdict of a worker. One whose device is missing hands the request to the others for good.
 
         Raises `DeviceError` when none is left.
@@ -96,9 +80,7 @@ class LocalPool:
             worker = self._take()
             began = time.monotonic()
             try:
-                verdict = worker.judge(
-                    request, timeout=timeout, on_progress=on_progress, cancelled=cancelled, on_stage=on_stage
-                )
+                verdict = worker.judge(request, **how)
             except DeviceError as error:
                 self._drop(error)
                 continue

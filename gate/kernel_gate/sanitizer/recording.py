@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.devices.base import Buffer, DeviceError, Image, LaunchResult, LoadedKernel
+from kernel_gate.devices.base import Arguments, Buffer, DeviceError, Dim3, Image, LaunchResult, LoadedKernel
 from kernel_gate.devices.cuda_variables import declared_variables
 from kernel_gate.devices.image import image_to_json
 from kernel_gate.devices.variable_names import variable_named
@@ -130,14 +130,7 @@ class RecordingDevice:
                 self._size += len(data)
             buffer.fresh = False
 
-    def launched(
-        self,
-        image: int,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> None:
+    def launched(self, image: int, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> None:
         """Write down a launch."""
         self.flush()
         self.steps.append(
@@ -185,13 +178,7 @@ class RecordedKernel:
     device: RecordingDevice
     image: int
 
-    def launch(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        arguments: Sequence[Buffer | np.generic],
-    ) -> LaunchResult:
+    def launch(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> LaunchResult:
         """Write the launch down."""
         self.device.launched(self.image, grid, block, shared_bytes, arguments)
         return LaunchResult()

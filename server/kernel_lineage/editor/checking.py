@@ -24,8 +24,8 @@ _VERDICTS = 256
 _verdicts: OrderedDict[str, Verdict] = OrderedDict()
 
 
-class Task(BaseModel):
-    """A kernel to check."""
+class KernelTask(BaseModel):
+    """What a task is about: a kernel of a file's text."""
 
     model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -33,6 +33,11 @@ class Task(BaseModel):
     text: bytes
     """The file's; it need not be UTF-8."""
     kernel: str
+
+
+class Task(KernelTask):
+    """A kernel to check."""
+
     line: int
     passed: bytes | None = None
     seconds: float

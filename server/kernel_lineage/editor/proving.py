@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.reasons import Reason
+from kernel_lineage.editor.checking import KernelTask, drafts
 from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 
@@ -39,15 +40,9 @@ _ACCESSES = 4
 """Accesses of one operation that are named."""
 
 
-class Claims(BaseModel):
+class Claims(KernelTask):
     """A kernel to prove things of."""
 
-    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
-
-    path: Path
-    text: bytes
-    """The file's."""
-    kernel: str
     seconds: float
     stop: Path
     """A file that is there as soon as nobody waits for the answer."""
@@ -81,7 +76,6 @@ def work(task: str, _ask: Ask) -> str:
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError
     from kernel_lineage.code.model import UnreadableError
-    from kernel_lineage.editor.checking import drafts
     from kernel_lineage.workloads.programs import ProgramError
 
     claims = Claims.model_validate_json(task)

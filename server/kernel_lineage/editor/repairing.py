@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.reasons import Reason
+from kernel_lineage.editor.checking import KernelTask, checked_text, drafts
 from kernel_lineage.rewrite.document import EditDocument
 
 if TYPE_CHECKING:
@@ -17,15 +17,9 @@ if TYPE_CHECKING:
     from kernel_lineage.rewrite.repairs import Repair
 
 
-class Broken(BaseModel):
+class Broken(KernelTask):
     """A kernel with what is wrong of it."""
 
-    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
-
-    path: Path
-    text: bytes
-    """The file's."""
-    kernel: str
     code: str
     lines: tuple[int, ...]
     """The finding's, then those of its other places."""
@@ -46,7 +40,6 @@ class Mended(BaseModel):
 
 def work(task: str, ask: Ask) -> str:
     """A `Broken` as JSON → a `Mended` as JSON."""
-    from kernel_lineage.editor.checking import checked_text
     from kernel_lineage.kernels.edits import edited
     from kernel_lineage.learning.version_checks import VersionState
     from kernel_lineage.workloads.files import kernel_of
@@ -90,7 +83,6 @@ def _against(broken: Broken, mended: bytes) -> str:
     """What the source of a candidate says against it where the finding is one that cases may not reach; else ""."""
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_lineage.code.model import UnreadableError
-    from kernel_lineage.editor.checking import drafts
     from kernel_lineage.editor.proving import CODES, answered
     from kernel_lineage.editor.widening import PATIENT_MS
     from kernel_lineage.proofs.obligations.obligation import Status

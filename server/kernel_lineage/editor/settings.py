@@ -33,7 +33,7 @@ class Settings(BaseModel):
     check_seconds: float = Field(default=10.0, gt=0, le=3600)
     """What checking one document may take."""
     remote: str = ""
-    """Where a skill's candidate is judged when not here: an address for `kernel_gate.fleet.elsewhere`."""
+    """Where a skill's candidate is judged when not here: an address as `kernel_gate.fleet.over_ssh.Host` reads it."""
     hypotheses: bool = False
     """Count skills that no verified use on another kernel has admitted as the others; who asks sees them anyway."""
     hints: bool = False

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from kernel_lineage.editor.checking import KernelTask
 
 if TYPE_CHECKING:
     from kernel_lineage.learning.apart import Ask
@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from kernel_lineage.skills.ranking.count_files import RankingData
 
 
-class Trial(BaseModel):
+class Trial(KernelTask):
     """A kernel whose skills are tried."""
 
-    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
-
-    path: Path
-    text: bytes
-    """The file's."""
-    kernel: str
     line: int
     """Where it begins: there may be others of its name."""
     device: str

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from kernel_lineage.editor.checking import drafts
 from kernel_lineage.kernels.edits import differing_lines, edited
 from kernel_lineage.proofs.obligations.obligation import Kind, Status
 from kernel_lineage.rewrite.repairs import Repair
@@ -21,7 +22,6 @@ _ROUNDS = 8
 
 def in_64_bits(path: Path, text: bytes, kernel: str) -> Iterator[Repair]:
     """The candidate, if there is one. Raises `SolverMissingError`, and as proofs do."""
-    from kernel_lineage.editor.checking import drafts
     from kernel_lineage.editor.proving import answered
 
     workload = drafts().workload_of(path, text, kernel).workload

@@ -112,18 +112,22 @@ def test_a_skill_is_tried_on_kernels_at_hand_that_have_a_place_for_it_and_taught
 
 
 def test_a_skill_of_the_launch_is_carried_to_a_program_whose_launch_is_told_beside_it():
-    program = Program("cuda", BEFORE, "gain", launch=LaunchSpec(("N",), ("64",)))
+    source = BEFORE[: BEFORE.index("{")] + (
+        "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < OC) {\n        dst[i] = factor * src[i];\n    }\n}\n"
+    )
+    program = Program("cuda", source, "gain", launch=LaunchSpec(("ceil_div(OC, 64)",), ("64",)))
     held = HeldOut.of("other", Step("elsewhere", program, program, WORKLOAD))
-    bounds = next(s for s in CARDS if s.id == "launch-bounds")
-    assert held is not None and held.takes(bounds)
+    stride = next(s for s in CARDS if s.id == "grid-stride-loop")
+    assert held is not None and held.takes(stride)
     asked: list[GateRequest] = []
 
     def judge(request: GateRequest) -> Verdict:
         asked.append(request)
         return verdict(Outcome.ACCEPTED, "faster")
 
-    assert carried_by(judge)(bounds, held.step).evidence is not None
-    assert "__launch_bounds__(64)" in asked[0].candidate.source
+    assert carried_by(judge)(stride, held.step).evidence is not None
+    assert "element += stride" in asked[0].candidate.source
 
 
 def test_when_it_is_late_no_use_is_begun():

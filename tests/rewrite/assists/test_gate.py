@@ -130,18 +130,6 @@ def test_one_pass_of_a_softmax_gives_what_two_gave_for_masked_rows(kernel: str) 
     assert stage.status is StageStatus.PASS, stage.reason
 
 
-def test_a_contiguity_hint_is_wrong_just_where_its_card_says() -> None:
-    """On aligned buffers the loads become wide ones: of 22 elements, the second group of 16 is cut in two."""
-    (example,) = applications_of("add_triton_contiguity_hints")
-    (load,) = WORKLOADS[example.kernel]
-    before, after = (program(example.language, t, example.kernel) for t in (example.before, example.after))
-    others = load.model_copy(update={"promises": (), "dims": {"N": (16,), "C": (22,)}})
-    stage = judge(before, after, others, device="emulated", options=PATIENT).stage("check")
-    assert stage is not None
-    assert stage.status is StageStatus.FAIL
-    assert "bias" in stage.reason
-
-
 def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
     """Three pieces pass where one does not: that is why the assist proposes three."""
     example = applications_of("multiply_in_pieces")[0]

@@ -13,7 +13,7 @@ def test_every_assist_is_on_the_page_with_its_change_and_its_refusals() -> None:
         assert f"## {assist.title}\n" in page
         assert f"`{assist.id}` · skill `{assist.skill}`" in page
         assert all(refused.reason in page for refused in REFUSALS if refused.assist is assist)
-    assert "+__global__ void __launch_bounds__(256) scale_in_place" in page
+    assert "+__global__ void add_bias(float* __restrict__ out" in page
 
 
 def test_the_page_is_the_same_each_time() -> None:

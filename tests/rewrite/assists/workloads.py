@@ -49,10 +49,6 @@ WORKLOADS = {
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),
     ),
-    "scale_in_place": (
-        workload("scale_in_place", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
-                 "x: inout float32 [N]", "factor: float32 = 0.5", "n: int32 = N"),
-    ),
     "rotate_halves": (
         workload("rotate_halves", "R = [1, 7]\nH = [3]\nD = [6, 8]",
                  'grid = ["ceil_div(R * H * D, 256)"]\nblock = [256]',
@@ -526,10 +522,6 @@ WORKLOADS = {
         workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
     ),
-    "blur": (
-        workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",
-                 "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
-    ),
     "normalise": (
         workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
@@ -569,14 +561,6 @@ WORKLOADS = {
         workload("add_bias", "N = [1, 600]\nC = [30]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "bias: input float32 [C]", "n: int32 = N", "c: int32 = C"),
     ),
-    "dot_rows": (
-        workload("dot_rows", "R = [64]\nC = [128]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
-                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C", oracle="dots"),
-    ),
-    "dot_tiles": (
-        workload("dot_tiles", "R = [64]\nC = [16]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
-                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C"),
-    ),
     "softmax": (
         workload("softmax", "R = [3]\nC = [100, 770]", 'grid = ["R"]\nconstexpr = { BLOCK = "1024" }',
                  "out_ptr: output float32 [R, C]", "x_ptr: input float32 [R, C]", "columns: int32 = C",
@@ -586,12 +570,6 @@ WORKLOADS = {
         workload("scale_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
                  "n_cols: int32 = C", language="triton"),
-    ),
-    "add_bias_to_all": (
-        workload("add_bias_to_all", "N = [16, 96]\nC = [16, 48]",
-                 'grid = ["ceil_div(N * C, 1024)"]\nconstexpr = { BLOCK = "1024" }', "out: output float32 [N, C]",
-                 "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
-                 language="triton", promise="C % 16 == 0", align=16),
     ),
     "share_rows": (
         workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
@@ -607,12 +585,6 @@ WORKLOADS = {
         workload("sum_columns", "R = [1, 2, 9]\nC = [40, 300]",
                  'grid = ["ceil_div(C, 128)"]\nconstexpr = { BLOCK = "128" }', "out: output float32 [C]",
                  "x: input float32 [R, C]", "n_rows: int32 = R", "n_cols: int32 = C", language="triton",
-                 oracle="column_sums"),
-    ),
-    "sum_heads": (
-        workload("sum_heads", "H = [1, 3]\nC = [40, 300]",
-                 'grid = ["ceil_div(C, 128)"]\nconstexpr = { HEADS = "H", BLOCK = "128" }',
-                 "out: output float32 [C]", "x: input float32 [H, C]", "n_cols: int32 = C", language="triton",
                  oracle="column_sums"),
     ),
     "unit_rows": (

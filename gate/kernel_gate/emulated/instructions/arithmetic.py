@@ -11,53 +11,31 @@ from kernel_gate.emulated.site import Site
 _Family = Callable[[Site], Step]
 
 
-def _by_type(site: Site, on_integers: _Family, on_floats: _Family) -> Step:
+_FAMILIES: dict[tuple[str, ...], tuple[_Family, _Family, _Family | None]] = {
+    ("add", "sub"): (integer.add_sub, floating.two_operands, carry.extended_sum),
+    ("mul",): (integer.multiply, floating.two_operands, None),
+    ("mad", "fma"): (integer.multiply_add, floating.fused, carry.extended_product),
+    ("div",): (integer.divide, floating.divide, None),
+    ("min", "max"): (integer.minimum_maximum, floating.minimum_maximum, None),
+    ("neg",): (integer.negate, floating.one_operand, None),
+    ("abs",): (integer.absolute, floating.one_operand, None),
+}
+"""Opcodes → how they are computed on integers, on floats, and with the carry flag."""
+
+
+def _by_type(site: Site, on_integers: _Family, on_floats: _Family, carrying: _Family | None) -> Step:
+    if carrying is not None and site.has("cc"):
+        return carrying(site)
     if site.type.kind == "lanes":
         return video.packed_integers(site)
     return (on_floats if site.type.kind in ("float", "packed") else on_integers)(site)
 
 
-@opcode("add", "sub")
-def add_sub(site: Site) -> Step:
-    """`add`, `sub`."""
-    if site.has("cc"):
-        return carry.extended_sum(site)
-    return _by_type(site, integer.add_sub, floating.two_operands)
+def _register(opcodes: tuple[str, ...], families: tuple[_Family, _Family, _Family | None]) -> None:
+    @opcode(*opcodes)
+    def build(site: Site) -> Step:
+        return _by_type(site, *families)
 
 
-@opcode("mul")
-def multiply(site: Site) -> Step:
-    """`mul`."""
-    return _by_type(site, integer.multiply, floating.two_operands)
-
-
-@opcode("mad", "fma")
-def multiply_add(site: Site) -> Step:
-    """`mad`, `fma`."""
-    if site.has("cc"):
-        return carry.extended_product(site)
-    return _by_type(site, integer.multiply_add, floating.fused)
-
-
-@opcode("div")
-def divide(site: Site) -> Step:
-    """`div`."""
-    return _by_type(site, integer.divide, floating.divide)
-
-
-@opcode("min", "max")
-def minimum_maximum(site: Site) -> Step:
-    """`min`, `max`."""
-    return _by_type(site, integer.minimum_maximum, floating.minimum_maximum)
-
-
-@opcode("neg")
-def negate(site: Site) -> Step:
-    """`neg`."""
-    return _by_type(site, integer.negate, floating.one_operand)
-
-
-@opcode("abs")
-def absolute(site: Site) -> Step:
-    """`abs`."""
-    return _by_type(site, integer.absolute, floating.one_operand)
+for _opcodes, _families in _FAMILIES.items():
+    _register(_opcodes, _families)

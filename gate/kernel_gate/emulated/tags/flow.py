@@ -18,6 +18,9 @@ from kernel_gate.emulated.types import TYPES
 GLOBAL, SHARED, LOCAL = "global", "shared", "local"
 _EVERYWHERE = frozenset((GLOBAL, SHARED, LOCAL))
 _NOWHERE: frozenset[str] = frozenset()
+_Ends = tuple[tuple[str, ...], frozenset[str]]
+"""Registers and spaces at one end of an instruction."""
+_Reached = tuple[set[str], set[str]]
 CARRIES_NONE = (
     *(
         "setp",
@@ -101,38 +104,27 @@ def flow_towards(
     return Flow(frozenset(_backwards(effects, wanted)[0]), _EVERYWHERE, granule, effects)
 
 
-def _forwards(effects: Sequence[Effect]) -> tuple[set[str], set[str]]:
+def _forwards(effects: Sequence[Effect]) -> _Reached:
     """Registers and spaces that data of global memory can reach."""
-    spaces, reached = {GLOBAL}, set[str]()
-    changed = True
-    while changed:
-        changed = False
-        for effect in effects:
-            if effect.reads_memory & spaces or reached.intersection(effect.reads):
-                if not reached.issuperset(effect.writes):
-                    reached.update(effect.writes)
-                    changed = True
-                if not spaces >= effect.writes_memory:
-                    spaces |= effect.writes_memory
-                    changed = True
-    return reached, spaces
+    return _closed(
+        [((e.reads, e.reads_memory), (e.writes, e.writes_memory)) for e in effects], set(), {GLOBAL}
+    )
 
 
-def _backwards(effects: Sequence[Effect], wanted: set[str]) -> tuple[set[str], set[str]]:
+def _backwards(effects: Sequence[Effect], wanted: set[str]) -> _Reached:
     """Registers and spaces from which these registers can be reached."""
-    spaces: set[str] = set()
-    changed = True
-    while changed:
-        changed = False
-        for effect in effects:
-            if effect.writes_memory & spaces or wanted.intersection(effect.writes):
-                if not wanted.issuperset(effect.reads):
-                    wanted.update(effect.reads)
-                    changed = True
-                if not spaces >= effect.reads_memory:
-                    spaces |= effect.reads_memory
-                    changed = True
-    return wanted, spaces
+    return _closed([((e.writes, e.writes_memory), (e.reads, e.reads_memory)) for e in effects], wanted, set())
+
+
+def _closed(links: Sequence[tuple[_Ends, _Ends]], registers: set[str], spaces: set[str]) -> _Reached:
+    """What links lead to from these registers and spaces, them included."""
+    before = -1
+    while before != (before := len(registers) + len(spaces)):
+        for (own, memory), (others, other_memory) in links:
+            if memory & spaces or registers.intersection(own):
+                registers.update(others)
+                spaces |= other_memory
+    return registers, spaces
 
 
 def _effect(instruction: Instruction, parameters: Collection[str], asks: bool) -> Effect:

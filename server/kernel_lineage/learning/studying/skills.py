@@ -21,7 +21,7 @@ class LearnedSkills:
     proposed: tuple[str, ...] = ()
     admitted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """Skills that were not admitted and lessons that gave none, each with its reason: `launch-bounds: …`."""
+    """Skills that were not admitted and lessons that gave none, each with its reason: `grid-stride-loop: …`."""
     written: tuple[Path, ...] = ()
     """Folders; also of skills that are not admitted, which are shown as hypotheses."""
 

@@ -39,8 +39,7 @@ def stands_alone(kernel: Kernel, loop: Node) -> bool:
     return in_block and begins_line(data_of(kernel), loop.start_byte)
 
 
-def unrolled(kernel: Kernel, loop: Node, rounds: int | None) -> Edit:
-    """The pragma above a loop that stands alone: for so many rounds, None for all."""
+def unrolled(kernel: Kernel, loop: Node, rounds: int) -> Edit:
+    """The pragma above a loop that stands alone."""
     data, at = data_of(kernel), loop.start_byte
-    pragma = "#pragma unroll" if rounds is None else f"#pragma unroll {rounds}"
-    return insert_before(kernel, at, f"{pragma}{newline_of(data)}{indent_at(data, at)}")
+    return insert_before(kernel, at, f"#pragma unroll {rounds}{newline_of(data)}{indent_at(data, at)}")
