@@ -137,7 +137,7 @@ audit: $(STAMP) $(AUDIT)/.ready ## check the licences of all dependencies and wr
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml -c requirements/held.in --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra agents --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
 	uv pip compile pyproject.toml requirements/carried.in -c requirements/lock.txt --universal --python-version 3.11 --extra agents --extra prove \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/carried.txt

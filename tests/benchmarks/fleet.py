@@ -1,6 +1,6 @@
 """Verdicts per minute on 1, 2, 4 … devices of one machine, and what a kept worker saves.
 
-    python -m tests.benchmarks fleet [--device cuda] [--each 12] [--write]
+    python -m tests.benchmarks fleet [--device cuda] [--each 12] [--dask] [--write]
 
 Every request is another one (its seed differs) and ends in a whole verdict on a small CUDA kernel: build, check,
 sanitize, profile. A worker's first verdict is not counted: imports and contexts are in the row of the cold worker.
@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.fleet.on_dask import cluster_pool
 from kernel_gate.fleet.places import Place, places
 from kernel_gate.fleet.pool import LocalPool, Pool
 from kernel_gate.options import GateOptions
@@ -28,7 +29,7 @@ from kernel_gate.workload import parse_workload
 
 from .judged import judge_all
 
-SUMMARY = "verdicts per minute on 1, 2, 4 devices; a cold and a warm worker"
+SUMMARY = "verdicts per minute on 1, 2, 4 devices, here and through Dask; a cold and a warm worker"
 RESULTS = Path(__file__).parent / "results" / "fleet.json"
 
 SOURCE = """__global__ void scale_rows(float *y, const float *x, const float *w, int rows, int columns) {
@@ -117,21 +118,27 @@ def rate(pool: Pool, device: Any, each: int) -> dict[str, Any]:
     }
 
 
-def measure(device: Any, each: int) -> dict[str, Any]:
+def measure(device: Any, each: int, with_dask: bool) -> dict[str, Any]:
     """All rows for the devices of this machine."""
     devices = places(device)
     here: list[dict[str, Any]] = []
+    dask: list[dict[str, Any]] = []
     for count in (n for n in (1, 2, 4, 8) if n <= len(devices)):
         with LocalPool(devices[:count]) as pool:
             here.append(rate(pool, device, each))
-    for row in here:
-        row["share_of_linear"] = row["per_minute"] / (here[0]["per_minute"] * row["devices"])
+        if with_dask:
+            with cluster_pool("local", workers=count) as cluster:
+                dask.append(rate(cluster, device, each))
+    for table in (here, dask):
+        for row in table:
+            row["share_of_linear"] = row["per_minute"] / (table[0]["per_minute"] * row["devices"])
     return {
         "date": date.today().isoformat(),
         "device": device,
         "processors": os.cpu_count(),
         "worker": one_worker(device, devices[0]),
         "here": here,
+        "dask": dask,
     }
 
 
@@ -140,9 +147,10 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks fleet", description=SUMMARY)
     parser.add_argument("--device", choices=["cuda", "emulated"], default="cuda")
     parser.add_argument("--each", type=int, default=12, help="counted verdicts per device")
+    parser.add_argument("--dask", action="store_true", help="also through a Dask cluster of this machine")
     parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
     options = parser.parse_args(arguments)
-    text = json.dumps(measure(options.device, options.each), indent=1)
+    text = json.dumps(measure(options.device, options.each, options.dask), indent=1)
     print(text)  # noqa: T201
     if options.write:
         RESULTS.write_text(text + "\n")

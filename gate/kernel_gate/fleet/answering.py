@@ -14,7 +14,7 @@ from typing import TextIO
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.fleet.travelling import RemoteError, gate_fingerprint, judged
+from kernel_gate.fleet.travelling import ClusterError, gate_fingerprint, judged
 from kernel_gate.request import ProgressLine
 from kernel_gate.verdict import Verdict
 from kernel_gate.worker import Worker
@@ -85,7 +85,7 @@ def _answered(line: bytes, gate: Worker, into: TextIO) -> Reply:
         return Reply(verdict=judged(gate, question.request, files, question.timeout, progress))
     except DeviceError as error:
         return Reply(missing=str(error))
-    except (ValidationError, binascii.Error, RemoteError) as error:
+    except (ValidationError, binascii.Error, ClusterError) as error:
         return Reply(refused=str(error))
 
 

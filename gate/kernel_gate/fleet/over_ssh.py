@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.fleet.answering import Hello, Question, Reply
-from kernel_gate.fleet.travelling import RemoteError, companions, gate_fingerprint
+from kernel_gate.fleet.travelling import ClusterError, companions, gate_fingerprint
 from kernel_gate.processes.group import kill_group
 from kernel_gate.processes.lines import Lines
 from kernel_gate.processes.python import start
@@ -34,6 +34,7 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Stage, Verdict
 from kernel_gate.worker import Progress, without_answer
 
+SCHEME = "ssh://"
 _NAME = re.compile(r"[\w.][\w.-]*\Z")
 """The name of a host or a user; what begins with a dash would be an option of ssh."""
 _BANNER_LINES = 200
@@ -62,8 +63,8 @@ class Host:
 
     @classmethod
     def parse(cls, address: str) -> Host:
-        """`ssh://[user@]host[:port][/path/to/klineage]`. Raises `RemoteError`."""
-        wrong = RemoteError(
+        """`ssh://[user@]host[:port][/path/to/klineage]`. Raises `ClusterError`."""
+        wrong = ClusterError(
             f"{address} is no address: write ssh://[user@]host[:port][/path/to/klineage], such as "
             "ssh://gpu-box/home/me/venv/bin/klineage"
         )
@@ -72,9 +73,7 @@ class Host:
             user, host, port = parts.username, parts.hostname, parts.port
         except ValueError as error:
             raise wrong from error
-        if parts.scheme != "ssh" or not all(
-            name is not None and _NAME.match(name) for name in (host, user or "me")
-        ):
+        if not all(name is not None and _NAME.match(name) for name in (host, user or "me")):
             raise wrong
         if parts.password or parts.query or parts.fragment:
             raise wrong
@@ -132,7 +131,7 @@ class SshPool:
     ) -> Verdict:
         """The other machine's verdict.
 
-        Raises `DeviceError` when it lacks the device, `RemoteError` when it cannot be reached, runs another gate, or a
+        Raises `DeviceError` when it lacks the device, `ClusterError` when it cannot be reached, runs another gate, or a
         file cannot travel.
         """
         files = {name: base64.b64encode(data).decode() for name, data in companions(request).items()}
@@ -150,7 +149,7 @@ class SshPool:
                     self.close()
         expected = _hash(request)
         if verdict.inputs_hash != expected:
-            raise RemoteError(
+            raise ClusterError(
                 f"the verdict of {self._host.name} is about other inputs than those that were sent"
             )
         return verdict
@@ -175,7 +174,7 @@ class SshPool:
         self.close()
         ssh = find_program("ssh")
         if ssh is None:
-            raise RemoteError("there is no ssh on PATH: install an OpenSSH client")
+            raise ClusterError("there is no ssh on PATH: install an OpenSSH client")
         agent = os.environ.get("SSH_AUTH_SOCK")  # for ssh alone: no other process of ours is given it
         env = {**environment(), **({"SSH_AUTH_SOCK": agent} if agent else {})}
         pipe = subprocess.PIPE
@@ -200,14 +199,14 @@ class SshPool:
             with suppress(ValidationError):
                 hello = Hello.model_validate_json(line)
                 if hello.gate != gate_fingerprint():
-                    raise RemoteError(
+                    raise ClusterError(
                         f"{self._host.name} runs another gate ({hello.version}, {hello.gate[:12]}) than this machine "
                         f"({gate_fingerprint()[:12]}): install the same version of Kernel Lineage there"
                     )
                 return
         host = self._host
         option, suffix = ("", "") if host.port is None else (f"-p {host.port} ", f":{host.port}")
-        raise RemoteError(
+        raise ClusterError(
             f"{host.name} did not start `{host.program} judge`{self._last_word()}; `ssh {option}{host.name} "
             f"{host.program} --version` has to work without a question. Where it is can be said: "
             f"ssh://{host.name}{suffix}/path/to/klineage"
@@ -239,11 +238,11 @@ class SshPool:
             try:
                 reply = Reply.model_validate_json(line)
             except ValidationError as error:
-                raise RemoteError(f"{self._host.name} answers what is no answer: {line[:80]!r}") from error
+                raise ClusterError(f"{self._host.name} answers what is no answer: {line[:80]!r}") from error
             if reply.missing is not None:
                 raise DeviceError(f"{self._host.name}: {reply.missing}", code=Reason.DEVICE_MISSING)
             if reply.refused is not None:
-                raise RemoteError(f"{self._host.name}: {reply.refused}")
+                raise ClusterError(f"{self._host.name}: {reply.refused}")
             if reply.verdict is not None:
                 return reply.verdict
             if reply.progress is not None:

@@ -15,22 +15,22 @@ from kernel_gate.worker import Progress, Worker
 from kernel_gate.workload import read_companion
 
 
-class RemoteError(Exception):
+class ClusterError(Exception):
     """A machine that cannot be reached, or a request that cannot travel; the message says what to do."""
 
 
 def companions(request: GateRequest) -> dict[str, bytes]:
-    """The files that the workload names, by their names in its folder. Raises `RemoteError`."""
+    """The files that the workload names, by their names in its folder. Raises `ClusterError`."""
     files: dict[str, bytes] = {}
     for name in companion_names(request.workload):
         if _leaves(name):
-            raise RemoteError(
+            raise ClusterError(
                 f"{name} is outside the workload's folder and cannot be sent; put it beside the workload"
             )
         try:
             files[name] = read_companion(request.folder, name)
         except OSError as error:
-            raise RemoteError(
+            raise ClusterError(
                 f"{name}, which the workload names, cannot be read: {error.strerror}"
             ) from error
     return files
@@ -53,15 +53,15 @@ def judged(
     with TemporaryFolder("workload") as name:
         for companion, data in files.items():
             if _leaves(companion):
-                raise RemoteError(f"{companion} is outside the workload's folder")
+                raise ClusterError(f"{companion} is outside the workload's folder")
             target = Path(name) / companion
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
             except (IsADirectoryError, NotADirectoryError, FileExistsError, ValueError) as error:
-                raise RemoteError(f"{companion[:80]!r} is no name for a file of the workload") from error
+                raise ClusterError(f"{companion[:80]!r} is no name for a file of the workload") from error
             except OSError as error:
-                raise RemoteError(f"{companion[:80]!r} cannot be written: {error.strerror}") from error
+                raise ClusterError(f"{companion[:80]!r} cannot be written: {error.strerror}") from error
         read = GateRequest.model_validate_json(request).model_copy(update={"folder": Path(name)})
         return gate.judge(read, timeout=timeout, on_progress=on_progress)
 

@@ -55,10 +55,10 @@ def gate_pair(
 ) -> NamedVerdict:
     """Judge and show one pair, here or on `remote`. A kernel that cannot be judged gets a verdict that says so.
 
-    Raises `DeviceError` and `RemoteError`.
+    Raises `DeviceError` and `ClusterError`.
     """
     from kernel_gate.conclusion import not_judged
-    from kernel_gate.fleet.over_ssh import SshPool
+    from kernel_gate.fleet.elsewhere import elsewhere
     from kernel_gate.reporting.named import NamedVerdict
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
@@ -77,7 +77,7 @@ def gate_pair(
     else:
         request = GateRequest.of(before, after, spot.workload, device=device, options=options)
         programs, workload = (before, after), spot.workload
-        with Worker() if remote is None else SshPool(remote) as worker:
+        with Worker() if remote is None else elsewhere(remote) as worker:
             verdict = resting_on(
                 judged_with_proofs(
                     lambda: run.judge(request, pair.candidate, programs[1].entry, worker),

@@ -28,18 +28,18 @@ class Where:
 
     device: Device
     jobs: int | None
-    remote: str | None
+    cluster: str | None
 
     @contextmanager
     def pool(self) -> Iterator[Pool]:
-        """Workers here, or another machine. Raises `RemoteError`, and `DeviceError` for a GPU that is not there."""
+        """Workers here or elsewhere. Raises `ClusterError`, and `DeviceError` for a GPU that is not there."""
         from kernel_gate.fleet.beside import GpusAndProcessor
-        from kernel_gate.fleet.over_ssh import SshPool
+        from kernel_gate.fleet.elsewhere import elsewhere
         from kernel_gate.fleet.places import emulated_places, places
         from kernel_gate.fleet.pool import LocalPool
 
-        if self.remote is not None:
-            with SshPool(self.remote) as pool:
+        if self.cluster is not None:
+            with elsewhere(self.cluster, self.jobs) as pool:
                 yield pool
             return
         devices = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
@@ -52,7 +52,7 @@ def gate_since(
     since: str, files: tuple[Path, ...], device: Device, options: GateOptions, run: GateRun, where: Where
 ) -> list[NamedVerdict]:
     """Judge and show what changed; the verdicts. Raises `DeviceError`."""
-    from kernel_gate.fleet.travelling import RemoteError
+    from kernel_gate.fleet.travelling import ClusterError
     from kernel_lineage.history.git import RepositoryError, open_repository
     from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes
     from kernel_lineage.learning.gated_edits import EditGate
@@ -78,7 +78,7 @@ def gate_since(
                 say=lambda line: click.echo(line, err=True),
             )
             judged.extend(_reporting(named_verdicts, run))
-    except (RepositoryError, RemoteError) as error:
+    except (RepositoryError, ClusterError) as error:
         wrong_use(str(error))
     verdicts = [one.verdict for one in judged if isinstance(one.verdict, KernelVerdict)]
     if run.as_json:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.fleet.over_ssh import SshPool
-from kernel_gate.fleet.travelling import RemoteError
+from kernel_gate.fleet.elsewhere import elsewhere
+from kernel_gate.fleet.travelling import ClusterError
 from kernel_gate.standing import ExitCode
 from kernel_gate.worker import run_in_child
 from kernel_lineage.kernels.naming import MisnamedError, parted
@@ -53,7 +53,7 @@ class Asked:
     anyway: bool = False
     record: bool = True
     remote: str | None = None
-    """Where the verdict is made, when not here: an address as `kernel_gate.fleet.over_ssh.Host` reads it."""
+    """Where the verdict is made, when not here: an address for `kernel_gate.fleet.elsewhere`."""
 
 
 def run(
@@ -76,10 +76,10 @@ def run(
 
     try:
         request = _request(asked)
-        with _ended_by_signal(), nullcontext() if asked.remote is None else SshPool(asked.remote) as pool:
+        with _ended_by_signal(), nullcontext() if asked.remote is None else elsewhere(asked.remote) as pool:
             judge = run_in_child if pool is None else pool.judge
             document = apply(request, judge_in_child(asked.device, report, run=judge), report)
-    except RemoteError as error:
+    except ClusterError as error:
         err(f"{error}. Nothing was changed.")
         return ExitCode.ENVIRONMENT
     except (ApplyError, ProgramError, StatedFactError, HandoffError) as error:

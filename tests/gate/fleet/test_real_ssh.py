@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from gate.programs import affine, workload
-from kernel_gate.fleet.over_ssh import SshPool
-from kernel_gate.fleet.travelling import RemoteError
+from kernel_gate.fleet.elsewhere import elsewhere
+from kernel_gate.fleet.travelling import ClusterError
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 
@@ -89,7 +89,7 @@ def until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
 def test_a_wrong_candidate_is_rejected_and_a_right_one_is_not(port):
     wrong = GateRequest.of(affine(), affine("2.0f", "3.0f"), workload(), device="emulated")
     right = GateRequest.of(affine(), affine(), workload(), device="emulated")
-    with SshPool(f"ssh://gpu-box:{port}{KLINEAGE}") as pool:
+    with elsewhere(f"ssh://gpu-box:{port}{KLINEAGE}") as pool:
         assert pool.judge(wrong).code == Reason.WRONG_VALUE
         assert pool.judge(right).code == Reason.NOT_PROFILED
 
@@ -99,7 +99,7 @@ def test_what_ssh_says_is_said_with_the_command_to_try(port):
     message = (
         f"did not start `/no/klineage judge`: .*; `ssh -p {port} gpu-box /no/klineage --version` has to work"
     )
-    with SshPool(f"ssh://gpu-box:{port}/no/klineage") as pool, pytest.raises(RemoteError, match=message):
+    with elsewhere(f"ssh://gpu-box:{port}/no/klineage") as pool, pytest.raises(ClusterError, match=message):
         pool.judge(request)
-    with SshPool("ssh://gpu-box:1/klineage") as pool, pytest.raises(RemoteError, match="refused"):
+    with elsewhere("ssh://gpu-box:1/klineage") as pool, pytest.raises(ClusterError, match="refused"):
         pool.judge(request)

@@ -62,7 +62,7 @@ def command(
     token_budget: int | None,
     text_from: str | None,
     record: bool,
-    remote: str | None,
+    cluster: str | None,
     as_json: bool,
     progress: Literal["text", "json"],
 ) -> None:
@@ -88,7 +88,7 @@ def command(
                 base_url=base_url,
                 token_budget=token_budget,
                 record=record,
-                remote=remote,
+                remote=cluster,
                 text=sys.stdin.buffer.read() if text_from else None,
             ),
             as_json=as_json,

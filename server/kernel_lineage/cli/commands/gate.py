@@ -113,7 +113,7 @@ def command(
     inputs: str,
     memory: str,
     jobs: int | None,
-    remote: str | None,
+    cluster: str | None,
     timeout: float,
     allow_uncontained: bool,
     narrow_seconds: float,
@@ -134,7 +134,7 @@ def command(
     """
     from kernel_gate.cases import parse_dims
     from kernel_gate.devices.base import DeviceError
-    from kernel_gate.fleet.travelling import RemoteError
+    from kernel_gate.fleet.travelling import ClusterError
     from kernel_gate.options import GateOptions
 
     counted = _counted(fail_on)
@@ -160,7 +160,7 @@ def command(
         if text is not None:
             if since is not None or len(files) != 1 or kernel or candidate_kernel or workload_path or case:
                 wrong_use("--text takes one FILE, whose kernels and workloads it finds itself")
-            if remote is not None:
+            if cluster is not None:
                 wrong_use("--text judges here; leave --remote out")
             run = GateRun(timeout, no_cache, as_json)
             judged = gate_edit(EditAsked(files[0], text, write), device, options, run)
@@ -170,14 +170,14 @@ def command(
                     "--since finds kernels and workloads itself; leave --kernel, --workload and --case out"
                 )
             run = GateRun(timeout, no_cache, as_json)
-            judged = gate_since(since, files, device, options, run, Where(device, jobs, remote))
+            judged = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
         else:
             if len(files) != 2 or jobs:
                 wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs goes with --since")
             run = GateRun(timeout, no_cache, as_json, narrow_seconds, record)
             pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
-            judged = [gate_pair(pair, device, options, run, remote)]
-    except (DeviceError, RemoteError) as error:
+            judged = [gate_pair(pair, device, options, run, cluster)]
+    except (DeviceError, ClusterError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
     write_reports(judged, **rest)

@@ -47,7 +47,7 @@ def command(
     seconds: float | None,
     device: Device,
     jobs: int | None,
-    remote: str | None,
+    cluster: str | None,
     timeout: float,
     no_learn: bool,
     no_cache: bool,
@@ -64,7 +64,7 @@ def command(
     some are left (--limit, --seconds).
     """
     from kernel_gate.devices.base import DeviceError
-    from kernel_gate.fleet.travelling import RemoteError
+    from kernel_gate.fleet.travelling import ClusterError
     from kernel_lineage.cli.progress import finished_lines, progress_bar
     from kernel_lineage.cli.replay_table import line_of, summary
     from kernel_lineage.history.git import RepositoryError
@@ -80,7 +80,7 @@ def command(
         limit=limit,
         seconds=seconds,
         device=device,
-        remote=remote,
+        cluster=cluster,
         timeout=timeout,
         use_cache=not no_cache,
         learn=not no_learn,
@@ -89,12 +89,12 @@ def command(
         with (
             progress_bar() as mining,
             finished_lines() as finished,
-            Where(device, jobs, remote).pool() as pool,
+            Where(device, jobs, cluster).pool() as pool,
         ):
             done = replay_repository(
                 repository, asked, pool, lambda at, of, one: finished(at, of, line_of(one)), mining
             )
-    except (RepositoryError, RemoteError) as error:
+    except (RepositoryError, ClusterError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
     except DeviceError as error:

@@ -58,7 +58,7 @@ class Asked:
     limit: int | None = None
     seconds: float | None = None
     device: Device = "auto"
-    remote: str | None = None
+    cluster: str | None = None
     timeout: float = 180.0
     use_cache: bool = True
     learn: bool = True
@@ -205,7 +205,7 @@ _PREPARING_CORES = 4
 
 
 def _replays_at_once(pool: Pool) -> int:
-    """As many as keep every worker with a verdict to do; no more than this machine can prepare."""
+    """As many as keep every worker with a verdict to do; on a cluster no more than this machine can prepare."""
     cores = share_of_cores(1)
     return min(pool.size, cores) + max(1, cores // _PREPARING_CORES)
 
@@ -242,8 +242,8 @@ def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> R
 
 def _device(asked: Asked) -> tuple[Any, str]:
     """What tells devices apart, and the name that people know it by."""
-    if asked.remote is not None:
-        return {"remote": asked.remote, "device": asked.device}, asked.remote
+    if asked.cluster is not None:
+        return {"cluster": asked.cluster, "device": asked.device}, f"cluster {asked.cluster}"
     identity = device_identity(asked.device)
     if identity is None or identity == EMULATED:
         return identity or {"unknown": asked.device}, "emulated" if identity else asked.device
