@@ -29,6 +29,7 @@ from kernel_lineage.workloads.mutants.registry import mutants_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 from .judged import judge_all
+from .seeded_apart import apart, plain_program
 from .seeded_cases import HERE, KERNELS, SeededKernel, llmc_kernels
 from .seeded_lines import Distance, distance, fed_by, lines_of
 
@@ -74,6 +75,12 @@ class Seeded:
     """Whether the changed line is among those."""
     lines: int = 0
     """Lines of the kernel that hold something."""
+    suspects: tuple[int, ...] = ()
+    """Lines named when the baseline is another program (`seeded_apart.py`), the likeliest first."""
+    suspected: Distance = "none"
+    """How the first of them lies to the changed line."""
+    apart: Distance = "none"
+    """How the best of them does."""
 
 
 @cache
@@ -96,10 +103,13 @@ def chosen(kernel: Kernel, per_kind: int) -> list[Mutant]:
     return picked
 
 
-def request_of(seeded: SeededKernel, source: bytes | None) -> GateRequest:
-    """The kernel against itself (None), or against a mutant. Raises `ProgramError` for one that makes no program."""
+def request_of(seeded: SeededKernel, source: bytes | None, *, plain: bool = False) -> GateRequest:
+    """The kernel against itself (None), or against a mutant. Raises `ProgramError` for one that makes no program.
+
+    `plain`: the baseline is another program of the same function.
+    """
     workload = seeded.workload()
-    baseline = program_from_file(seeded.path, seeded.kernel, workload)
+    baseline = plain_program(seeded) if plain else program_from_file(seeded.path, seeded.kernel, workload)
     candidate = program_from_file(seeded.path, seeded.kernel, workload, data=source)
     return GateRequest.of(baseline, candidate, workload, device="emulated", options=OPTIONS)
 
@@ -170,6 +180,15 @@ def study(
         for number, verdict in judge_all(pool, [w[3] for w in work], timeout=240.0):
             key, seeded, mutant, _ = work[number]
             rows[key] = result_of(seeded, mutant, verdict)
+            if rows[key].fate != "found":
+                _keep(kept, key, rows[key])
+        again = [w for w in work if w[2] is not None and rows[w[0]].fate == "found"]
+        requests = [request_of(w[1], w[2].source if w[2] else None, plain=True) for w in again]
+        for number, verdict in judge_all(pool, requests, timeout=240.0):
+            key, seeded, mutant, _ = again[number]
+            assert mutant is not None
+            suspects, first, best = apart(kernel_of(seeded), mutant, verdict)
+            rows[key] = replace(rows[key], suspects=suspects, suspected=first, apart=best)
             _keep(kept, key, rows[key])
     return list(rows.values())
 
@@ -187,7 +206,7 @@ def _kept(kept: Path | None) -> dict[str, Seeded]:
     for line in kept.read_text().splitlines():
         row = json.loads(line)
         key = row.pop("key")
-        rows[key] = Seeded(**{**row, "named": tuple(row["named"])})
+        rows[key] = Seeded(**{**row, **{name: tuple(row[name]) for name in ("named", "suspects")}})
     return rows
 
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 _SETTING = "On the emulated device: build, check against float64 and against the kernel, all detectors."
 _BESIDE = """*Beside it*: the named line is in the same statement or innermost loop, computes with a name to which the
 changed line gives a value, or is one of two accesses between which the dropped barrier stood. A wrong value names the
-last store to the wrong element, which may be far from its cause, and the changed lines that fed it.
+last store to the wrong element, which may be far from its cause, and the changed lines that fed it. *Another program*
+is the plainest of the same function, one thread to an element or a row (`seeded/plain.cu`): the two texts say nothing
+of what is wrong, and the lines that are likeliest at fault are told from what both compute.
 """
 _DISTANCES = ("same", "near", "far", "none")
 
@@ -42,6 +44,7 @@ def render(rows: Sequence[Seeded], examined: Mapping[tuple[str, str], Explained]
         f"| found, without those | {_share(len(seen), real)} |",
         f"| of the found, a changed line is named | {_share(near['same'], len(seen))} |",
         f"| of the found, that line or one beside it | {_share(named, len(seen))} |",
+        *_apart(seen),
         f"| the last store alone: the changed line | {_share(alone['same'], len(seen))} |",
         f"| … or one beside it | {_share(alone['same'] + alone['near'], len(seen))} |\n",
         _BESIDE,
@@ -53,6 +56,19 @@ def render(rows: Sequence[Seeded], examined: Mapping[tuple[str, str], Explained]
         _named([r for r in mutants if r.fate == "undecided"], "Ended otherwise"),
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def _apart(rows: Sequence[Seeded]) -> list[str]:
+    """Rows of what is named when the baseline is another program, in which no line was changed."""
+    first, best = Counter(r.suspected for r in rows), Counter(r.apart for r in rows)
+    drawn = sum(min(1.0, len(r.suspects) / r.fed) * r.fed_by_change for r in rows if r.fed)
+    count = sum(r.fed > 0 for r in rows)
+    return [
+        f"| against another program: the changed line is named first | {_share(first['same'], len(rows))} |",
+        f"| … is among the lines named, three at most | {_share(best['same'], len(rows))} |",
+        f"| … or one beside it | {_share(best['same'] + best['near'], len(rows))} |",
+        f"| … as many drawn from all that fed it | {100 * drawn / max(count, 1):.1f} % of {count} wrong values |",
+    ]
 
 
 def _fed(rows: Sequence[Seeded]) -> str:
@@ -89,8 +105,8 @@ def _by_what(rows: Sequence[Seeded]) -> str:
 def _by_kind(mutants: Sequence[Seeded], examined: Mapping[tuple[str, str], Explained]) -> str:
     lines = [
         "## By kind\n",
-        "| kind | build | found | same | missed | line same or beside |",
-        "|---|---|---|---|---|---|",
+        "| kind | build | found | same | missed | line same or beside | against another program: the line |",
+        "|---|---|---|---|---|---|---|",
     ]
     for kind in sorted({r.kind for r in mutants}):
         these = [r for r in mutants if r.kind == kind and r.fate in ("found", "survived")]
@@ -98,7 +114,10 @@ def _by_kind(mutants: Sequence[Seeded], examined: Mapping[tuple[str, str], Expla
         left = [examined.get((r.kernel, r.mutant)) for r in these if r.fate == "survived"]
         equal = sum(1 for e in left if e is not None and e.equivalent)
         near = sum(r.distance in ("same", "near") for r in seen)
-        lines.append(f"| `{kind}` | {len(these)} | {len(seen)} | {equal} | {len(left) - equal} | {near} |")
+        apart = sum(r.apart == "same" for r in seen)
+        lines.append(
+            f"| `{kind}` | {len(these)} | {len(seen)} | {equal} | {len(left) - equal} | {near} | {apart} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -38,6 +38,8 @@ class Recording:
     """Number of the launch since `EmulatedDevice.record`."""
     block: int | Dim3
     """Its linear number in the grid, or its indices; only its cluster runs, and the launch counts as failed."""
+    with_values: bool = False
+    """Keep what instructions computed."""
     trace: Trace | None = None
     """There once the block has run to its end."""
     kernel: DecodedKernel | None = None
@@ -255,7 +257,7 @@ class EmulatedKernel:
         only = recording.number_in(grid)
         if only >= launch.blocks:
             return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))
-        launch.only_blocks, launch.trace = (only,), Trace()
+        launch.only_blocks, launch.trace = (only,), Trace(recording.with_values)
         faults = launch.run(self._device.arch).faults
         if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
             recording.trace, recording.kernel = launch.trace, self.kernel

@@ -7,13 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from kernel_gate.stages.statements import NAME, assigned_names
+
 _LINE = re.compile(r"\s*#\s*line\s+(\d+)")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_TARGETS = re.compile(
-    r"(?:\b([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*[-+*/%&|^]?=(?!=))"
-    r"|(?:^\s*(?!return\b)[A-Za-z_][\w:<>]*(?:\s+[\w:<>]+)*[\s*&]+([A-Za-z_]\w*)\s*[;,\[])"
-)
-"""Names that a line gives a value to or declares, as CUDA C++ and Python write it."""
 _ALIKE = 0.3
 """Below this share of common lines two texts are different programs, and their differences say nothing."""
 
@@ -47,7 +43,7 @@ class Alignment:
         return same >= _ALIKE * (same + changed)
 
     def _says_something(self, line: int) -> bool:
-        return _NAME.search(self.texts.get(line, "")) is not None
+        return NAME.search(self.texts.get(line, "")) is not None
 
 
 def align(before: str, after: str) -> Alignment:
@@ -111,7 +107,7 @@ def _by_name(alignment: Alignment, fed: Sequence[int]) -> tuple[int, ...]:
 
     A compiler leaves no instruction at a line that only names a constant, or from which a value has gone.
     """
-    used = {word for line in fed for word in _NAME.findall(alignment.texts.get(line, ""))}
+    used = {word for line in fed for word in NAME.findall(alignment.texts.get(line, ""))}
     return tuple(hunk.after.start for hunk in alignment.hunks if _assigned(alignment, hunk) & used)
 
 
@@ -119,7 +115,7 @@ def _assigned(alignment: Alignment, hunk: Hunk) -> set[str]:
     texts = [alignment.texts.get(n, "") for n in hunk.after] + [
         alignment.replaced.get(n, "") for n in hunk.before
     ]
-    return {name for text in texts for names in _TARGETS.findall(text) for name in names if name}
+    return {name for text in texts for name in assigned_names(text)}
 
 
 def _inside(alignment: Alignment, line: int) -> bool:

@@ -22,6 +22,7 @@ from kernel_gate.workload import Workload
 
 if TYPE_CHECKING:
     from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
+    from kernel_gate.emulated.slicing.history import History
 
 _SECONDS = 5.0
 
@@ -46,6 +47,8 @@ class Feeding:
     """Whose run was recorded."""
     lines: tuple[int, ...]
     """What fed it, nearest first: data, addresses, guards and branches. Empty where nothing could be recorded."""
+    history: History | None = None
+    """The record, with what was computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +80,21 @@ def feeding(built: Built, element: Element, otherwise: Storing | None = None) ->
     `otherwise`: the block to look at when nothing is stored there, such as the one in which a program of the same
     launch stores it; None: the one that stores what lies nearest.
     """
+    from kernel_gate.emulated.slicing.walk import lines_of
+
     device = open_quiet(_SECONDS)
     try:
         loaded = LoadedProgram(device, built, element.workload)
         with loaded.execution(element.case.dims, memory=element.case.memory) as execution:
             writer, storing = _writer(device, execution, element)
+            value = _value(execution, element)
             storing = storing or otherwise or _storing_nearest(device, execution, element)
-            lines = () if storing is None else _fed_lines(device, execution, element, storing)
-            return Feeding(writer, storing, lines)
+            if storing is None:
+                return Feeding(writer, None, ())
+            history = _history(device, execution, element, storing, value)
+            if history is None:
+                return Feeding(writer, storing, ())
+            return Feeding(writer, storing, lines_of(history.fed()), history)
     except (LaunchError, DeviceError):
         return Feeding(None, None, ())
     finally:
@@ -156,22 +166,39 @@ def _last_store(
     return watched.writer, Storing(watched.launch, watched.block)
 
 
-def _fed_lines(
-    device: EmulatedDevice, execution: Execution, element: Element, storing: Storing
-) -> tuple[int, ...]:
-    """The lines of what fed the element in the block that stores it; none where it cannot be recorded."""
-    from kernel_gate.devices.emulated import Recording
-    from kernel_gate.emulated.slicing.walk import fed_by, lines_of
+def _value(execution: Execution, element: Element) -> float | None:
+    """What the last run left in the element; None for what is no finite float."""
+    dtype = DTYPES[argument_of(element.workload, element.output).dtype]
+    if not dtype.is_float:
+        return None
+    held = _buffer(execution, element).read()[element.offset : element.offset + element.itemsize]
+    value = float(dtype.wide(held.view(dtype.storage))[0])
+    return value if np.isfinite(value) else None
 
-    recording = Recording(storing.launch, storing.block)
+
+def _history(
+    device: EmulatedDevice, execution: Execution, element: Element, storing: Storing, value: float | None
+) -> History | None:
+    from kernel_gate.devices.emulated import EmulatedBuffer, Recording
+    from kernel_gate.emulated.slicing.history import History
+
+    recording = Recording(storing.launch, storing.block, with_values=True)
     device.record(recording)
     execution.run(make_inputs(element.workload, element.case), 0)
     if recording.trace is None or recording.kernel is None:
-        return ()
+        return None
     segment = _buffer(execution, element).segment
     start = segment.offset + element.offset
-    fed = fed_by(recording.trace, recording.kernel, segment.number, start, start + element.itemsize)
-    return lines_of(fed)
+    held = [buffer.segment for buffer in execution.buffers.values() if isinstance(buffer, EmulatedBuffer)]
+    return History(
+        recording.trace,
+        recording.kernel,
+        segment.number,
+        start,
+        start + element.itemsize,
+        {each.number: (each.name, each.offset) for each in held},
+        value,
+    )
 
 
 def _buffer(execution: Execution, element: Element) -> EmulatedBuffer:

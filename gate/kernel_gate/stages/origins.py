@@ -1,4 +1,7 @@
-"""Where a wrong element or a fault comes from, said beside it: the last store, and the changed lines that led there."""
+"""Where a wrong element or a fault comes from, said beside it: the last store, and the changed lines that led there.
+
+Where the two texts have too little in common to be compared, it is the lines that are likeliest at fault.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import Place
 from kernel_gate.reasons import Reason
-from kernel_gate.stages.changed_lines import align, changed_and_fed
+from kernel_gate.stages.changed_lines import Alignment, align, changed_and_fed
 from kernel_gate.stages.feeding import Element, Feeding, feeding, feeding_of_fault, in_users_lines
+from kernel_gate.stages.suspects import MOST, leading_to, ranked
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
@@ -19,6 +23,7 @@ _MOST_ELEMENTS = 1 << 20
 _NAMED_MOST = 5
 _CHANGED = "changed, and feeds the wrong element"
 _LEADS_TO = "changed, and leads to this access"
+_LIKELY = "likely at fault"
 
 
 def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Workload, case: Case) -> Stage:
@@ -37,14 +42,15 @@ def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Worklo
     own = feeding(at_fault, element, other.storing if other is not None and alignment.alike else None)
     details, words = _writer(own, at_fault, other, baseline)
     details["fed_by"] = sorted(_users(line, at_fault) for line in own.lines)
-    if (
-        other is not None
-        and alignment.alike
-        and (changed := changed_and_fed(alignment, own.lines, other.lines))
-    ):
-        users = [_users(line, at_fault) for line in changed]
-        details["related"] = [*details.get("related", ()), *(asdict(Place(_CHANGED, n)) for n in users)]
-        words += f"; it is fed by {_numbers(users)}, which changed"
+    if other is not None:
+        changed = changed_and_fed(alignment, own.lines, other.lines) if alignment.alike else ()
+        what, lines = (
+            (_CHANGED, changed) if changed else (_LIKELY, _suspects(own, other, alignment, workload))
+        )
+        if lines:
+            users = [_users(line, at_fault) for line in lines]
+            details["related"] = [*details.get("related", ()), *(asdict(Place(what, n)) for n in users)]
+            words += _sentence(what, users)
     return stage.model_copy(update={"reason": stage.reason + words, "details": {**wrong, **details}})
 
 
@@ -59,12 +65,13 @@ def with_fault_origin(
     if kind != stage.details.get("fault"):
         return stage
     culprits = changed_and_fed(alignment, lines, ()) if alignment.alike else ()
+    what, culprits = (_LEADS_TO, culprits) if culprits else (_LIKELY, leading_to(lines, alignment.texts))
     named = [_users(line, at_fault) for line in culprits]
     # That the line at fault is new is no news.
     if not set(named) - {stage.details.get("line")}:
         return stage
-    related = [*stage.details.get("related", ()), *(asdict(Place(_LEADS_TO, line)) for line in named)]
-    reason = f"{stage.reason}; it comes from {_numbers(named)}, which changed"
+    related = [*stage.details.get("related", ()), *(asdict(Place(what, line)) for line in named)]
+    reason = stage.reason + _sentence(what, named)
     return stage.model_copy(update={"reason": reason, "details": {**stage.details, "related": related}})
 
 
@@ -85,6 +92,23 @@ def _writer(
 
 def _on(place: Place) -> str:
     return f" on line {place.line}" if place.line is not None else ""
+
+
+def _suspects(own: Feeding, other: Feeding, alignment: Alignment, workload: Workload) -> tuple[int, ...]:
+    """Lines that are likeliest at fault, told from what both programs computed; none where that was not recorded."""
+    from kernel_gate.emulated.slicing.clues import clues
+
+    if own.history is None or other.history is None:
+        return ()
+    inputs = {argument.name for argument in workload.args if argument.kind == "input"}
+    evidence = clues(own.history, other.history, inputs)
+    return () if evidence is None else ranked(evidence, own.lines, alignment.texts)[:MOST]
+
+
+def _sentence(what: str, lines: list[int]) -> str:
+    if what == _LIKELY:
+        return f"; likeliest at fault: {_numbers(lines)}"
+    return f"; it {'is fed by' if what == _CHANGED else 'comes from'} {_numbers(lines)}, which changed"
 
 
 def _users(line: int, built: Built) -> int:

@@ -34,7 +34,7 @@ def reads_that_matter(trace: Trace, kernel: DecodedKernel) -> Mapping[int, Flags
         if _is_load(event, kernel):
             flags[place] = np.zeros(trace.threads, np.bool_)
             if gave is not None:
-                flags[place][gave] = True
+                flags[place][gave[0]] = True
         elif walk.is_branch(event) or _stores(event):
             walk.look_for(event, walk.active(event))
     return flags

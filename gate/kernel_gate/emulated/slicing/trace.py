@@ -1,7 +1,8 @@
 """A record of what one block of threads executed: instructions, the threads that ran them, the memory they touched.
 
-The walk back (`walk.fed_by`) asks which instruction gave what to which. A record is bounded; a launch that goes beyond
-is ended, and nothing is said of it.
+The walk back (`walk.fed_by`) asks which instruction gave what to which. Values are kept where they are asked for: they
+tell right intermediate results from wrong ones (`clues`). A record is bounded; a launch that goes beyond is ended, and
+nothing is said of it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.program import Block, DecodedKernel
 from kernel_gate.emulated.registry import Unsupported
 from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.slicing.operands import effect_of
 from kernel_gate.emulated.terminators import Branch, IndexedBranch, Terminator
 from kernel_gate.emulated.types import TYPES, Array
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
 
 _BYTES_MOST = 1 << 27
+_BYTES_WITH_VALUES = _BYTES_MOST // 2
 _BYTES_OF_EVENT = 200
 """What an event takes beside its arrays, about."""
 
@@ -58,12 +61,16 @@ class Event:
     skipped: Index | None = None
     """Threads that came to it and whose guard did not hold."""
     touches: list[Touch] = field(default_factory=list)
+    values: tuple[Array, ...] = ()
+    """What it left in the registers that it writes, predicates aside: of each active thread, or one for all."""
 
 
 @dataclass(slots=True)
 class Trace:
     """The events of one launch of one block, in order."""
 
+    with_values: bool = False
+    """Keep what instructions computed; False once that has become too much."""
     events: list[Event] = field(default_factory=list)
     threads: int = 0
     """Threads of the wave that was recorded."""
@@ -95,6 +102,7 @@ class Trace:
 
     def _recorded_step(self, step: Step, site: Site) -> Step:
         guard, number = site.instruction.guard, site.number
+        results = self._results(site)
         try:
             holds = None if guard is None else site.reader(guard, TYPES["pred"])
         except Unsupported:
@@ -106,8 +114,28 @@ class Trace:
             else:
                 self._begin_guarded(number, wave, np.broadcast_to(holds(wave), wave.index.shape))
             step(wave)
+            if results and self.with_values:
+                wave.put_back()
+                self._keep(self.events[-1], [wave.registers[register] for register in results])
 
         return recorded
+
+    def _results(self, site: Site) -> tuple[int, ...]:
+        """Registers whose values are kept when an instruction has run."""
+        if not self.with_values:
+            return ()
+        types, writes = site.layout.types, effect_of(site.instruction, site.layout).writes
+        return tuple(r for r in writes if r < len(types) and types[r].name != "pred")
+
+    def _keep(self, event: Event, registers: list[Array]) -> None:
+        if self._bytes > _BYTES_WITH_VALUES:
+            self.with_values = False
+            return
+        event.values = tuple(
+            value.copy() if value.ndim == 0 or event.active is None else value[event.active]
+            for value in registers
+        )
+        self._grow(sum(value.nbytes for value in event.values))
 
     def _recorded_end(self, block: Block, number: int) -> Terminator | None:
         end = block.end

@@ -9,7 +9,7 @@ taken together. What other blocks gave through global memory is not followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
 from kernel_gate.emulated.wave import Index
 
 Flags = npt.NDArray[np.bool_]
+_NONE: Index = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,37 @@ class Fed:
     line: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One execution that fed the element, and by which threads."""
+
+    event: int
+    """Its place in the trace."""
+    threads: Index
+    """Those whose results fed it and are not known to be right. None for a guard that kept a store from it."""
+    right: Index
+    """Those whose results fed it and are known to be right: what fed them was not looked for."""
+
+
+Rightness = Callable[[Event], Flags | None]
+"""Whether what each active thread of an event computed is known to be right; None: of no thread."""
+
+
 def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int) -> list[Fed]:
     """The instructions that fed the bytes from `start` to `stop` of a segment's data, nearest first, each once.
 
     Branches and guards that kept a store from them, or a write from a register that fed them, are among those.
     """
-    walk = Walk.over(trace, kernel)
+    return each_once(trace, kernel, taken(trace, kernel, segment, start, stop))
+
+
+def taken(
+    trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, right: Rightness | None = None
+) -> Iterator[Taken]:
+    """The executions that fed those bytes, the last first; the walk ends at results that `right` says to be right."""
+    walk = Walk.over(trace, kernel, right)
     walk.bytes_of("global", segment, stop)[start:stop] = True
-    return _each_once(trace, kernel, walk.back(trace.events))
+    return walk.back(trace.events)
 
 
 def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
@@ -52,15 +76,15 @@ def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
     walk = Walk.over(trace, kernel)
     walk.look_for(last, np.array([thread]))
     line = kernel.flat.body[last.number].line
-    return [Fed(len(before), last.number, line), *_each_once(trace, kernel, walk.back(before))]
+    return [Fed(len(before), last.number, line), *each_once(trace, kernel, walk.back(before))]
 
 
-def _each_once(trace: Trace, kernel: DecodedKernel, places: Iterable[int]) -> list[Fed]:
+def each_once(trace: Trace, kernel: DecodedKernel, steps: Iterable[Taken]) -> list[Fed]:
     """The instructions of these executions, the first of each."""
     once: dict[int, Fed] = {}
-    for place in places:
-        number = trace.events[place].number
-        once.setdefault(number, Fed(place, number, kernel.flat.body[number].line))
+    for step in steps:
+        number = trace.events[step.event].number
+        once.setdefault(number, Fed(step.event, number, kernel.flat.body[number].line))
     return list(once.values())
 
 
@@ -78,6 +102,7 @@ class Walk:
     shared_bytes: int
     stored: Set[tuple[str, int]]
     """Memory that was stored to, by space and segment; of other memory nothing is looked for."""
+    known: Rightness | None = None
     registers: Flags = field(init=False)
     """By register and thread."""
     wanted: list[bool] = field(init=False)
@@ -101,18 +126,19 @@ class Walk:
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
     @classmethod
-    def over(cls, trace: Trace, kernel: DecodedKernel) -> Walk:
+    def over(cls, trace: Trace, kernel: DecodedKernel, right: Rightness | None = None) -> Walk:
         """A walk that looks for nothing yet."""
         stored = {
             (t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"
         }
-        return cls(kernel, trace.threads, trace.shared_bytes, stored)
+        return cls(kernel, trace.threads, trace.shared_bytes, stored, right)
 
-    def back(self, events: Sequence[Event]) -> Iterator[int]:
-        """The places of the executions that gave what is looked for, the last first."""
+    def back(self, events: Sequence[Event]) -> Iterator[Taken]:
+        """The executions that gave what is looked for, the last first."""
         for place in range(len(events) - 1, -1, -1):
-            if self.take(events[place]) is not None:
-                yield place
+            gave = self.take(events[place])
+            if gave is not None:
+                yield Taken(place, *gave)
 
     def bytes_of(self, space: str, segment: int, size: int) -> Flags:
         """The flags of some memory, at least `size` of them."""
@@ -124,15 +150,15 @@ class Walk:
             self.memory[space, segment] = flags = grown
         return flags
 
-    def take(self, event: Event) -> Index | None:
-        """The threads by which an event gave something that is looked for; what fed them is looked for instead.
+    def take(self, event: Event) -> tuple[Index, Index] | None:
+        """The threads by which an event gave something that is looked for, and those whose gift is known to be right.
 
-        None: it gave nothing. No threads: its guard kept it from giving something.
+        What fed the former is looked for instead. None: it gave nothing.
         """
         effect = self._effect(event.number)
         if event.number in self.branches:
             chosen = self._take_branch(event, self.active(event))
-            return chosen if chosen.size else None
+            return (chosen, _NONE) if chosen.size else None
         wanted = any(self.wanted[register] for register in effect.writes)
         stores = any(touch.purpose != "read" for touch in event.touches)
         if not (wanted or stores or effect.writes_any_shared or event.skipped is not None):
@@ -150,14 +176,19 @@ class Walk:
         if effect.writes_any_shared and self._looks_in(("shared",)):
             gave[active] = True
         if not gave.any():
-            return np.zeros(0, np.int64) if took else None
+            return (_NONE, _NONE) if took else None
         for register in effect.writes:
             if self.wanted[register]:
                 self.registers[register, gave] = False
                 self.wanted[register] = bool(self.registers[register].any())
-        threads = np.flatnonzero(gave)
-        self.look_for(event, threads)
-        return threads
+        right = np.zeros(self.threads, np.bool_)
+        verdict = None if self.known is None else self.known(event)
+        if verdict is not None:
+            right[active] = verdict
+        asked = np.flatnonzero(gave & ~right)
+        if asked.size:
+            self.look_for(event, asked)
+        return asked, np.flatnonzero(gave & right)
 
     def is_branch(self, event: Event) -> bool:
         """Whether an event decides what runs."""
