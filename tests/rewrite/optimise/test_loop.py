@@ -147,6 +147,17 @@ def test_cancelling_keeps_what_was_promoted() -> None:
     assert document.verdict is None
 
 
+def test_cancelling_the_last_verdict_keeps_what_was_promoted() -> None:
+    def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
+        if options.watch_seconds:
+            raise KeyboardInterrupt
+        gains = b"float4" in after.text and b"float4" not in before.text
+        return verdict(Outcome.ACCEPTED if gains else Outcome.REJECTED, 1.3 if gains else 1.0)
+
+    document = searched(judge).document
+    assert (document.stopped, len(document.promoted), document.verdict) == ("cancelled", 1, None)
+
+
 def test_a_step_that_the_full_gate_rejects_is_taken_back() -> None:
     """Screening does not watch every case: what it lets pass may still be wrong."""
 

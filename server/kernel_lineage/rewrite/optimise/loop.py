@@ -97,14 +97,14 @@ def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], Non
     first = Version(search.text)
     state = _State(first, time.monotonic())
     stopped, reason = "", ""
-    number = 0
+    number, verdict = 0, None
     try:
         while not stopped:
             number += 1
             stopped, reason = _round(search, state, judge, report, number)
+        verdict = _in_full(first, state, judge) if state.promoted else None
     except KeyboardInterrupt:
         stopped, reason = "cancelled", "It was cancelled; what was promoted until then stands."
-    verdict = _in_full(first, state, judge) if state.promoted and stopped != "cancelled" else None
     document = OptimiseDocument.model_validate(
         {
             "path": str(search.path),
