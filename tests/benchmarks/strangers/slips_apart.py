@@ -79,8 +79,8 @@ PAIRS = (
 """,
         flat("bounded", [out("y"), inp("x"), number("lo", "-0.5", F), number("hi", "0.75", F), number("n")]),
         {"no number is a bound": [("v < lo ? lo : v > hi ? hi : v", "!(v >= lo) ? lo : v > hi ? hi : v")]},
-        {"no number stays": [("v < lo ? lo : v > hi ? hi : v", "v != v ? v : fminf(fmaxf(v, lo), hi)")]},
-        untuned=True),
+        {"no number stays": [("v < lo ? lo : v > hi ? hi : v", "v != v ? v : fminf(fmaxf(v, lo), hi)")]}
+    ),
     paired(
         "power", SUM.replace("FIRST", "if (t < 32) s[t] = 0.0f;\n    __syncthreads();").replace("LOAD", "s[t]"),
         rows("power", [out("y", F, "N"), inp("x", F, "N,C"), number("C")]),

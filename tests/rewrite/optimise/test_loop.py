@@ -132,6 +132,41 @@ def test_a_kernel_that_fails_its_own_check_ends_the_search() -> None:
     assert (document.stopped, len(document.tried)) == ("baseline", 1)
 
 
+TWO_LOOPS = b"""\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def norms(y, x, n):
+    row = tl.program_id(0)
+    total = 0.0
+    for j in range(n):
+        v = tl.load(x + row * n + j)
+        total += v * v
+    for j in range(n):
+        v = tl.load(x + row * n + j)
+        tl.store(y + row * n + j, v / total)
+
+
+def run(y, x):
+    rows, n = x.shape
+    norms[(rows,)](y, x, n)
+"""
+
+
+def test_other_places_of_a_skill_that_has_won_are_tried_though_other_choices_of_it_lost() -> None:
+    def judge(before: Version, after: Version, _options: GateOptions) -> Verdict:
+        first, then = (v.text.count(b"range(0, n, ROWS)") for v in (before, after))
+        if then > first and b"ROWS=1024" in after.text:
+            return verdict(Outcome.ACCEPTED, 3.0)
+        return verdict(Outcome.REJECTED, 0.6)
+
+    facts = stated_facts("toolchain.triton = (3, 6)", "stated")
+    ended = optimise(Search(Path("norms.py"), "norms", TWO_LOOPS, facts, SKILLS), judge)
+    assert ended.version.text.count(b"range(0, n, ROWS)") == 2
+
+
 def test_cancelling_keeps_what_was_promoted() -> None:
     answers = iter([verdict(Outcome.ACCEPTED, 2.0)])
 

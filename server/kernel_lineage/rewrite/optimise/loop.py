@@ -187,6 +187,9 @@ def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float
     state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
     state.current = Version(proposal.text, launch_after(state.current.launch, proposal.candidate.launch))
     state.promoted.append(state.current)
+    state.gainless.pop(
+        proposal.skill, None
+    )  # Other choices of it lost; its other places are tried after it has won.
     share = state.profile.get("profile.bandwidth_share")
     state.profile = Facts()
     if share is None or outcome.speedup is None:
