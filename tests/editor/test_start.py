@@ -103,3 +103,22 @@ def test_the_code_of_the_protocols_classes_is_compiled_once(tmp_path):
     kept.write_bytes(kept.read_bytes()[:1000])
     assert start()[0] > 400
     assert start()[0] == 0
+
+
+ANOTHER_ATTRS = """
+import attr._make
+def other(script, globs, locs=None, name="", mode="exec"): eval(compile(script, name, mode), globs, locs)
+attr._make._compile_and_eval = other
+"""
+
+
+def test_attrs_that_compiles_its_code_in_another_way_is_left_alone(tmp_path):
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    words = subprocess.run(
+        [sys.executable, "-c", ANOTHER_ATTRS + CLASSES],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    ).stdout.split()
+    assert int(words[0]) > 400 and not Path(words[1]).exists()

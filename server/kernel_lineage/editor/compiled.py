@@ -6,6 +6,7 @@ The protocol has 550 classes, whose code attrs compiles at each start: a sixth o
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import marshal
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,7 +25,14 @@ KEPT = Path(importlib.util.cache_from_source(__file__)).with_suffix(".attrs")
 
 @contextmanager
 def compiled_once() -> Iterator[None]:
-    """Classes of attrs that are made meanwhile take their code from what was compiled before, by its text."""
+    """Classes of attrs that are made meanwhile take their code from what was compiled before, by its text.
+
+    With an attrs that compiles its code in another way they are made as ever.
+    """
+    own = getattr(attr._make, "_compile_and_eval", None)
+    if own is None or [*inspect.signature(own).parameters] != ["script", "globs", "locs", "filename"]:
+        yield
+        return
     kept = _kept()
     codes = dict(kept)
 
@@ -39,7 +47,6 @@ def compiled_once() -> Iterator[None]:
             code = codes[script, filename] = compile(script, filename, "exec")
         eval(code, globs, locs)
 
-    own = attr._make._compile_and_eval  # noqa: SLF001 - there is no other way in
     attr._make._compile_and_eval = evaluate  # noqa: SLF001
     try:
         yield
