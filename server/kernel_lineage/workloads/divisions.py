@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expr.terms import Num, Op, Term, Var, variables
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.expressions import names as names_in
@@ -75,7 +76,7 @@ def _by_host(draft: Draft) -> Iterator[_Divided]:
     texts = [str(a.value) for a in draft.arguments if a.kind == "scalar"]
     for text in (*texts, *draft.constexpr.values(), *draft.promises):
         try:
-            nodes = [*ast.walk(ast.parse(text, mode="eval"))]
+            nodes = [*ast.walk(tree_of(text))]
         except SyntaxError:
             continue
         for node in nodes:
