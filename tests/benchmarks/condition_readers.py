@@ -1,4 +1,4 @@
-"""What widened offsets say of labelled fixes, read from the two states of the commit: no history is mined."""
+"""What each reader of code says of labelled fixes, read from the two states of the commit: no history is mined."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from tests.benchmarks.condition_scores import MEANINGS, SETS, Label, compared, l
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.learning.wide_offsets import widened
+from kernel_lineage.learning.preconditions import tails, widths
+from kernel_lineage.learning.preconditions.changes import CodeChange
 
-SUMMARY = "conditions learned from wide offsets, from labelled commits alone (needs checkouts)"
+SUMMARY = "learned conditions by reader, from labelled commits alone (needs checkouts)"
+_READERS = {"masks": tails.read, "wide offsets": widths.read}
 _LANGUAGES = {".cu": Language.CUDA, ".cuh": Language.CUDA, ".py": Language.TRITON}
 _TABLE = Path(__file__).parent / "results" / "condition_readers.md"
-_HEADER = ("set", "rows that can be said", "same meaning", *MEANINGS[1:], "cannot be said: something learned")
 
 
 def main(arguments: list[str]) -> None:
@@ -25,30 +26,42 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks condition_readers")
     parser.add_argument("checkouts", type=Path, help="a folder of checkouts: llm.c, gsplat, …")
     checkouts = parser.parse_args(arguments).checkouts
-    lines = ["What widened offsets say of labelled fixes, without history (`condition_readers`).", ""]
-    lines += [f"| {' | '.join(_HEADER)} |", "|---" * len(_HEADER) + "|"]
+    header = [
+        "set",
+        "reader",
+        "rows that can be said",
+        *(f"{m} meaning" for m in MEANINGS[:1]),
+        *MEANINGS[1:],
+    ]
+    lines = ["What readers of code say of labelled fixes, without history (`condition_readers`).", ""]
+    lines += [f"| {' | '.join([*header, 'cannot be said: something learned'])} |", "|---" * 9 + "|"]
     for name in SETS:
-        counts: Counter[str] = Counter()
-        for row in labels(name):
-            texts = [
-                text for old, new in _changes(checkouts / row.repository, row) for text in widened(old, new)
-            ]
-            if row.alternatives:
-                counts[compared(row.alternatives, texts)] += 1
-            else:
-                counts["unsaid"] += bool(texts)
-        cells = [
-            name,
-            str(sum(counts[m] for m in MEANINGS)),
-            *(str(counts[m]) for m in (*MEANINGS, "unsaid")),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+        rows = list(labels(name))
+        learned = [_learned(checkouts / row.repository, row) for row in rows]
+        for reader in (*_READERS, "all"):
+            counts: Counter[str] = Counter()
+            for row, by_reader in zip(rows, learned, strict=True):
+                texts = [t for r, each in by_reader.items() if reader in (r, "all") for t in each]
+                if row.alternatives:
+                    counts[compared(row.alternatives, texts)] += 1
+                else:
+                    counts["unsaid"] += bool(texts)
+            cells = [name, reader, str(sum(counts[m] for m in MEANINGS)), *(str(counts[m]) for m in MEANINGS)]
+            lines.append(f"| {' | '.join([*cells, str(counts['unsaid'])])} |")
     _TABLE.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))  # noqa: T201
 
 
-def _changes(checkout: Path, label: Label) -> Iterator[tuple[Kernel, Kernel]]:
-    """The states of a labelled kernel before and after the commit."""
+def _learned(checkout: Path, label: Label) -> dict[str, list[str]]:
+    """The conditions that each reader reads from the states of a labelled kernel before and after the commit."""
+    learned: dict[str, list[str]] = {}
+    for change in _changes(checkout, label):
+        for name, reads in _READERS.items():
+            learned.setdefault(name, []).extend(needed.expr for needed in reads(change))
+    return learned
+
+
+def _changes(checkout: Path, label: Label) -> Iterator[CodeChange]:
     listing = _git(checkout, "diff-tree", "-r", "-M", "--no-commit-id", "--name-status", label.commit)
     for status, *paths in (line.split("\t") for line in listing.decode().splitlines()):
         language = _LANGUAGES.get(Path(paths[-1]).suffix)
@@ -57,7 +70,7 @@ def _changes(checkout: Path, label: Label) -> Iterator[tuple[Kernel, Kernel]]:
             new = _kernels(_git(checkout, "show", f"{label.commit}:{paths[-1]}"), language)
             for name in sorted(old.keys() & new.keys()):
                 if label.kernel in ("*", name):
-                    yield old[name], new[name]
+                    yield CodeChange(old[name], new[name])
 
 
 def _kernels(data: bytes, language: Language) -> dict[str, Kernel]:

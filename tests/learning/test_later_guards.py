@@ -20,7 +20,8 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_code, conditions_from_guards
 from kernel_lineage.learning.launch_names import LaunchNames
-from kernel_lineage.learning.wide_offsets import widened
+from kernel_lineage.learning.preconditions import widths
+from kernel_lineage.learning.preconditions.changes import CodeChange
 from kernel_lineage.report.build import build
 from kernel_lineage.skills.card import ConditionKind, Origin
 
@@ -117,8 +118,8 @@ WIDE = NARROW.replace("y[r * C]", "y[(size_t)r * C]")
     ],
 )
 def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, answers, mends, transitions):
-    wider = Change(How.APPEARED, None, Occurrence("wide_index", "", (), (1,)))
-    fix = replace(_transition(2, intent, answers=answers), mends=mends, occurrences=(wider,))
+    widened = Change(How.APPEARED, None, Occurrence("wide_index", "", (), (1,)))
+    fix = replace(_transition(2, intent, answers=answers), mends=mends, occurrences=(widened,))
     lineage = Lineage(
         "l",
         "k",
@@ -127,10 +128,10 @@ def test_a_fix_that_widens_offsets_bounds_its_arrays_for_what_it_mends(intent, a
         (_transition(1, Intent.OPTIMISATION, added=("warp_shuffle",)), fix),
     )
     narrow, wide = (read(text.encode(), Language.CUDA).kernel("k") for text in (NARROW, WIDE))
-    kernels = {"v0": narrow, "v1": narrow, "v2": wide}
+    change = CodeChange(narrow, wide)
     conditions = [
         (learned.transition, learned.condition.expr, learned.condition.origin)
-        for learned in conditions_from_code(lineage, {}, lambda version: kernels[version.id])
+        for learned in conditions_from_code(lineage, {}, lambda _: change)
     ]
     assert conditions == [(one, "elements(y) <= 2147483648", Origin.LATER_FIX) for one in transitions]
 
@@ -154,7 +155,7 @@ def test_a_factor_that_is_widened_beside_a_wide_one_says_that_it_was_narrow(befo
     states = (
         read(PARTLY.replace("BODY", body).encode(), Language.CUDA).kernel("k") for body in (before, after)
     )
-    assert list(widened(*states)) == conditions
+    assert [needed.expr for needed in widths.read(CodeChange(*states))] == conditions
 
 
 OF_FIRST_VERSION = (

@@ -2,8 +2,9 @@
 
 Before the commit that adds the guard nothing said it; afterwards the code tests it itself. A guard that arrives
 together with an optimisation is the optimisation's own (`guard in code`); one that arrives alone conditions the step
-that it answers, or the first version that it mends (`later fix`). A fix also says, without a guard, what its offsets in
-64 bits are for (`wide_offsets.py`).
+that it answers, or the first version that it mends (`later fix`). What a fix says without a guard of its own on a
+whole launch, by a mask over each thread or an offset in 64 bits, is read from the code before and after it
+(`preconditions/`).
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.guard_conditions import category_of, requirements
 from kernel_lineage.learning.launch_names import LaunchNames
+from kernel_lineage.learning.preconditions.changes import CodeChange
+from kernel_lineage.learning.preconditions.readers import preconditions
 from kernel_lineage.learning.version_sources import VersionSources
-from kernel_lineage.learning.wide_offsets import widened
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
 
@@ -53,7 +55,7 @@ def learned_conditions(
     conditions: dict[tuple[str | None, str, str], LearnedCondition] = {}
     for lineage in mined.lineages:
         from_guards = conditions_from_guards(lineage, mined.commits, sources.launch_names, teachers)
-        from_code = conditions_from_code(lineage, mined.commits, sources.kernel, teachers)
+        from_code = conditions_from_code(lineage, mined.commits, partial(_change, lineage, sources), teachers)
         for learned in (*from_guards, *from_code):
             conditions.setdefault((learned.transition, learned.teacher, learned.condition.expr), learned)
     return list(conditions.values())
@@ -98,27 +100,29 @@ def conditions_from_guards(
 def conditions_from_code(
     lineage: Lineage,
     commits: dict[str, Commit],
-    kernel_of: Callable[[Version], Kernel | None],
+    change_of: Callable[[Transition], CodeChange | None],
     teachers: Collection[str] | None = None,
 ) -> Iterator[LearnedCondition]:
     """What the changes of code that fixes make say of the steps that they answer.
 
-    `kernel_of` reads a version, and gives None where it cannot.
+    `change_of` gives a transition's change, None where a side cannot be read.
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
-        if teacher.intent is not Intent.FIX or (teachers is not None and teacher.id not in teachers):
+        if teachers is not None and teacher.id not in teachers:
             continue
         subject = _mended(teacher, lineage.transitions[:position], versions)
-        before, after = (
-            kernel_of(versions[state]) if subject is not None else None
-            for state in (teacher.before, teacher.after)
-        )
-        if subject is None or before is None or after is None:
-            continue
-        where = f"{versions[teacher.after].path}:{after.span.first_line}"
-        for expr in widened(before, after):
-            yield _learned(teacher, subject, ConditionKind.VALIDITY, expr, where, commits)
+        change = change_of(teacher) if subject is not None and teacher.intent is Intent.FIX else None
+        for needed in preconditions(change) if change is not None else ():
+            where = f"{versions[teacher.after].path}:{needed.line}"
+            if subject is not None:
+                yield _learned(teacher, subject, ConditionKind.VALIDITY, needed.expr, where, commits)
+
+
+def _change(lineage: Lineage, sources: VersionSources, transition: Transition) -> CodeChange | None:
+    versions = {v.id: v for v in lineage.versions}
+    before, after = (sources.kernel(versions[state]) for state in (transition.before, transition.after))
+    return None if before is None or after is None else CodeChange(before, after)
 
 
 @dataclass(frozen=True, slots=True)
