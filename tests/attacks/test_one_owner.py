@@ -21,6 +21,7 @@ SYSTEM = "a file of the system"
 STATE = "state of this user, in a folder of theirs"
 NAMED = "a person names the file, on the command line"
 READING = {
+    "skills/conditions/names.py": OWN,
     "build/child.py": CONTAINED,
     "build/nvcc.py": CONTAINED,
     "build/prelude.py": OWN,
