@@ -202,3 +202,24 @@ def test_how_many_elements_share_a_scale_is_a_size_that_keeps_the_checks(tmp_pat
     assert argument(draft, "group").value == "group_size"
     assert not broken(draft.dims, draft.promises)
     assert draft.dims["group_size"] % 8 == 0
+
+
+@pytest.mark.parametrize(
+    "asked", ["argc > 1 ? atoi(argv[1]) : 1 << 16", "argc < 2 ? 65536 : std::stoi(argv[1])"]
+)
+def test_a_size_that_a_user_may_give_is_a_dim(tmp_path, asked):
+    text = """__global__ void ones(float* out, int in) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < in) out[i] = 1.0f;
+}
+int main(int argc, char** argv) {
+    int in = ASKED;
+    float* out;
+    cudaMalloc(&out, in * sizeof(float));
+    dim3 block(256), grid((in + 255) / 256);
+    ones<<<grid, block>>>(out, in);
+}
+"""
+    draft = drafted(tmp_path, text.replace("ASKED", asked), "ones")
+    assert draft.dims == {"in": 65536}
+    assert [a.shape for a in draft.arguments if a.name == "out"] == [("in",)]

@@ -21,6 +21,7 @@ int main() {
   dim3 extents(40, 50);
   run(4096, 2.5f);
   int rows = ROWS;
+  int depth = argc > 2 ? atoi(argv[2]) : 1 << 6;
 }
 """
 
@@ -31,6 +32,7 @@ int main() {
         "extents_0": 40,
         "extents_1": 50,
         "count": 4096,
+        "depth": 64,
     }
 
 

@@ -262,6 +262,10 @@ class Declarations(Calls):
             return value
         if fixed or self.function != "main" or kind not in (*INTEGERS, "auto") or value.value < 2:
             return value
-        if node is None or any(n.type in _COMPUTED or self._is_variable(n, names) for n in inside(node)):
+        if node is None:
+            return value
+        # `argc > 1 ? atoi(argv[1]) : 4096` is written out, too: it is what it is where the user gives none.
+        asked = any(n.type == "call_expression" and _INPUT.match(text_of(n)) for n in inside(node))
+        if not asked and any(n.type in _COMPUTED or self._is_variable(n, names) for n in inside(node)):
             return value
         return self.sizes.dim_in_code(name, int(value.value), self.function)

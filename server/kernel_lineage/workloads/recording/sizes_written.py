@@ -123,7 +123,7 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
         return
     if "constexpr" in text_of(declaration).split("=")[0]:
         return
-    if value.type in (*_CONSTANT, "argument_list", "identifier"):
+    if value.type in (*_CONSTANT, "argument_list", "identifier", "conditional_expression"):
         yield from _constants(value, name)
 
 
@@ -135,8 +135,11 @@ def _constants(node: Node, name: str, depth: int = 0) -> Iterator[Size]:
         if _LEAST <= value < _MOST:
             yield Size(name, value, node.start_byte, node.end_byte)
         return
-    if depth < _DEEPEST and (node.type in _CONSTANT or node.type == "argument_list"):
-        inner = [c for c in node.named_children if c.type in _CONSTANT]
+    if depth < _DEEPEST and node.type in (*_CONSTANT, "argument_list", "conditional_expression"):
+        asked = node.child_by_field_name(
+            "condition"
+        )  # `argc > 1 ? atoi(argv[1]) : 4096` is 4096 unless one is typed
+        inner = [c for c in node.named_children if c.type in _CONSTANT and c != asked]
         for position, child in enumerate(inner):
             yield from _constants(child, name if len(inner) == 1 else f"{name}_{position}", depth + 1)
 
