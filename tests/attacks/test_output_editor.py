@@ -103,7 +103,7 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         for page in ("klineage.cards", "klineage.kernels", "klineage.timeline"):
             editor.command(page, at)
         for action in editor.actions(uri, 4, 10):
-            if action["title"].startswith("Faster rows"):
+            if action["title"].startswith(("Faster rows", "Streaming hints")):
                 editor.command("klineage.apply", action["command"]["arguments"][0])
         editor.command(
             "klineage.apply", {**at, "kernel": WORDS, "skill": WORDS, "title": WORDS, "by": "assist"}

@@ -6,6 +6,7 @@ import pytest
 from lsprotocol import types
 
 from editor.session import QUIET, session
+from editor.test_apply import WORKLOAD
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -104,11 +105,14 @@ async def test_resolving_an_action_of_another_server_gives_it_back(editor, scale
 @pytest.mark.long
 async def test_a_hypothesis_is_offered_when_a_person_asks_and_by_itself_where_that_is_switched_on(scale):
     title = "Signed stride"
+    folder = scale.parent / ".klineage" / "workloads"
+    folder.mkdir(parents=True)
+    (folder / "scale.toml").write_text(WORKLOAD)
     async with session(scale.parent, QUIET) as editor:
         uri = editor.open(scale)
         assert titled(await editor.actions(uri, "row[i]"), title) == []
         (action,) = titled(await editor.actions(uri, "row[i]", trigger=INVOKED), title)
-        assert action.title.startswith("Signed stride (a hypothesis)")
+        assert action.title == "Signed stride (a hypothesis)"
         assert (await editor.client.code_action_resolve_async(action)).disabled is None
     async with session(scale.parent, {"check": "off", "hypotheses": True}) as editor:
         (action,) = titled(await editor.actions(editor.open(scale), "row[i]"), title)

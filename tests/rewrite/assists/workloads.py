@@ -420,6 +420,10 @@ WORKLOADS = {
                  'grid = ["R"]\nconstexpr = { WIDTH = 64 }', "count: output float32 [R]",
                  "x: input float32 [R, C]", "columns: int32 = C", language="triton"),
     ),
+    "leaky_shares": (
+        workload("leaky_shares", "N = [1, 5]\nC = [1, 33, 1100]", 'grid = ["N"]', "out: output float16 [N, C]",
+                 "x: input float32 [N, C]", "columns: int32 = C", language="triton"),
+    ),
     "running_shares": (
         workload("running_shares", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
