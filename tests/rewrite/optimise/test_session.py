@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.worker import Worker
+from kernel_lineage.rewrite.optimise import session
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument
 from kernel_lineage.rewrite.optimise.loop import Ended, Version
-from kernel_lineage.rewrite.optimise.session import Asked, _kept
+from kernel_lineage.rewrite.optimise.session import Asked, _kept, run
+from kernel_lineage.workloads.on_the_spot import NoWorkloadError
 
 
 @pytest.mark.parametrize("launch", [{}, {"num_warps": "8"}], ids=["the text alone", "with its launch"])
@@ -26,3 +29,47 @@ def test_a_file_is_written_where_its_text_is_all_that_changes(tmp_path: Path, la
     assert kept.applied == (not launch)
     assert path.read_text() == ("before\n" if launch else "after\n")
     assert ("was left alone, because its launch changes" in kept.reason) == bool(launch)
+
+
+TWO_KERNELS = """
+__global__ void doubled(float* y, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+void launch(float* y, const float* x, int n) { doubled<<<(n + 127) / 128, 128>>>(y, x, n); }
+
+struct Table;
+__global__ void of_a_table(Table* table, float* y) { y[threadIdx.x] = 0.0f; }
+"""
+
+
+def _ended(search: session.Search) -> Ended:
+    document = OptimiseDocument(
+        path=str(search.path), kernel=search.kernel, device="emulated", stopped="nothing_admissible", reason="Done.",
+        timed=False, source_sha256="", seconds=1.0, device_seconds=0.0,
+    )  # fmt: skip
+    return Ended(document, Version(search.text, {}), {})
+
+
+@pytest.mark.long
+def test_a_workload_is_drafted_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "two.cu"
+    path.write_text(TWO_KERNELS)
+    searched: list[session.Search] = []
+
+    def optimise(search: session.Search, *_: object) -> Ended:
+        searched.append(search)
+        return _ended(search)
+
+    monkeypatch.setattr(session, "optimise", optimise)
+    lines: list[str] = []
+
+    with Worker() as worker:
+        documents = run(Asked(str(path), "emulated"), worker, say=lines.append)
+        with pytest.raises(NoWorkloadError, match="of_a_table"):
+            run(Asked(f"{path}:of_a_table", "emulated"), worker, say=lines.append)
+
+    assert [d.kernel for d in documents] == ["doubled"]
+    assert any("in the drafted workload" in fact.evidence for fact in searched[0].facts.known.values())
+    assert any(line.startswith("doubled: no workload names it, so one is drafted") for line in lines)
+    assert any(line.startswith("of_a_table: ") for line in lines)

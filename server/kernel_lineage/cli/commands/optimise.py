@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from kernel_gate.standing import ExitCode
+from kernel_lineage.cli.record_option import record_option
 
 
 @click.command()
@@ -23,6 +24,7 @@ from kernel_gate.standing import ExitCode
     help="That the device may be used for.",
 )
 @click.option("--write", is_flag=True, help="Change FILE when the gate accepts the result.")
+@record_option
 @click.option("--fact", "stated", multiple=True, metavar="FACTS", help='State facts: "align(x) = 16".')
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each kernel.")
 @click.pass_context
@@ -33,11 +35,13 @@ def command(
     seconds: float,
     device_seconds: float,
     write: bool,
+    record: bool,
     stated: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Try what the assists make of a kernel, promote what the gate finds faster, and go on from there.
 
+    Where the repository has no workload for the kernel, one is drafted in memory, and a line says what it assumes.
     Run again it goes on where it was: verdicts are kept. Without a GPU, correct candidates are kept as patches.
 
     Exit status: 0 accepted, 1 nothing was promoted, 2 wrong use, 3 promoted and not timed, 4 the environment lacks
@@ -46,8 +50,9 @@ def command(
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.verdict import Outcome
     from kernel_gate.worker import Worker
+    from kernel_gate.workload import WorkloadError
     from kernel_lineage.rewrite.optimise.lines import summary, tried_line
-    from kernel_lineage.rewrite.optimise.session import Asked, NoWorkloadError, run
+    from kernel_lineage.rewrite.optimise.session import Asked, run
     from kernel_lineage.skills.conditions.facts import Facts
     from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
     from kernel_lineage.skills.target import TargetError
@@ -55,7 +60,7 @@ def command(
 
     try:
         facts = Facts().merged(*(stated_facts(text, "stated by the caller") for text in stated))
-        asked = Asked(target, device, seconds, device_seconds, write, facts)
+        asked = Asked(target, device, seconds, device_seconds, write, record, facts)
         with Worker() as worker:
             documents = run(
                 asked,
@@ -63,7 +68,7 @@ def command(
                 lambda tried: click.echo(tried_line(tried), err=True),
                 lambda line: click.echo(line, err=True),
             )
-    except (TargetError, StatedFactError, ProgramError, NoWorkloadError) as error:
+    except (TargetError, StatedFactError, ProgramError, WorkloadError) as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.WRONG_USE)
     except (DeviceError, OSError) as error:

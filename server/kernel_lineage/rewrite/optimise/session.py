@@ -20,19 +20,22 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
 from kernel_lineage.rewrite.optimise.loop import Ended, Judge, Search, Version, optimise
 from kernel_lineage.rewrite.patches import FOLDER, unified_diff
-from kernel_lineage.rewrite.situation import situation_of
+from kernel_lineage.rewrite.situation import situation_of, workload_facts
 from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
 from kernel_lineage.skills.target import TargetError, read_target
+from kernel_lineage.workloads.on_the_spot import (
+    NoWorkloadError,
+    SpotWorkload,
+    in_a_line,
+    resting_on,
+    workload_on_the_spot,
+)
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
-from kernel_lineage.workloads.saved import FoundWorkload, folder_of
+from kernel_lineage.workloads.saved import folder_of
 
 Device = Literal["auto", "cuda", "emulated"]
-
-
-class NoWorkloadError(Exception):
-    """Nothing says how to run the kernel; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Asked:
     device_seconds: float = 300.0
     write: bool = False
     """Change the file when the last verdict accepts."""
+    record: bool = False
+    """Run host code where reading it leaves a drafted workload open."""
     stated: Facts = field(default_factory=Facts)
 
 
@@ -57,12 +62,22 @@ def run(
 ) -> list[OptimiseDocument]:
     """Search for each kernel that is meant, one after the other, each with the whole budget.
 
-    Raises `TargetError`, `NoWorkloadError`, `ProgramError`, `DeviceError`, `OSError`.
+    Where the repository has no workload for a kernel, one is drafted. Of several kernels, those for which none can be
+    drafted are named, and the others are searched.
+    Raises `TargetError`, `NoWorkloadError` when nothing could be searched, `ProgramError`, `DeviceError`, `OSError`.
     """
     target = read_target(asked.target)
     for namesake in filter(None, map(earlier_namesake, target.kernels)):
         raise TargetError(f"{target.path}: {namesake}.")
-    return [_one(asked, kernel, target.path, worker, report, say) for kernel in target.kernels]
+    documents: list[OptimiseDocument] = []
+    for kernel in target.kernels:
+        try:
+            documents.append(_one(asked, kernel, target.path, worker, report, say))
+        except NoWorkloadError as error:
+            if kernel is target.kernels[-1] and not documents:
+                raise
+            say(f"{kernel.name}: {error}")
+    return documents
 
 
 def _one(
@@ -76,29 +91,30 @@ def _one(
     assert kernel.source is not None
     root, text = folder_of(path), kernel.source.data
     situation = situation_of(kernel, path, root, device=asked.device)
+    facts = asked.stated.merged(situation.facts)
     if situation.workload is None:
-        raise NoWorkloadError(
-            f"No workload says how to run {kernel.name}; `klineage workload init {path}:{kernel.name}` drafts one."
-        )
+        say(f"{kernel.name}: drafting a workload")
+    spot = workload_on_the_spot(path, kernel.name, "emulated", record=asked.record)
+    if spot.path is None:
+        say(in_a_line(kernel.name, path.name, spot))
+        facts = facts.merged(workload_facts(spot.workload, "the drafted workload"))
     search = Search(
         path,
         kernel.name,
         text,
-        asked.stated.merged(situation.facts),
+        facts,
         tuple(library(root)),
         asked.seconds,
         asked.device_seconds,
     )
-    ended = optimise(
-        search, _judge(path, kernel.name, situation.workload, asked.device, worker, say, text), report
-    )
+    ended = optimise(search, _judge(path, kernel.name, spot, asked.device, worker, say, text), report)
     return _kept(asked, ended, path, root, text)
 
 
 def _judge(
     path: Path,
     kernel: str,
-    entry: FoundWorkload,
+    spot: SpotWorkload,
     device: Device,
     worker: Worker,
     say: Callable[[str], None],
@@ -112,7 +128,7 @@ def _judge(
                 program_from_file(
                     path,
                     kernel,
-                    entry.workload,
+                    spot.workload,
                     data=v.text,
                     launch=v.launch,
                     name=f"{path.name} ({name})",
@@ -122,8 +138,10 @@ def _judge(
             )
         except ProgramError as error:
             return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
-        request = GateRequest.of(old, new, entry.workload, device=device, options=options)
-        return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
+        request = GateRequest.of(old, new, spot.workload, device=device, options=options)
+        return resting_on(
+            judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say), spot
+        )
 
     return judge
 
