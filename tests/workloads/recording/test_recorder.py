@@ -762,3 +762,36 @@ def test_what_includes_blocks_of_cub_is_built_without_nvcc(tmp_path, monkeypatch
     monkeypatch.setattr(builds, "run_contained", contained)
     (draft,), why = recorded(tmp_path, "#include <cub/block/block_scan.cuh>\n" + PROGRAM, "brighten")
     assert why == "" and draft.recorded
+
+
+ROWS = """
+#include <vector>
+__global__ void row_sums(const float* values, const int* begin, float* out, int rows) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float sum = 0;
+  for (int i = begin[r]; i < begin[r + 1]; i++) sum += values[i];
+  out[r] = sum;
+}
+int main() {
+  const int rows = 512, each = 24;
+  std::vector<int> begin(rows + 1);
+  for (int r = 0; r <= rows; r++) begin[r] = r * each;
+  float *values, *out; int* d_begin;
+  cudaMalloc(&values, rows * each * sizeof(float));
+  cudaMalloc(&out, rows * sizeof(float));
+  cudaMalloc(&d_begin, (rows + 1) * sizeof(int));
+  cudaMemcpy(d_begin, begin.data(), (rows + 1) * sizeof(int), cudaMemcpyHostToDevice);
+  row_sums<<<(rows + 127) / 128, 128>>>(values, d_begin, out, rows);
+}
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_where_rows_begin_ascends_to_what_the_program_put_there(tmp_path):
+    (draft,), why = recorded(tmp_path, ROWS, "row_sums")
+
+    assert why == ""
+    assert draft.missing == ()
+    assert {a.name: a.values for a in draft.arguments}["begin"] == "offsets(rows * each)"

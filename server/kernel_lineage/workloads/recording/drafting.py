@@ -27,6 +27,7 @@ from kernel_lineage.workloads.recording.fitting import factors
 from kernel_lineage.workloads.recording.launches import Held, Launch
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
 from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
+from kernel_lineage.workloads.row_offsets import row_offsets
 
 _ZEROS = "integers(0, 1)"
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,6 +38,8 @@ class _Gathered:
     """What is found while a draft is written."""
 
     fit: Fitted
+    row_starts: frozenset[str]
+    """The buffers whose elements say where rows begin."""
     texts: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -56,7 +59,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     series = replace(series, samples=_alike(series))
     pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
     dtypes = _dtypes(pieces, series.first)
-    facts = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
+    facts = _Gathered(steadied(series, _quantities(pieces, dtypes, series)), row_offsets(rooted))
     grid, block = (_extents(getter, facts) for getter in (_grid, _block))
     shared = facts.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
     roles, unseen = roles_of(rooted), handed_on(rooted)
@@ -256,11 +259,24 @@ def _range(piece: Piece, facts: _Gathered) -> str:
     above = [(d, int(held.high or 0) + 1) for d, held in seen]
     if all(a == above[0][1] for _, a in above):
         return f"integers({low}, {above[0][1]})"
-    text = facts.whole(lambda run: int(h.high or 0) + 1 if (h := piece.held(run)) is not None else None)
-    if text is None or "," in text:  # what a workload has between the brackets takes no function
+
+    def highest(more: int) -> str | None:
+        text = facts.fit.tried(
+            lambda run: int(h.high or 0) + more if (h := piece.held(run)) is not None else None
+        )
+        # What a workload has between the brackets takes no function.
+        return text if text is not None and "," not in text else None
+
+    last, end = highest(0), highest(1)
+    if piece.name in facts.row_starts and low == 0 and last is not None:
+        facts.texts.append(last)
+        facts.said.append(f"{piece.name} ascends from 0 to {last}: it says where rows begin")
+        return f"offsets({last})"
+    text = min((t for t in (end, f"{last} + 1" if last else None) if t), key=len, default=None)
+    if text is None:
         near = (n for n in above[0][0] if all(d[n] // 2 < a <= d[n] for d, a in above))
         text = next(near, str(min(a for _, a in above)))
-        facts.texts.append(text)
+    facts.texts.append(text)
     return f"integers({low}, {text})"
 
 
