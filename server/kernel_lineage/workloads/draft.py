@@ -43,6 +43,7 @@ from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of
+from kernel_lineage.workloads.timed_sizes import with_timed_sizes
 from kernel_lineage.workloads.triton.draft import triton_drafts
 from kernel_lineage.workloads.unsupported import unsupported
 
@@ -111,6 +112,7 @@ def draft_of(
         best = with_ties(best, target, path, state.root)
         if not isinstance(target, Launcher):
             best = with_filled_variables(best, target, path, state.root)
+            best = with_timed_sizes(best, target)
     return _with_an_output(_readable(best, target, path, state.root))
 
 
