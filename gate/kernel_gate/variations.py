@@ -45,6 +45,7 @@ class Variation(StrEnum):
     TOWARDS_LARGEST = "all scaled by the largest to the power 1/3"
     """The largest value of each input's own type."""
     NEARER_LARGEST = "all scaled by the largest to the power 2/3"
+    AT_LARGEST = "all near the largest of their types"
     TOWARDS_SMALLEST = "all scaled by the smallest normal to the power 1/3"
     NEARER_SMALLEST = "all scaled by the smallest normal to the power 2/3"
     SCALED = "scaled"
@@ -83,7 +84,7 @@ OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
 """Variations of inputs with declared limits; the others are of values that nothing is promised of."""
 OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
 """Variations around constants of the code."""
-TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST)
+TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST, Variation.AT_LARGEST)
 TO_SMALLEST = (Variation.TOWARDS_SMALLEST, Variation.NEARER_SMALLEST)
 OF_RANGE = frozenset({*TO_LARGEST, *TO_SMALLEST, Variation.SCALED})
 """Variations at which a square or a product may leave its type's range. Where it does so in the baseline too they say

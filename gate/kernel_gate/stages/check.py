@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, elements, needed_of_scalars, repeat_options
+from kernel_gate.cases import ALLOCATED, Case, elements, repeat_options
 from kernel_gate.deadline import TimeSpentError
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
@@ -27,7 +27,7 @@ from kernel_gate.stages.infinities import needed_of_infinities
 from kernel_gate.stages.own_noise import loses_more
 from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.reference import run_baseline
-from kernel_gate.stages.scalar_order import needed_of_order
+from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
 from kernel_gate.verdict import Stage, StageStatus
@@ -134,10 +134,10 @@ def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
     """Whether what is wrong is the candidate's only under a condition, or says nothing; it is kept then."""
     if stop.at_fault != "candidate":
         return False
-    if (of_scalars := needed_of_scalars(run.workload, case)) is not None:
-        _keep_condition(run.conditions, of_scalars, f"{stop.reason}; the baseline takes other values")
-        return True
     try:
+        if (of_kind := needed_of_kind(run, case)) is not None:
+            _keep_condition(run.conditions, of_kind, f"{stop.reason}; the baseline takes other values")
+            return True
         if (ordered := needed_of_order(run, case)) is not None:
             _keep_condition(run.conditions, ordered, stop.reason)
             return True
