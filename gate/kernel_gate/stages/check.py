@@ -165,11 +165,14 @@ def _keep_condition(conditions: dict[str, str], needed: str, why: str) -> None:
 
 def _another_expression(run: CheckState, progress: Callable[[str, float], None]) -> CheckResult | None:
     """How the check ends for a candidate that computes something else, and not to within a few roundings."""
+    asked = False
     for case in cases_to_ask(run):
         progress(f"algebra: {case}", 1.0)
         if reordered(run, case, make_inputs(run.workload, case)):
-            if run.algebra[-1].keeps_no_residues and (ended := _without_compensation(run)):
-                return ended
+            if run.algebra[-1].residues and not asked:
+                asked = True
+                if ended := _without_compensation(run):
+                    return ended
             continue
         if run.algebra[-1].answer is not Answer.OTHER or run.workload.tolerance.relative is not None:
             continue
@@ -189,7 +192,7 @@ def _another_expression(run: CheckState, progress: Callable[[str, float], None])
 
 
 def _without_compensation(run: CheckState) -> CheckResult | None:
-    """How the check ends for a candidate that leaves a compensated sum's compensation out, where that matters."""
+    """How the check ends for a candidate that leaves out what compensates for roundings, where that matters."""
     plain = [c for c in run.passed if c.memory == ALLOCATED and c.variation is Variation.DECLARED]
     case = max((c for c in plain if not c.scalars), key=lambda c: elements(run.workload, c.dims))
     try:

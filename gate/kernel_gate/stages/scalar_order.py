@@ -1,7 +1,9 @@
 """What is wrong only where a scalar of the workload is beyond its kind, or two float scalars change their order.
 
 What a scalar of another sign, or above one, breaks is broken at more than one such value: what is wrong at a single one
-is a fault, unless the scalar is a whole number. `min(max(x, lo), hi)` and `x < lo ? lo : x > hi ? hi : x` differ where `lo > hi`, which callers hardly mean. It is a
+is a fault, unless the scalar is a whole number.
+
+`min(max(x, lo), hi)` and `x < lo ? lo : x > hi ? hi : x` differ where `lo > hi`, which callers hardly mean. It is a
 condition where the candidate is right on the workload's side up to the limit, wrong at more than one value beyond, and
 right there again when the limit moves on as well.
 """
