@@ -10,7 +10,7 @@ from typing import Any
 
 from kernel_gate.built import Built
 from kernel_gate.cases import ALLOCATED, Case, elements, repeat_options
-from kernel_gate.deadline import TimeSpentError
+from kernel_gate.deadline import TimeSpentError, ends_within
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
@@ -18,6 +18,7 @@ from kernel_gate.memory_cases import each_alone
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Answer, Expressions
+from kernel_gate.stages.beyond import check_beyond
 from kernel_gate.stages.callers import check_callers
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
@@ -83,6 +84,9 @@ def check(
             left = seconds - (time.monotonic() - started)
             try:
                 run.callers = check_callers(run, seed, callers_seconds, left)
+                if run.callers is not None:
+                    with ends_within(left):
+                        check_beyond(run, seed, run.callers.callers)
             except Stop as stop:
                 return _stopped(run, stop, stop.case or cases[0])
     finally:

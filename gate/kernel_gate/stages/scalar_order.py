@@ -17,7 +17,6 @@ from kernel_gate.cases import Case, constant_integers, constant_scalars, needed_
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_state import CheckState, Dropped, Stop
 
-
 _FURTHER = {False: 1.375, True: 3}
 """Where a number is tried again, in the same direction, by whether it is whole."""
 
