@@ -76,7 +76,7 @@ class Case:
     @property
     def inputs(self) -> str:
         """What the values are, as `the_case` reads it."""
-        numbers = " ".join(f"{c:.9g}" for c in self.around)
+        numbers = " ".join(f"{c:.0f}" if c == int(c) else f"{c:.9g}" for c in self.around)
         if self.placed:
             return f"{self.variation} " + " ".join(f"{n}[{i}]={v!r}" for n, i, v in self.placed)
         return f"{self.variation} {numbers}" if self.around else str(self.variation)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernel_gate.around_constants import last_place, put_around
+from kernel_gate.around_constants import last_place, put_around, put_rows_at
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
@@ -94,6 +94,9 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
             )
         if case.variation is Variation.SCALED:
             arrays[argument.name] = _shrunk(argument, arrays[argument.name], case.around[0], values)
+        elif case.variation is Variation.ROWS_AT:
+            if argument.name == varied:
+                put_rows_at(arrays[varied], DTYPES[argument.dtype], case)
         elif case.around and not argument.has_structure and arrays[argument.name].size:
             put_around(argument, arrays[argument.name], case, limits_of(argument, values), generator)
     return arrays

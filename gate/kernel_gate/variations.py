@@ -39,6 +39,8 @@ class Variation(StrEnum):
     """All above the constants that the case names."""
     BELOW = "below"
     """All below them."""
+    ROWS_AT = "rows-at"
+    """Rows whose sum or largest value is one of the constants that the case names, or whose mean or square is near it."""
     ALL_TINY = "all scaled by 1e-10"
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"
@@ -82,7 +84,7 @@ IN_TURN = frozenset({Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.IN
 """Variations that each input without limits has a case of."""
 OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
 """Variations of inputs with declared limits; the others are of values that nothing is promised of."""
-OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
+OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW, Variation.ROWS_AT})
 """Variations around constants of the code."""
 TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST, Variation.AT_LARGEST)
 TO_SMALLEST = (Variation.TOWARDS_SMALLEST, Variation.NEARER_SMALLEST)

@@ -34,7 +34,9 @@ _MOST_ELEMENTS = 1 << 19
 _MOST_ASKED = 1000
 _MOST_SHAPES = 6
 _MOST_PATHS = 4
-_MOST_CONSTANTS = 6
+_MOST_CONSTANTS = 8
+_MOST_OF_ROWS = 4
+_MOST_ROW_CASES = 8
 _MOST_SCALES = 4
 _SMALL = 1e-2
 _FEW = 40
@@ -128,9 +130,18 @@ class Paths:
         """What data may be compared with; after the first shape was asked. What only one program has comes first."""
         before, after = self._constants
         new = after.compared - before.compared | after.others - before.others - {1.0, -1.0}
-        numbers = before.compared | {float(n) for n in self.numbers()}
+        wholes = [{float(n) for n in c.whole if abs(n) > 1} for c in (before, after)]
+        new |= wholes[1] - wholes[0]
+        numbers = before.compared | wholes[0]
         ordered = [sorted(some, key=abs, reverse=True) for some in (new, numbers - new)]
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
+
+    def of_rows(self) -> list[float]:
+        """Floats that the candidate compares with, new ones first, and what is half-way between two of them."""
+        before, after = self._constants
+        compared = sorted(after.compared, key=lambda c: (c in before.compared, -abs(c)))[:_MOST_OF_ROWS]
+        between = [(a + b) / 2 for a, b in itertools.pairwise(sorted(compared))]
+        return [c for c in (*compared, *between) if 0.0 < abs(c) < _LARGEST]
 
     def floats(self) -> set[float]:
         """Floats of the code of the programs; after the first shape was asked."""
@@ -215,6 +226,7 @@ def followed(
         scales = list(
             dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
         )
+        of_rows = paths.of_rows()
         usual = typical_shape(named)
         plain = [c for c in cases if c.memory == ALLOCATED]
         of_scalars = scalar_cases(
@@ -230,6 +242,11 @@ def followed(
         kinds = (Variation.AROUND, Variation.AROUND, Variation.ABOVE, Variation.BELOW)
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
+        ]
+    if of_rows:
+        extra += [
+            Case(named[-1], seed + 4550 + i, Variation.ROWS_AT, origin="hidden", around=tuple(of_rows))
+            for i in range(_MOST_ROW_CASES)
         ]
     if any(a.kind in {"input", "inout"} and may_shrink(a) for a in workload.args):
         extra += [
