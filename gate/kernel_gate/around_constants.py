@@ -49,6 +49,28 @@ def put_around(
                     row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
 
 
+_OF_ROWS = 5
+_BESIDE = 2.0**-8
+"""Relative: nearer to a constant the order of a sum may decide on which side of it a row lies."""
+
+
+def put_rows_at(values: Array, dtype: DType, case: Case) -> None:
+    """Rows with one element of a constant of the case and nothing else; then rows whose sum, mean, sum of squares and
+    mean square lie beside it. Each row takes the next of these, and each case goes on where the last ended.
+    """
+    if not dtype.is_float or not values.size:
+        return
+    rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+    for number, row in enumerate(rows, case.seed * len(rows)):
+        constant = case.around[number // _OF_ROWS % len(case.around)]
+        beside = constant * (1.0 + _BESIDE * (-1.0) ** number)
+        root = abs(beside) ** 0.5
+        wanted = (constant, beside / len(row), beside, root, root)[number % _OF_ROWS]
+        alone = number % _OF_ROWS in (0, 3)
+        row[:] = dtype.narrow(np.zeros(())) if alone else dtype.narrow(np.array(wanted))
+        row[number % len(row)] = dtype.narrow(np.array(wanted))
+
+
 def _neighbours(constant: float, dtype: DType) -> tuple[float, ...]:
     """A constant and what is next to it in 32 bits and in the type."""
     step = float(last_place(dtype, constant))
@@ -68,7 +90,9 @@ def _constants_within(
     if dtype.is_float:
         return []
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
-    return [int(c) + d for c in constants for d in (-1, 0, 1) if c == int(c) and low <= c + d <= high]
+    wraps = (0, 1 << 8 * dtype.itemsize) if dtype.storage.kind == "u" else (0,)
+    near = (int(c) + d + wrap for c in constants if c == int(c) for d in (-1, 0, 1) for wrap in wraps)
+    return [number for number in near if low <= number <= high]
 
 
 def last_place(dtype: DType, values: Array | float) -> Array:

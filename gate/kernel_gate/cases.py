@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -75,7 +76,7 @@ class Case:
     @property
     def inputs(self) -> str:
         """What the values are, as `the_case` reads it."""
-        numbers = " ".join(f"{c:.9g}" for c in self.around)
+        numbers = " ".join(f"{c:.0f}" if c == int(c) else f"{c:.9g}" for c in self.around)
         if self.placed:
             return f"{self.variation} " + " ".join(f"{n}[{i}]={v!r}" for n, i, v in self.placed)
         return f"{self.variation} {numbers}" if self.around else str(self.variation)
@@ -111,22 +112,26 @@ def repeat_options(case: Case) -> str:
     return " ".join(options)
 
 
-def parse_dims(text: str) -> dict[str, int]:
-    """`N=4,C=770` as extents; `none` for a workload without dims. Raises `ValueError`."""
+_NUMBER = re.compile(r"\s*(\w+)\s*=\s*(?:([-+]?\d+)|([-+]?[\d.]+(?:e[-+]?\d+)?))\s*")
+
+
+def parse_dims(text: str) -> dict[str, float]:
+    """`N=4,C=770` as extents, scalars among them; `none` for a workload without dims. Raises `ValueError`."""
     if text.strip() == "none":
         return {}
-    parts = [re.fullmatch(r"\s*(\w+)\s*=\s*(-?\d+)\s*", part) for part in text.split(",")]
+    parts = [_NUMBER.fullmatch(part) for part in text.split(",")]
     if not all(parts):
         raise ValueError(f"--case {text!r}: give the dims as N=4,C=770")
-    return {part[1]: int(part[2]) for part in parts if part is not None}
+    return {part[1]: int(part[2]) if part[2] else float(part[3]) for part in parts if part is not None}
 
 
-def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str, memory: str) -> Case:
+def the_case(workload: Workload, numbers: Mapping[str, float], seed: int, inputs: str, memory: str) -> Case:
     """The case that `repeat_options` describes. Raises `ValueError` for one that the workload does not have."""
     constant = (*constant_scalars(workload), *constant_integers(workload))
-    scalars = tuple((name, dims[name]) for name in constant if name in dims)
-    dims = {name: extent for name, extent in dims.items() if name not in dict(scalars)}
-    if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
+    scalars = tuple((name, numbers[name]) for name in constant if name in numbers)
+    dims = {name: int(extent) for name, extent in numbers.items() if name not in dict(scalars)}
+    whole = all(numbers[name] == extent for name, extent in dims.items())
+    if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0 or not whole:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
     choices = [v.value for v in Variation]
     inputs, placed_values = _placed_values(inputs)
@@ -269,6 +274,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
                     *((n, v, Variation.DECLARED) for n, v in _other_integers(workload)),
                     *((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, typical)),
                     *_zeros_beside_nans(workload),
+                    *_equal_scalars(workload, typical),
                 )
             )
         ]
@@ -310,6 +316,17 @@ def _zeros_beside_nans(workload: Workload) -> Iterator[tuple[str, int, Variation
     free = sum(a.kind in {"input", "inout"} and a.has_free_values for a in workload.args)
     for name in constant_scalars(workload)[:_MOST_SCALARS]:
         yield from ((name, 0, Variation.NOT_A_NUMBER) for _ in range(min(free, MOST_IN_TURN)))
+
+
+def _equal_scalars(workload: Workload, dims: Mapping[str, int]) -> Iterator[tuple[str, float, Variation]]:
+    """Float scalars at the value of another one and at its opposite: where a difference or a sum of them is zero."""
+    values, planned = workload.scalars(dims), {value for value, _ in _OF_SCALARS}
+    for name, other in itertools.permutations(constant_scalars(workload)[:_MOST_SCALARS], 2):
+        yield from (
+            (name, value, Variation.DECLARED)
+            for value in (values[other], -values[other])
+            if value != values[name] and value not in planned
+        )
 
 
 def constant_integers(workload: Workload) -> dict[str, int]:

@@ -31,6 +31,8 @@ def scale_of(variation: Variation, dtype: DType) -> float:
             return float(dtype.largest ** (1 / 3))
         case Variation.NEARER_LARGEST:
             return float(dtype.largest ** (2 / 3))
+        case Variation.AT_LARGEST:
+            return float(dtype.largest / 4)
         case Variation.TOWARDS_SMALLEST:
             return float(dtype.smallest_normal ** (1 / 3))
         case Variation.NEARER_SMALLEST:
@@ -39,9 +41,9 @@ def scale_of(variation: Variation, dtype: DType) -> float:
 
 
 def scaled(values: Array, variation: Variation, dtype: DType) -> Array:
-    """Values of about one, scaled."""
+    """Values of about one, scaled, and finite in their type."""
     scale = scale_of(variation, dtype)
-    return values if scale == 1.0 else values * scale
+    return values if scale == 1.0 else np.clip(values * scale, -dtype.largest, dtype.largest)
 
 
 def constant_rows(values: Array) -> Array:

@@ -39,12 +39,15 @@ class Variation(StrEnum):
     """All above the constants that the case names."""
     BELOW = "below"
     """All below them."""
+    ROWS_AT = "rows-at"
+    """Rows whose sum or largest value is one of the constants that the case names, or whose mean or square is near it."""
     ALL_TINY = "all scaled by 1e-10"
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"
     TOWARDS_LARGEST = "all scaled by the largest to the power 1/3"
     """The largest value of each input's own type."""
     NEARER_LARGEST = "all scaled by the largest to the power 2/3"
+    AT_LARGEST = "all near the largest of their types"
     TOWARDS_SMALLEST = "all scaled by the smallest normal to the power 1/3"
     NEARER_SMALLEST = "all scaled by the smallest normal to the power 2/3"
     SCALED = "scaled"
@@ -81,9 +84,9 @@ IN_TURN = frozenset({Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.IN
 """Variations that each input without limits has a case of."""
 OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
 """Variations of inputs with declared limits; the others are of values that nothing is promised of."""
-OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
+OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW, Variation.ROWS_AT})
 """Variations around constants of the code."""
-TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST)
+TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST, Variation.AT_LARGEST)
 TO_SMALLEST = (Variation.TOWARDS_SMALLEST, Variation.NEARER_SMALLEST)
 OF_RANGE = frozenset({*TO_LARGEST, *TO_SMALLEST, Variation.SCALED})
 """Variations at which a square or a product may leave its type's range. Where it does so in the baseline too they say

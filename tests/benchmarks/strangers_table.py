@@ -16,6 +16,8 @@ from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
 
 from .strangers import (
+    corners,
+    corners_triton,
     hurried,
     hurried_apart,
     numbers,
@@ -48,6 +50,7 @@ SETS = {
     "hurried": (*hurried.PAIRS, *hurried_apart.PAIRS),
     "subtle": (*subtle.PAIRS, *subtle_apart.PAIRS),
     "slips": (*slips.PAIRS, *slips_apart.PAIRS),
+    "corners": (*corners.PAIRS, *corners_triton.PAIRS),
 }
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""

@@ -318,6 +318,7 @@ def test_variations_change_what_they_say(variation):
         Variation.ALL_LARGE: lambda: x.std() > 500,
         Variation.TOWARDS_LARGEST: lambda: 1e11 < x.std() < 1e14,
         Variation.NEARER_LARGEST: lambda: 1e24 < x.std() < 1e27,
+        Variation.AT_LARGEST: lambda: np.isfinite(x).all() and 1e37 < x.std() < 1e39,
         Variation.TOWARDS_SMALLEST: lambda: 1e-14 < x.std() < 1e-11,
         Variation.NEARER_SMALLEST: lambda: 1e-27 < x.std() < 1e-24,
         Variation.ZEROS_AMONG: lambda: (x == 0).any() and np.signbit(x[x == 0]).any() and (x != 0).any(),

@@ -1,5 +1,6 @@
 """Cases follow the code: both sides of what a candidate decides by are tried, whatever shapes the workload names."""
 
+import numpy as np
 import pytest
 
 from benchmarks.strangers.numbers import SHED
@@ -12,6 +13,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.stages.follow import followed, one_of_each_path
 from kernel_gate.variations import Variation
+from kernel_gate.workload import parse_workload
 
 VECTORS = """__global__ void affine(float *y, const float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -142,3 +144,40 @@ def test_a_wrong_stride_of_blocks_is_seen_where_the_workload_has_one_block():
     candidate = affine("blockIdx.x * blockDim.x", "blockIdx.x * (blockDim.x + 1)")
     verdict = judge(affine(), candidate, one_block, device="emulated")
     assert verdict.outcome == "rejected" and "hidden shape" in verdict.reason
+
+
+def test_rows_reach_a_constant_that_the_candidate_compares_with():
+    cases, _ = cases_for(affine("2.0f * x[i]", "(x[i] == 3.25f ? 3.0f : 2.0f) * x[i]"))
+    rows = [c for c in cases if c.variation is Variation.ROWS_AT]
+    drawn = [make_inputs(workload(), c)["x"] for c in rows]
+    assert any((np.count_nonzero(x, axis=1) == 1).any() and (x.sum(axis=1) == 3.25).any() for x in drawn)
+    assert any((np.abs(x.astype(float).mean(axis=1) / 3.25 - 1) < 0.01).any() for x in drawn)
+    again = the_case(workload(), rows[0].dims, rows[0].seed, rows[0].inputs, "")
+    assert (make_inputs(workload(), again)["x"] == drawn[0]).all()
+
+
+def test_whole_numbers_of_any_size_and_sign_are_drawn():
+    text = KERNEL_OF_WHOLES.replace("TEST", "x[i] == 1234567 || (x[i] > -90000 && x[i] < -89990)")
+    planned = plan(WHOLES, 7)
+    programs = (Program("cuda", t, "thirds") for t in (KERNEL_OF_WHOLES.replace("TEST", "false"), text))
+    built = [build_program(p, WHOLES, [c.dims for c in planned], arch="sm_90") for p in programs]
+    drawn = [make_inputs(WHOLES, c)["x"] for c in followed(planned, *built, WHOLES, 7)]
+    assert any((x == 1234567).any() for x in drawn) and any((x == -89999).any() for x in drawn)
+
+
+KERNEL_OF_WHOLES = """__global__ void thirds(int *y, const int *x, int n) {
+    int i = threadIdx.x;
+    if (i < n) y[i] = TEST ? 0 : x[i] / 3;
+}
+"""
+WHOLES = parse_workload("""
+kernel = "thirds"
+language = "cuda"
+dims = { n = [40, 64] }
+args = [
+  { name = "y", kind = "output", dtype = "int32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "int32", shape = ["n"], values = "integers" },
+  { name = "n", kind = "scalar", dtype = "int32", value = "n" },
+]
+launch = { grid = ["1"], block = [64] }
+""")

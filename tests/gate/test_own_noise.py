@@ -104,3 +104,45 @@ def test_a_sum_whose_compensation_is_left_out_is_less_precise(baseline: str, can
     v = judge(of.program(), of.program(candidate), of.workload, device="emulated", options=options)
     assert (v.code is not Reason.LESS_PRECISE) is right, v.reason
     assert right or "which the baseline puts back" in v.reason
+
+
+PRODUCTS = """__global__ void products(float *y, const float *x, int N, int C) {
+    int r = threadIdx.x; float hi = 0.0f, lo = 0.0f; const float *row = x + r * C;
+    if (r >= N) return;
+    for (int c = 0; c < C; c++) {
+        float m = row[c] * row[C - 1 - c], rest = fmaf(row[c], row[C - 1 - c], -m), s = hi + m, t = s - hi;
+        lo += (hi - (s - t)) + (m - t) + rest;
+        hi = s;
+    }
+    y[r] = hi + lo;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "right"),
+    [
+        ("rest = fmaf(row[c], row[C - 1 - c], -m)", "rest = 0.0f", False),
+        pytest.param("lo += (hi - (s - t)) + (m - t) + rest", "lo += rest", False, marks=pytest.mark.long),
+        pytest.param(
+            "rest = fmaf(row[c], row[C - 1 - c], -m)",
+            "rest = -fmaf(-row[c], row[C - 1 - c], m)",
+            True,
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["of products", "of sums", "none"],
+)
+def test_a_candidate_that_puts_a_part_back_only_is_less_precise(old: str, new: str, right: bool):
+    columns = [
+        ("y", "output", "float32", "N"),
+        ("x", "input", "float32", "N,C"),
+        ("N", "scalar", "int32", "N"),
+        ("C", "scalar", "int32", "C"),
+    ]
+    of = ground("products", PRODUCTS, {"N": [2, 60], "C": [40]}, columns, "1", 64, {"N": 60, "C": 60})
+    assert old in PRODUCTS
+    options = GateOptions(callers_seconds=0, algebra_seconds=60, seed=5)
+    candidate = of.program(PRODUCTS.replace(old, new))
+    v = judge(of.program(), candidate, of.workload, device="emulated", options=options)
+    assert (v.code is not Reason.LESS_PRECISE) is right, v.reason

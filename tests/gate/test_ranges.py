@@ -74,3 +74,9 @@ def test_a_candidate_that_takes_subnormal_inputs_for_zero_needs_others():
     assert conditions(stage) == ["(range(a) <= -1.18e-38 or range(a) >= 1.18e-38)"]
     assert conditions(checked("a[i] * b[i]", "b[i] * a[i]")[1]) == []
     assert conditions(checked("a[i] * b[i] + 1.0f", f"{FLUSHED} + 1.0f")[1]) == []
+
+
+def test_a_quotient_that_is_zero_for_divisors_near_the_largest_needs_smaller_ones():
+    _, stage = checked("a[i] / b[i]", "__fdividef(a[i], b[i])")
+    assert conditions(stage) == ["-4.87e+25 <= range(a) <= 4.87e+25 and -4.87e+25 <= range(b) <= 4.87e+25"]
+    assert "underflow came about at line 3" in stage.details["conditions"][0]["evidence"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernel_gate.cases import Case, parse_dims, repeat_options, the_case
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
@@ -95,3 +96,50 @@ def test_what_is_wrong_only_where_scalars_change_their_order_is_a_condition(
         assert judged.outcome == "rejected"
     else:
         assert {c["expr"] for c in judged.stage("check").details["conditions"]} == conditions
+
+
+SCALED = """__global__ void scaled(float *y, const float *x, const float *z, float a, float b, int n) {
+    int i = threadIdx.x;
+    if (i < n) y[i] = TEXT;
+}
+"""
+BLEND = LIMITS.replace("clamp", "scaled").replace('"lo"', '"a"').replace('"hi"', '"b"').replace(
+    '{ name = "a"',
+    '{ name = "z", kind = "input", dtype = "float32", shape = ["n"] },\n  { name = "a"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("special", "needed"),
+    [
+        ("a == b", None),
+        ("a == -b", None),
+        ("a == 0.7f", None),
+        ("__float_as_uint(b) == 0x3f19999au", None),
+        ("fabsf(a) > 100.0f", "a <= 1"),
+        ("b > 3.0f && a < 1e-3f", "b <= 1"),
+    ],
+)
+def test_a_special_case_for_scalars_that_the_workload_does_not_name_is_tried(
+    special: str, needed: str | None
+):
+    right = "a * x[i] + b * z[i]"
+    sources = (SCALED.replace("TEXT", t) for t in (right, f"{special} ? a * (x[i] + x[i]) : {right}"))
+    programs = (Program("cuda", source, "scaled", name="scaled.cu") for source in sources)
+    options = GateOptions(seed=3, callers_seconds=0)
+    judged = judge(*programs, parse_workload(BLEND), device="emulated", options=options)
+    if needed is None:
+        assert judged.outcome == "rejected" and judged.code == "wrong-value"
+    else:
+        assert [c["expr"] for c in judged.stage("check").details["conditions"]] == [needed]
+
+
+def test_a_case_at_such_a_scalar_is_repeated_from_its_text():
+    workload = parse_workload(BLEND)
+    case = Case({"n": 40}, 5, origin="hidden", scalars=(("a", -0.75),))
+    assert "--case n=40,a=-0.75 " in repeat_options(case)
+    again = the_case(workload, parse_dims("n=40,a=-0.75"), 5, "as declared", "")
+    assert again.scalars == case.scalars and again.dims == case.dims
+    assert parse_dims("n=40,a=1e-05")["a"] == 1e-5
+    with pytest.raises(ValueError, match="exactly the dims n"):
+        the_case(workload, parse_dims("n=40.5"), 5, "as declared", "")

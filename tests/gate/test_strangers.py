@@ -44,6 +44,12 @@ def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_her
         "zero times what was there",
         "the highest block comes last",
         "one and the exponential",
+        "a large number is another",
+        "one value of a sum",
+        "the wrong term where both scalars are equal",
+        "one row by zero",
+        "an answer kept by every eighth element",
+        "two rows of an odd number",
         pytest.param("a row of infinities below", marks=pytest.mark.long),
     ],
 )

@@ -108,12 +108,12 @@ def _smallest(kind: PtxType) -> float:
 
 
 def _underflows(site: Site, result: Array, arguments: list[Array], kind: PtxType) -> Array:
-    """Which results are below the type's normal numbers, and not exact."""
+    """Which results are below the type's normal numbers, and not exact, or zero though they are not."""
     if kind.name not in FORMATS or site.has(*_TO_WHOLE):
         return np.zeros((), np.bool_)
     # More exponents than a double's, where the machine has such a type.
     exact = EXACTLY[site.parts[0]](*(np.asarray(v, np.longdouble) for v in arguments))
-    below: Array = (np.abs(exact) < _smallest(kind)) & (exact != result)
+    below: Array = ((np.abs(exact) < _smallest(kind)) | (result == 0)) & (exact != result)
     return below
 
 

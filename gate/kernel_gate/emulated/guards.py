@@ -43,6 +43,7 @@ _FLOATS = {
 }
 """Types of floats: the integer of their bits, how far they are shifted in it, and the float that it then is."""
 _OF_WIDTH = {"16": "f16", "32": "f32", "64": "f64"}
+_COMPARE = ("setp", "set", "max", "min")
 _HOLD_BITS = ("mov", "setp", "set", "max", "min", "add")
 """What takes bits as they are, compares them, or asks how far they are from others."""
 _RELATED = 2
@@ -160,7 +161,7 @@ class Constants:
     others: set[float] = field(default_factory=set)
     """Floats that stand elsewhere: where a maximum starts, what is added."""
     whole: set[int] = field(default_factory=set)
-    """Integers that it compares with."""
+    """Integers that it compares with, and those that it takes off what it compares: where a range begins."""
 
     def include(self, other: Constants) -> None:
         """Add those of another kernel."""
@@ -174,14 +175,17 @@ def constants(kernel: DecodedKernel) -> Constants:
     numbers = Constants()
     body = kernel.flat.body
     floats = _read_as_floats(body)
+    compared = {n for i in body if i.parts[0] in _COMPARE for n in names(i.operands[1:])}
     for instruction in body:
-        compares = instruction.parts[0] in ("setp", "set", "max", "min")
+        compares = instruction.parts[0] in _COMPARE
         for operand in instruction.operands:
             if isinstance(operand, FloatBits):
                 value = _normal(operand.bits, "f32" if operand.size == 4 else "f64")
             elif isinstance(operand, Integer):
                 if compares:
                     numbers.whole.add(operand.value)
+                elif instruction.parts[0] == "add" and compared.intersection(names(instruction.operands[:1])):
+                    numbers.whole.add(-operand.value)
                 value = _float_in_bits(instruction, operand.value, floats)
             else:
                 continue
@@ -227,6 +231,8 @@ def _normal(bits: int, kind: str) -> float | None:
 
 def has_few_digits(number: float) -> bool:
     """Whether a number is written with few digits, as a float of 32 bits."""
+    if abs(number) > np.finfo(np.float32).max:
+        return False
     digits = np.format_float_scientific(np.float32(number), unique=True, trim="-").partition("e")[0]
     return len(digits.lstrip("-").replace(".", "")) <= _FEW_DIGITS
 

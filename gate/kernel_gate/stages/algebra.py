@@ -68,8 +68,8 @@ class Algebra:
     """Lines of the candidate whose comparisons were decided by values."""
     lost: bool = False
     """Whether it is open because a payload ended at an instruction, which other compiler flags may avoid."""
-    keeps_no_residues: bool = False
-    """Whether the baseline computes what its sums round off, to put it back, and the candidate does not."""
+    residues: bool = False
+    """Whether the baseline computes what its sums and products round off, to put it back."""
 
     def document(self) -> dict[str, Any]:
         """For the evidence."""
@@ -82,7 +82,7 @@ class Algebra:
             "different": self.different,
             "elements": self.elements,
             "decisions": list(self.decisions),
-            "keeps_no_residues": self.keeps_no_residues,
+            "residues": self.residues,
         }
 
 
@@ -216,8 +216,8 @@ class Expressions:
                 why = f"{place} differs, and a float {escape.why} ({escape.opcode}{line})"
                 return replace(about, answer=Answer.OPEN, why=why, lost=True)
             return replace(about, why=f"{place} is another expression")
-        drops = before.memory.residues and not after.memory.residues
-        return Algebra(Answer.SAME, "", str(case), decisions=decisions, keeps_no_residues=drops)
+        residues = before.memory.residues
+        return Algebra(Answer.SAME, "", str(case), decisions=decisions, residues=residues)
 
 
 def _first_escape(*memories: PayloadMemory) -> Escape | None:

@@ -70,6 +70,8 @@ class Reached:
     blocks: int = 0
     """Blocks of the callers' own launch that were run alone."""
     why_not: str = ""
+    elsewhere: str = ""
+    """What blocks of the candidate write elsewhere than those of the baseline."""
     left_out: list[Case] = field(default_factory=list)
     """Cases for which there was no time, or which are too large."""
 
@@ -125,7 +127,7 @@ def check_callers(run: CheckState, seed: int, seconds: float, left: float) -> Re
     _grow(run, seed, callers, typical_shape(named), reached, room)
     if not reached.whole:
         with ends_within(clock):
-            _check_blocks(run, Case(callers, seed + _SEED + 900, origin="hidden"), reached)
+            check_blocks(run, Case(callers, seed + _SEED + 900, origin="hidden"), reached)
     return reached
 
 
@@ -210,7 +212,7 @@ def _growing(
             yield dims, dims is longest
 
 
-def _check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
+def check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
     """Single blocks of the callers' own launch: faults, and what both programs write. Raises `Stop`.
 
     A launch ends at the deadline that holds.
@@ -244,6 +246,9 @@ def _check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
     for name, got in after.written.items():
         want = before.written[name]
         places, mine, theirs = np.intersect1d(got.places, want.places, return_indices=True)
+        if len(places) < len(want.places):
+            missing = len(want.places) - len(places)
+            reached.elsewhere = f"{missing} elements of {name} are not written by the same blocks; {case}"
         compared += len(places)
         argument = argument_of(run.workload, name)
         dtype = DTYPES[argument.dtype]

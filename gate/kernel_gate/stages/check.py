@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, elements, needed_of_scalars, repeat_options
-from kernel_gate.deadline import TimeSpentError
+from kernel_gate.cases import ALLOCATED, Case, elements, repeat_options
+from kernel_gate.deadline import TimeSpentError, ends_within
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
@@ -18,6 +18,7 @@ from kernel_gate.memory_cases import each_alone
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Answer, Expressions
+from kernel_gate.stages.beyond import check_beyond
 from kernel_gate.stages.callers import check_callers
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
@@ -27,7 +28,7 @@ from kernel_gate.stages.infinities import needed_of_infinities
 from kernel_gate.stages.own_noise import loses_more
 from kernel_gate.stages.ranges import needed_of_range
 from kernel_gate.stages.reference import run_baseline
-from kernel_gate.stages.scalar_order import needed_of_order
+from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
 from kernel_gate.verdict import Stage, StageStatus
@@ -83,6 +84,9 @@ def check(
             left = seconds - (time.monotonic() - started)
             try:
                 run.callers = check_callers(run, seed, callers_seconds, left)
+                if run.callers is not None:
+                    with ends_within(left):
+                        check_beyond(run, seed, run.callers.callers)
             except Stop as stop:
                 return _stopped(run, stop, stop.case or cases[0])
     finally:
@@ -134,10 +138,10 @@ def _is_condition(run: CheckState, stop: Stop, case: Case) -> bool:
     """Whether what is wrong is the candidate's only under a condition, or says nothing; it is kept then."""
     if stop.at_fault != "candidate":
         return False
-    if (of_scalars := needed_of_scalars(run.workload, case)) is not None:
-        _keep_condition(run.conditions, of_scalars, f"{stop.reason}; the baseline takes other values")
-        return True
     try:
+        if (of_kind := needed_of_kind(run, case)) is not None:
+            _keep_condition(run.conditions, of_kind, f"{stop.reason}; the baseline takes other values")
+            return True
         if (ordered := needed_of_order(run, case)) is not None:
             _keep_condition(run.conditions, ordered, stop.reason)
             return True
@@ -165,11 +169,14 @@ def _keep_condition(conditions: dict[str, str], needed: str, why: str) -> None:
 
 def _another_expression(run: CheckState, progress: Callable[[str, float], None]) -> CheckResult | None:
     """How the check ends for a candidate that computes something else, and not to within a few roundings."""
+    asked = False
     for case in cases_to_ask(run):
         progress(f"algebra: {case}", 1.0)
         if reordered(run, case, make_inputs(run.workload, case)):
-            if run.algebra[-1].keeps_no_residues and (ended := _without_compensation(run)):
-                return ended
+            if run.algebra[-1].residues and not asked:
+                asked = True
+                if ended := _without_compensation(run):
+                    return ended
             continue
         if run.algebra[-1].answer is not Answer.OTHER or run.workload.tolerance.relative is not None:
             continue
@@ -189,7 +196,7 @@ def _another_expression(run: CheckState, progress: Callable[[str, float], None])
 
 
 def _without_compensation(run: CheckState) -> CheckResult | None:
-    """How the check ends for a candidate that leaves a compensated sum's compensation out, where that matters."""
+    """How the check ends for a candidate that leaves out what compensates for roundings, where that matters."""
     plain = [c for c in run.passed if c.memory == ALLOCATED and c.variation is Variation.DECLARED]
     case = max((c for c in plain if not c.scalars), key=lambda c: elements(run.workload, c.dims))
     try:

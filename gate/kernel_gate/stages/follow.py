@@ -24,6 +24,7 @@ from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, ha
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.stages.critical import critical_cases
+from kernel_gate.stages.scalar_sides import Scalars, scalar_cases
 from kernel_gate.variations import Variation, may_shrink
 from kernel_gate.workload import Workload
 
@@ -33,7 +34,9 @@ _MOST_ELEMENTS = 1 << 19
 _MOST_ASKED = 1000
 _MOST_SHAPES = 6
 _MOST_PATHS = 4
-_MOST_CONSTANTS = 6
+_MOST_CONSTANTS = 8
+_MOST_OF_ROWS = 4
+_MOST_ROW_CASES = 8
 _MOST_SCALES = 4
 _SMALL = 1e-2
 _FEW = 40
@@ -54,7 +57,9 @@ class Paths:
     workload: Workload
     _device: EmulatedDevice = field(init=False)
     _loaded: list[LoadedProgram] = field(init=False)
-    _decided: dict[tuple[int, ...], tuple[Signature, Signature] | None] = field(default_factory=dict)
+    _decided: dict[tuple[tuple[int, ...], Scalars], tuple[Signature, Signature] | None] = field(
+        default_factory=dict
+    )
     """Sides of guards, and relations."""
     _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
     """The baseline's and the candidate's."""
@@ -77,9 +82,9 @@ class Paths:
         self._owners.close()
         self._device.close()
 
-    def of(self, dims: Dims) -> Signature | None:
+    def of(self, dims: Dims, scalars: Scalars = ()) -> Signature | None:
         """The sides that both programs take on a shape; None for one that they cannot be asked on."""
-        decided = self._decided_on(dims)
+        decided = self._decided_on(dims, scalars)
         return None if decided is None else decided[0]
 
     def relations(self, dims: Dims) -> Signature | None:
@@ -87,11 +92,14 @@ class Paths:
         decided = self._decided_on(dims)
         return None if decided is None else decided[1]
 
-    def _decided_on(self, dims: Dims) -> tuple[Signature, Signature] | None:
-        key = tuple(dims.values())
+    def _decided_on(self, dims: Dims, scalars: Scalars = ()) -> tuple[Signature, Signature] | None:
+        key = tuple(dims.values()), scalars
         if key not in self._decided:
+            workload = Case(dims, 0, scalars=scalars).applied(self.workload)
             try:
-                launches = [d for program in range(len(self._loaded)) for d in self._launches(program, dims)]
+                launches = [
+                    d for program in range(len(self._loaded)) for d in self._launches(program, dims, workload)
+                ]
                 self._decided[key] = (
                     tuple(sides for decided in launches for sides in decided.guards),
                     tuple(sides for decided in launches for sides in decided.relations),
@@ -100,8 +108,8 @@ class Paths:
                 self._decided[key] = None
         return self._decided[key]
 
-    def _launches(self, program: int, dims: Dims) -> Iterator[Decided]:
-        loaded, into = self._loaded[program], self._constants[program]
+    def _launches(self, program: int, dims: Dims, workload: Workload) -> Iterator[Decided]:
+        loaded, into = replace(self._loaded[program], workload=workload), self._constants[program]
         if self._buffers[program] is None:
             self._buffers[program] = self._owners.enter_context(loaded.execution(dims)).buffers
         # What is asked depends on arguments alone: buffers of another size do for all shapes.
@@ -122,9 +130,23 @@ class Paths:
         """What data may be compared with; after the first shape was asked. What only one program has comes first."""
         before, after = self._constants
         new = after.compared - before.compared | after.others - before.others - {1.0, -1.0}
-        numbers = before.compared | {float(n) for n in self.numbers()}
+        wholes = [{float(n) for n in c.whole if abs(n) > 1} for c in (before, after)]
+        new |= wholes[1] - wholes[0]
+        numbers = before.compared | wholes[0]
         ordered = [sorted(some, key=abs, reverse=True) for some in (new, numbers - new)]
         return [c for some in ordered for c in some][:_MOST_CONSTANTS]
+
+    def of_rows(self) -> list[float]:
+        """Floats that the candidate compares with, new ones first, and what is half-way between two of them."""
+        before, after = self._constants
+        compared = sorted(after.compared, key=lambda c: (c in before.compared, -abs(c)))[:_MOST_OF_ROWS]
+        between = [(a + b) / 2 for a, b in itertools.pairwise(sorted(compared))]
+        return [c for c in (*compared, *between) if 0.0 < abs(c) < _LARGEST]
+
+    def floats(self) -> set[float]:
+        """Floats of the code of the programs; after the first shape was asked."""
+        before, after = self._constants
+        return before.compared | after.compared | before.others | after.others
 
     def small(self, scalars: Iterable[float]) -> list[float]:
         """Small numbers that are added to data, or that bound it; after the first shape was asked.
@@ -204,13 +226,27 @@ def followed(
         scales = list(
             dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
         )
-    usual = typical_shape(named)
-    plain = [c for c in cases if c.memory == ALLOCATED]
+        of_rows = paths.of_rows()
+        usual = typical_shape(named)
+        plain = [c for c in cases if c.memory == ALLOCATED]
+        of_scalars = scalar_cases(
+            lambda dims, scalars: _taken(paths.of(dims, scalars)),
+            workload,
+            [*plain, *(Case(dims, seed) for dims in shapes)],
+            usual,
+            paths.floats(),
+            seed + 4400,
+        )
     extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
     if around:
         kinds = (Variation.AROUND, Variation.AROUND, Variation.ABOVE, Variation.BELOW)
         extra += [
             Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
+        ]
+    if of_rows:
+        extra += [
+            Case(named[-1], seed + 4550 + i, Variation.ROWS_AT, origin="hidden", around=tuple(of_rows))
+            for i in range(_MOST_ROW_CASES)
         ]
     if any(a.kind in {"input", "inout"} and may_shrink(a) for a in workload.args):
         extra += [
@@ -218,6 +254,7 @@ def followed(
             for i, scale in enumerate(scales[:_MOST_SCALES])
         ]
     extra += critical_cases(baseline, candidate, workload, usual, seed + 4700)
+    extra += of_scalars
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]
 

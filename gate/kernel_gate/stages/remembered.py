@@ -8,7 +8,7 @@ from dataclasses import replace
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import Array
 from kernel_gate.execution import Execution, Run
-from kernel_gate.inputs import make_inputs
+from kernel_gate.inputs import like_inputs, make_inputs
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.stages.check_state import CheckState, Stop, execution_of, hard_fault, launch, say
 from kernel_gate.stages.judge_outputs import compare_outputs, first_difference, may_vary, unrepeatable
@@ -35,21 +35,26 @@ def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Exec
     other = with_other_data(case)
     changed = make_inputs(run.workload, other)
     done = launch(run, execution, changed, 0)
+    _require_right(run, other, done, changed, "with new data at the same addresses")
+
+
+def _require_right(run: CheckState, case: Case, done: Run, inputs: Mapping[str, Array], what: str) -> None:
     if fault := hard_fault(done):
         about = {"fault": fault.kind, **fault.where()}
-        raise Stop("candidate", FAULT_REASONS[fault.kind], say(fault, run.candidate.label, other), about)
-    reference = run_baseline(run, other, changed)
+        raise Stop("candidate", FAULT_REASONS[fault.kind], say(fault, run.candidate.label, case), about)
+    reference = run_baseline(run, case, inputs)
     try:
-        compare_outputs(run, other, done, reference)
+        compare_outputs(run, case, done, reference)
     except Stop as stop:
-        reason = f"with new data at the same addresses: {stop.reason}"
+        reason = f"{what}: {stop.reason}"
         raise Stop(stop.at_fault, Reason.KEEPS_STATE, reason, {**stop.details, "cause": stop.code}) from stop
 
 
 def require_no_variable(
     run: CheckState, case: Case, execution: Execution, inputs: Mapping[str, Array], first: Run
 ) -> None:
-    """What a launch leaves in device globals must not matter to the next: random bytes take its place. Raises `Stop`.
+    """What a launch leaves in device globals must not matter to the next: random bytes take its place, and data come
+    that are nearly the same. Raises `Stop`.
 
     Globals that a launch leaves as it found them (counters that are counted back to zero) stay.
     """
@@ -58,6 +63,11 @@ def require_no_variable(
         return
     done = launch(run, execution, inputs, 0)
     if hard_fault(done) is None and (first_difference(first, done) is None or may_vary(run)):
+        for like in like_inputs(run.workload, case, inputs):
+            launch(run, execution, inputs, 0)
+            _require_right(
+                run, case, launch(run, execution, like, 0), like, "after data that are nearly alike"
+            )
         return
     with execution_of(run, "baseline", case) as theirs:
         before = launch(run, theirs, inputs, 0)

@@ -1,4 +1,7 @@
-"""What is wrong only where two float scalars of the workload change their order.
+"""What is wrong only where a scalar of the workload is beyond its kind, or two float scalars change their order.
+
+What a scalar of another sign, or above one, breaks is broken at more than one such value: what is wrong at a single one
+is a fault, unless the scalar is a whole number.
 
 `min(max(x, lo), hi)` and `x < lo ? lo : x > hi ? hi : x` differ where `lo > hi`, which callers hardly mean. It is a
 condition where the candidate is right on the workload's side up to the limit, wrong at more than one value beyond, and
@@ -10,9 +13,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kernel_gate.cases import Case, constant_scalars
+from kernel_gate.cases import Case, constant_integers, constant_scalars, needed_of_scalars
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_state import CheckState, Dropped, Stop
+
+_FURTHER = {False: 1.375, True: 3}
+"""Where a number is tried again, in the same direction, by whether it is whole."""
+
+
+def needed_of_kind(run: CheckState, case: Case) -> str | None:
+    """`a >= 0`, `n == 5`, `slope <= 1` or `b != 0` where the candidate needs that; None where that does not tell."""
+    needed = needed_of_scalars(run.workload, case)
+    if needed is None:
+        return None
+    name, operator, _ = needed.split()
+    usual = constant_integers(run.workload)
+    further = dict(case.scalars)[name] * _FURTHER[name in usual]
+    if operator in (">=", "<=") and _agrees(run, case, {name: further}):
+        return f"{name} == {usual[name]}" if name in usual else None
+    return needed
 
 
 def needed_of_order(run: CheckState, case: Case) -> str | None:

@@ -157,12 +157,24 @@ def _flushing(compute: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def divide(site: Site) -> Step:
-    """`div`: with a rounding it is exact; so are `.approx` and `.full` here; the hardware's lack up to 2 units."""
+    """`div`: with a rounding it is exact; so are `.approx` and `.full` here; the hardware's lack up to 2 units.
+
+    By a number above 2^126 `.approx` gives zero, of an infinity NaN, as its inverse is no normal number.
+    """
     kind = site.type
     rounded = one_direction(site, rounding.quotient)
     if rounded is not None:
         return binary(site, kind, rounded)
-    return binary(site, kind, elementwise(kind, np.divide, site.has("ftz")))
+    quotient = _by_inverse if site.has("approx") else np.divide
+    return binary(site, kind, elementwise(kind, quotient, site.has("ftz")))
+
+
+_NO_INVERSE = 2.0**126
+
+
+def _by_inverse(a: Array, b: Array) -> Array:
+    large = (np.abs(b) > _NO_INVERSE) & np.isfinite(b)
+    return np.where(large, a * np.float32(0.0), np.divide(a, b)).astype(np.float32)
 
 
 def minimum_maximum(site: Site) -> Step:

@@ -1,0 +1,87 @@
+"""Launches of more blocks than the callers' sizes bring, of which some run alone: for a block's number in 16 bits.
+
+`short b = blockIdx.x` is right for 32,768 blocks. Where the candidate has more instructions than the baseline that keep
+8 or 16 bits of a number, extents are looked for that bring just more blocks than such a number counts. What is wrong
+there, as far as faults and the elements that the blocks write tell, is a condition on the extent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kernel_gate.built import Built
+from kernel_gate.cases import Case, is_valid
+from kernel_gate.launching import LaunchError
+from kernel_gate.stages.callers import Reached, check_blocks
+from kernel_gate.stages.check_state import CheckState, Stop
+
+_KEEPS_FEW_BITS = re.compile(
+    r"\bshl\.b32\b.*, (?:16|24);|\bcvt\S*\.[su](?:8|16)\b|\b(?:bfe|prmt)\b|\b(?:mul|mad)\.wide\.[su]16\b"
+)
+_MASK = re.compile(r"\band\.b\d\d\b.*, (\d+);")
+_MASKS = range(1 << 9, 1 << 27)
+"""Smaller ones are of numbers of lanes and threads, larger ones keep what a block's number can be."""
+_COUNTED = (1 << 15, 1 << 16)
+"""Blocks that 16 bits count, with a sign and without."""
+_LARGEST = 1 << 30
+
+
+def check_beyond(run: CheckState, seed: int, callers: Mapping[str, int]) -> None:
+    """Keep the condition that a block's number in few bits needs. A launch ends at the deadline that holds."""
+    if _narrowing(run.candidate) <= _narrowing(run.baseline):
+        return
+    for name in callers:
+        for blocks in _COUNTED:
+            extent = _extent_of(run, callers, name, blocks)
+            if extent is None or (why := _wrong(run, seed, {**callers, name: extent + 1})) is None:
+                continue
+            if _wrong(run, seed, callers) is None:  # else it is not the number of blocks' doing
+                most = callers[name] if _wrong(run, seed, {**callers, name: extent}) else extent
+                run.conditions.setdefault(f"{name} <= {most}", why)
+            return
+
+
+def _narrowing(built: Built) -> int:
+    counts = (
+        len(_KEEPS_FEW_BITS.findall(image.ptx))
+        + sum(int(mask) in _MASKS for mask in _MASK.findall(image.ptx))
+        for image in built.images.values()
+    )
+    return max(counts, default=0)
+
+
+def _wrong(run: CheckState, seed: int, dims: Mapping[str, int]) -> str | None:
+    """What is wrong with blocks of a launch that run alone; None where nothing is, or nothing can be told."""
+    reached = Reached(dims)
+    try:
+        check_blocks(run, Case(dims, seed, origin="hidden"), reached)
+    except Stop as stop:
+        return stop.reason
+    return reached.elsewhere or None
+
+
+def _extent_of(run: CheckState, callers: Mapping[str, int], name: str, blocks: int) -> int | None:
+    """The largest extent of a dim, beyond the callers', that brings no more blocks on an axis; None: there is none."""
+
+    def brings_more(extent: int) -> bool:
+        dims = {**callers, name: extent}
+        if not is_valid(run.workload, dims):
+            return False
+        try:
+            bound = run.candidate.bound(run.workload, dims)
+        except LaunchError:
+            return False
+        return any(n > blocks for launch in bound.launches for n in launch.grid)
+
+    low, high = callers[name], callers[name]
+    if brings_more(low):
+        return None
+    while not brings_more(high):
+        if high > _LARGEST:
+            return None
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if brings_more(middle) else (middle, high)
+    return low
