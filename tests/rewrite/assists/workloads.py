@@ -428,6 +428,10 @@ WORKLOADS = {
         workload("running_shares", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
+    "running_total": (
+        workload("running_total", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "x: input float32 [N, C]", "y: output float32 [N, C]", "rows: int64 = N", "length: int64 = C"),
+    ),
     "slopes": (
         workload("slopes", "P = [2]\nH = [1, 9, 37]\nW = [1, 40]",
                  'grid = ["ceil_div(W, 32)", "ceil_div(H, 8)", "P"]\nblock = [32, 8]', "out: output float32 [P, H, W]",
