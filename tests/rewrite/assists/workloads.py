@@ -539,6 +539,22 @@ WORKLOADS = {
         workload("centre", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="centred"),
     ),
+    "largest": (
+        workload("largest", "R = [1, 5]\nC = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]',
+                 "y: output float32 [R]", "x: input float32 [R, C]", "C: int32 = C"),
+    ),
+    "halved_sum": (
+        workload("halved_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
+                 "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
+    ),
+    "first_best": (
+        workload("first_best", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [128]',
+                 "where: output int32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
+    ),
+    "centred_squares": (
+        workload("centred_squares", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [128]',
+                 "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
+    ),
     "block_sum": (
         workload("block_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
                  "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N", oracle="row_sums"),
