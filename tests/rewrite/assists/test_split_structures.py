@@ -38,10 +38,10 @@ def _split(code: str, types: str = _PAIR) -> str:
         ),
         # Elements of a shared array, and what of global memory is copied into them.
         (
-            "__shared__ Pair all[64]; all[i] = pairs[i]; out[i] = all[i + 1].v;",
+            "__shared__ Pair all[64]; all[i] = pairs[i]; out[i] = all[1].v;",
             (
-                "__shared__ float all_v[64]; __shared__ int all_at[64]; all_v[i] = pairs[i].v; all_at[i] = pairs[i].at; "
-                "out[i] = all_v[i + 1];"
+                "__shared__ float all_v[64]; __shared__ int all_at[64]; all_v[i] = pairs[i].v; "
+                "all_at[i] = pairs[i].at; out[i] = all_v[1];"
             ),
         ),
         # A choice is a branch, of which the side that changes nothing is left out.

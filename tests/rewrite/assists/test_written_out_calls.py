@@ -116,6 +116,12 @@ def test_a_call_is_what_its_function_does(functions: str, code: str, becomes: st
         ),
         # It has shared memory of its own, which all its calls share.
         ("__device__ float one(float v) { __shared__ float s; s = v; return s; }", "out[i] = one(x[i]);"),
+        # A directive begins a line, and what stands behind a comment is a part of it.
+        (
+            "__device__ void clear(float* p) {\n#pragma unroll\nfor (int k = 0; k < 4; k++) p[k] = 0; }",
+            "{ clear(out); }",
+        ),
+        ("__device__ float sum(float a, float b) { return a + // and\n b; }", "out[i] = sum(x[i], y[i]);"),
         # Several variables are declared, of which the second one's value is worked out behind the first one's.
         (_DISTANCE, "float a = x[i], b = far(x + (int)a, n); out[i] = b;"),
     ],

@@ -543,6 +543,11 @@ WORKLOADS = {
         workload("largest", "R = [1, 5]\nC = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]',
                  "y: output float32 [R]", "x: input float32 [R, C]", "C: int32 = C"),
     ),
+    "nearest": (
+        workload("nearest", "P = [4, 5, 300]\nK = [1, 3]\nD = [1, 7]", 'grid = ["ceil_div(P, 128)"]\nblock = [128]',
+                 "label: output int32 [P]", "points: input float32 [P, D]", "centres: input float32 [K, D]",
+                 "n: int32 = P", "k: int32 = K", "dim: int32 = D"),
+    ),
     "halved_sum": (
         workload("halved_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
                  "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N"),

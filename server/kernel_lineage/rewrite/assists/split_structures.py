@@ -269,6 +269,8 @@ class _Splitting:
         """The text of an expression, its members replaced."""
         if node is None:
             raise Refusal("a part of an expression is missing")
+        if any(n.type == "comment" for n in descendants(node)):
+            raise Refusal("a comment stands within an expression of structures")
         changes = [
             (n, new)
             for n in descendants(node)

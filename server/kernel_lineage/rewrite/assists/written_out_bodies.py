@@ -84,14 +84,9 @@ class Body:
         if statement.type != "if_statement" or test is None:
             raise Refusal(f"`{text_of(statement).splitlines()[0]}` returns from within")
         then, other = statements_of(statement.child_by_field_name("consequence")), _alternative(statement)
-        sides = []
-        for side in (then, other):
-            if _ends(side):
-                sides.append(side)
-            elif any(map(_returns, side)):
-                raise Refusal("a branch of the function returns on some of its ways only")
-            else:
-                sides.append([*side, *rest])
+        if not _ends(then) and not _ends(other):
+            raise Refusal("a branch of the function returns on some of its ways only")
+        sides = [side if _ends(side) else [*side, *rest] for side in (then, other)]
         first, second = (self._written(side, target) for side in sides)
         if not first and not second:
             return []
@@ -105,6 +100,8 @@ class Body:
         return [line for line in dedented(self.data, [statement], changes) if line.strip()]
 
     def _text(self, node: Node) -> str:
+        if any(n.type == "comment" for n in descendants(node)):
+            raise Refusal("a comment stands within an expression of the function")
         return " ".join(line.strip() for line in self._plain(node))
 
 

@@ -17,6 +17,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
     descendants,
     fresh_name,
@@ -96,6 +97,8 @@ def _written_out(
             renamed[variable.name] = target if variable.name == kept else _fresh(variable.name, taken)
     body = Body(data, tuple(statements_of(unit.node.child_by_field_name("body"))), renamed, step)
     lines = [*before, *_lines(unit, formals, body, call, statement, target, taken)]
+    if any(line.lstrip().startswith("#") for line in lines) and not begins_line(data, statement.start_byte):
+        raise Refusal(f"`{unit.name}` has a directive, which begins a line")
     done.append(statement)
     margin, newline = indent_at(data, statement.start_byte), newline_of(data)
     parent = statement.parent

@@ -125,7 +125,7 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
     promised = read(promise.text, kernel.language).kernel(kernel.name) if promise and waiting else None
     if promise is None or promised is None:
         return plain
-    also = carried(promised, applicable(promised, waiting, facts)).made
+    also = at_places(promised, waiting, facts, applicable(promised, waiting, facts)).made
     both = [replace(p, candidate=_joined(promise.candidate, p.candidate)) for p in also]
     waited = {p.skill for p in both}
     return Proposals(
@@ -152,7 +152,17 @@ def at_places(
         replace(p, place=_in(kernel, p.place), candidate=of_both(kernel, first, again, p.candidate))
         for p in also.made
     ]
-    return Proposals(tuple(sorted((*plain.made, *made), key=_order)), also.refused)
+    refused = {r.skill: replace(r, reason=f"{r.reason} (where {_said(first)})") for r in also.refused}
+    refused |= {r.skill: r for r in plain.refused if r.skill not in refused or not refused[r.skill].overlap}
+    now = {p.skill for p in made}
+    return Proposals(
+        tuple(sorted((*plain.made, *made), key=_order)), tuple(r for n, r in refused.items() if n not in now)
+    )
+
+
+def _said(first: Candidate) -> str:
+    """What was changed of a kernel, within a sentence: "calls are written out"."""
+    return first.explanation[:1].lower() + first.explanation[1:].rstrip(".")
 
 
 def _in(kernel: Kernel, place: Applicable) -> Applicable:
