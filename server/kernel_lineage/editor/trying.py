@@ -41,7 +41,8 @@ def work(task: str, _ask: Ask) -> str:
         raise ProgramError(f"{trial.path} has no kernel `{trial.kernel}`")
     library, ranking = _knowledge()(root, trial.generation)
     facts = facts_for(kernel, trial.path, root, device=trial.device)
-    return offers_of(kernel, applicable(kernel, library, facts, ranking.counts)).model_dump_json()
+    places = applicable(kernel, library, facts, ranking.counts)
+    return offers_of(kernel, places, library, facts).model_dump_json()
 
 
 @cache

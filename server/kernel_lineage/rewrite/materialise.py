@@ -17,6 +17,7 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.readable_forms import of_both, readable_form
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.handoff import ask_again, open_handoff, read_answer
@@ -68,7 +69,24 @@ class NoCandidate:
 def materialise(
     lane: Lane, skill: Skill, kernel: Kernel, facts: Facts, root: Path, gate: Gate, line: int | None = None
 ) -> Materialised | NoCandidate:
-    """A candidate for the first anchor that takes one. Raises `ModelError`, `HandoffError`."""
+    """A candidate for the first anchor that takes one; an assist may need another form of the kernel to find it.
+
+    Raises `ModelError`, `HandoffError`.
+    """
+    made = _of_this_form(lane, skill, kernel, facts, root, gate, line)
+    form = readable_form(kernel) if lane.name == "assist" and isinstance(made, NoCandidate) else None
+    if form is None:
+        return made
+    first, again = form
+    also = _of_this_form(lane, skill, again, facts, root, gate, None)
+    if isinstance(also, NoCandidate):
+        return made
+    return replace(also, candidate=of_both(kernel, first, again, also.candidate))
+
+
+def _of_this_form(
+    lane: Lane, skill: Skill, kernel: Kernel, facts: Facts, root: Path, gate: Gate, line: int | None
+) -> Materialised | NoCandidate:
     if kernel.language not in skill.languages:
         return NoCandidate(
             f"{skill.id} is for {' and '.join(skill.languages)}, and {kernel.name} is {kernel.language}"

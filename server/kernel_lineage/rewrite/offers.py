@@ -13,28 +13,34 @@ from kernel_lineage.rewrite.offers_document import (
     OffersDocument,
     RefusedDocument,
 )
-from kernel_lineage.rewrite.optimise.proposals import Proposal, carried, uses
+from kernel_lineage.rewrite.optimise.proposals import Proposal, at_places, uses
 from kernel_lineage.skills.applicable import Applicable
 from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.listing import Listed
 
 _MOST = 5
 
 
-def offers_document(
-    listed: Iterable[tuple[Kernel, Sequence[Applicable]]], notes: Sequence[str] = ()
-) -> OffersDocument:
+def offers_document(listed: Iterable[Listed], notes: Sequence[str] = ()) -> OffersDocument:
     """The document of some kernels."""
-    return OffersDocument(kernels=[offers_of(kernel, offers) for kernel, offers in listed], notes=list(notes))
+    offered = [offers_of(one.kernel, one.places, one.skills, one.facts) for one in listed]
+    return OffersDocument(kernels=offered, notes=list(notes))
 
 
-def offers_of(kernel: Kernel, offers: Sequence[Applicable]) -> KernelOffersDocument:
-    """What can be done to one kernel: the one answer of the command line, of agents and of editors."""
+def offers_of(
+    kernel: Kernel, offers: Sequence[Applicable], skills: Iterable[Skill] = (), facts: Facts | None = None
+) -> KernelOffersDocument:
+    """What can be done to one kernel: the one answer of the command line, of agents and of editors.
+
+    `skills` are also tried, on these facts, on another form of the kernel.
+    """
     if (namesake := earlier_namesake(kernel)) is not None:
         why = {one.skill.id: one.reason for one in reversed(offers)}
         why |= {one.skill.id: namesake for one in offers if one.possible}
         refused = [RefusedDocument(skill=skill, reason=reason) for skill, reason in why.items()]
         return KernelOffersDocument(kernel=kernel.name, line=kernel.span.first_line, refused=refused)
-    made = carried(kernel, offers)
+    made = at_places(kernel, skills, facts or Facts(), offers)
     first: dict[str, Proposal] = {}
     for proposal in made.made:
         first.setdefault(proposal.skill, proposal)
@@ -58,7 +64,7 @@ def offers_of(kernel: Kernel, offers: Sequence[Applicable]) -> KernelOffersDocum
     )
 
 
-def offers_text(path: Path, listed: Iterable[tuple[Kernel, Sequence[Applicable]]]) -> str:
+def offers_text(path: Path, listed: Iterable[Listed]) -> str:
     """For each kernel at most five lines: skill, place, why, what was measured, and the command to paste."""
     parts: list[str] = []
     for kernel in offers_document(listed).kernels:

@@ -428,6 +428,10 @@ WORKLOADS = {
         workload("running_shares", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
+    "running_total": (
+        workload("running_total", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "x: input float32 [N, C]", "y: output float32 [N, C]", "rows: int64 = N", "length: int64 = C"),
+    ),
     "slopes": (
         workload("slopes", "P = [2]\nH = [1, 9, 37]\nW = [1, 40]",
                  'grid = ["ceil_div(W, 32)", "ceil_div(H, 8)", "P"]\nblock = [32, 8]', "out: output float32 [P, H, W]",
@@ -534,6 +538,27 @@ WORKLOADS = {
     "centre": (
         workload("centre", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="centred"),
+    ),
+    "largest": (
+        workload("largest", "R = [1, 5]\nC = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]',
+                 "y: output float32 [R]", "x: input float32 [R, C]", "C: int32 = C"),
+    ),
+    "nearest": (
+        workload("nearest", "P = [4, 5, 300]\nK = [1, 3]\nD = [1, 7]", 'grid = ["ceil_div(P, 128)"]\nblock = [128]',
+                 "label: output int32 [P]", "points: input float32 [P, D]", "centres: input float32 [K, D]",
+                 "n: int32 = P", "k: int32 = K", "dim: int32 = D"),
+    ),
+    "halved_sum": (
+        workload("halved_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
+                 "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
+    ),
+    "first_best": (
+        workload("first_best", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [128]',
+                 "where: output int32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
+    ),
+    "centred_squares": (
+        workload("centred_squares", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [128]',
+                 "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N"),
     ),
     "block_sum": (
         workload("block_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',

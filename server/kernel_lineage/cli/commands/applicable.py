@@ -57,15 +57,17 @@ def command(
     from kernel_lineage.skills.target import TargetError
 
     try:
-        document, cards = listing(target, only, stated, partial(facts_here, device=device))
+        document, listed = listing(target, only, stated, partial(facts_here, device=device))
     except (TargetError, StatedFactError) as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.WRONG_USE)
     if as_json and offers:
-        click.echo(offers_document(cards, document.notes).model_dump_json(indent=2))
+        click.echo(offers_document(listed, document.notes).model_dump_json(indent=2))
     elif as_json:
         click.echo(document.model_dump_json(indent=2))
+    elif everything:
+        click.echo(cards_text(Path(document.path), [(one.kernel, one.places) for one in listed]))
     else:
-        click.echo((cards_text if everything else offers_text)(Path(document.path), cards))
+        click.echo(offers_text(Path(document.path), listed))
     for line in (*document.problems, *document.notes):
         click.echo(line, err=True)

@@ -9,7 +9,15 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    bare,
+    contains,
+    field_of,
+    inside,
+    operator_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
@@ -34,6 +42,16 @@ def _combination(node: Node, tile: str) -> str:
     return ""
 
 
+def _reads_partner(loop: Loop, tile: str) -> bool:
+    """Whether a loop reads an array where its stride lies between: `tile[tid + s]`."""
+    for node in inside(loop.node):
+        if node.type == "subscript_expression" and text_of(node.child_by_field_name("argument")) == tile:
+            names = {text_of(n) for n in inside(node) if n.type == "identifier"}
+            if loop.counter in names:
+                return True
+    return False
+
+
 def _find_in(unit: Unit) -> Iterator[Anchor]:
     reach = indexing(unit)
     for loop in unit.loops:
@@ -46,7 +64,8 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             if left is None or left.type != "subscript_expression" or not contains(loop.node, node):
                 continue
             place = reach.place(left)
-            operation = _combination(node, text_of(left.child_by_field_name("argument")))
+            tile = text_of(left.child_by_field_name("argument"))
+            operation = _combination(node, tile) or ("step" if _reads_partner(loop, tile) else "")
             if reach.space_of(place.root) == "shared" and operation and place.offset.get("x") == 1:
                 index = left.child_by_field_name("indices")
                 tid = text_of(index.named_children[0]) if index is not None and index.named_children else ""
@@ -71,7 +90,7 @@ PATTERN = AnchorPattern(
     title="Tree reduction in shared memory",
     names={
         "tile": "the shared array",
-        "op": "how two elements are combined: +, *, max or min",
+        "op": "how two elements are combined: +, *, max or min, or `step` for another way",
         "tid": "the thread's index",
         "n": "how many elements are reduced",
     },

@@ -7,7 +7,6 @@ with that. What a few such rounds add is read ahead, so that memory answers seve
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +28,7 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap
+from kernel_lineage.rewrite.assists.template_types import types_meant
 
 _AHEAD = 4
 """Rounds of a thread whose elements are read ahead."""
@@ -61,14 +61,15 @@ class RunningSum:
     """Declarations in the round that what is added is made of."""
 
 
-def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: Collection[str]) -> RunningSum | None:
+def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[str]) -> RunningSum | None:
     """The sum that a variable is in a loop, where a round adds to it once and reads it; None where it is none.
 
     What is added is worked out without the sum, and before the round changes anything: what the round reads behind its
     own writes (`y[i] = sum; sum += x[i];`) must lie elsewhere. Raises `MayOverlap` where only a promise of that lacks.
     """
     variables = [v for v in syntax.entry.variables if v.name == name]
-    if len(variables) != 1 or variables[0].type not in types or variables[0].sizes or variables[0].pointer:
+    kinds = types_meant(syntax.kernel, variables[0].type) if len(variables) == 1 else frozenset()
+    if not kinds or not kinds <= types or variables[0].sizes or variables[0].pointer:
         return None
     statements = statements_of(loop.body)
     steps = [(s, what) for s in statements if (what := _added(s, name)) is not None]

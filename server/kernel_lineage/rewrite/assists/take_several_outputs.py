@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernel_gate.expr.polynomials import Polynomial, polynomial
-from kernel_gate.expr.terms import Op, Term
+from kernel_gate.expr.terms import Op, Term, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
@@ -48,7 +48,7 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
-from kernel_lineage.rewrite.assists.neighbour_steps import over_element
+from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.together_code import TogetherCode
 from kernel_lineage.rewrite.assists.together_values import TogetherValues
@@ -73,7 +73,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     loads = list(_loads(model, element))
     made: list[tuple[float, _Together]] = []
     refusals: list[Refusal] = []
-    for strides in _choices([*values, *(one for load in loads for one in load)]):
+    in_common = any(all(_is_constant(part) for part in load) for load in loads)
+    for strides in _choices([*values, *(one for load in loads for one in load)], in_common):
         together = attempt(partial(_together, kernel, syntax, work, model, strides))
         if isinstance(together, Refusal):
             refusals.append(together)
@@ -108,13 +109,21 @@ def _check(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
             raise Refusal(f"the macro {name} uses `{min(used)}`, of which each element has its own")
 
 
-def _choices(terms: list[Term]) -> Iterator[tuple[Polynomial, ...]]:
-    """The digits along which a thread may have several elements, told by how far these lie apart."""
+def _is_constant(term: Term) -> bool:
+    """Whether a term is the same for all elements."""
+    return ELEMENT.name not in variables(term)
+
+
+def _choices(terms: list[Term], in_common: bool) -> Iterator[tuple[Polynomial, ...]]:
+    """The digits along which a thread may have several elements, told by how far these lie apart.
+
+    `in_common`: there are loads that are the same for all elements, so that neighbours gain though they are no digit.
+    """
     strides: list[Polynomial] = [_SIDE_BY_SIDE]
     for term in terms:
         strides += [s for s in strides_in(term) if s not in strides]
     for one in strides:
-        if len(strides) > 1:
+        if len(strides) > 1 or in_common:
             yield (one,)
         yield from ((one, other) for other in strides if other != one and divided(other, one) is not None)
 

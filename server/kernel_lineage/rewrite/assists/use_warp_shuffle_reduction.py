@@ -7,12 +7,16 @@ Before:
     }
 After: each warp reduces its 32 values in registers, the first warp reduces one value per warp, and shared[0] has the
 result as before. A block that is not made of whole warps keeps the tree: the branch is the same for all its threads.
+
+Where a step is another one than a sum, a maximum or a minimum (a value and its place), the order of its pairs may
+matter: the tree goes on down to strides of a warp, and its last five steps are the same ones in registers.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
@@ -34,15 +38,14 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.assists.template_types import types_meant
+from kernel_lineage.rewrite.assists.tree_steps import SHUFFLED, is_barrier, step_of
 from kernel_lineage.rewrite.assists.written import dense
-from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import block_threads, constants_of
 
-_SHUFFLED = frozenset({"float", "double", "int", "unsigned", "unsigned int", "long", "long long"})
-"""Types that `__shfl_down_sync` takes (CUDA C++ Programming Guide, warp shuffle functions)."""
 _CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
 
 
@@ -67,6 +70,36 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(f"{kernel.name} has no loop here that halves its stride")
     if re.search(r"threadIdx\.[yz]|blockDim\.[yz]", kernel.text):
         raise Refusal(f"{kernel.name} uses blocks of more than one dimension")
+    taken = identifiers_in(syntax.entry.node)
+    rewritten = _rewritten(kernel, syntax, loop, taken)
+    others = [x for x in syntax.entry.loops if x.halves and x.node != loop.node]
+    also = [attempt(partial(_rewritten, kernel, syntax, other, taken)) for other in others]
+    made = [rewritten, *(one for one in also if not isinstance(one, Refusal))]
+    whole = all(one.whole for one in made)
+    says = "Most of the reduction runs in registers: three barriers instead of one for each halving."
+    if any(one.in_order for one in made):
+        says = "The last five halvings run in the registers of one warp, without barriers, and in the same order."
+    return ASSIST.candidate(
+        kernel,
+        [one.edit for one in made],
+        explanation=says + ("" if whole else " Blocks that are not made of whole warps keep the tree."),
+        guarded=not whole,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    """What takes a tree's place."""
+
+    edit: Edit
+    whole: bool
+    """All launches have blocks of whole warps."""
+    in_order: bool = False
+    """Only the end of the tree is in registers, and every pair is combined as before."""
+
+
+def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -> _Rewritten:
+    assert loop.start is not None and loop.body is not None
     if not _is_half_of_block(kernel, syntax, loop.start):
         raise Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
     if text_of(bare(loop.condition)).replace(" ", "") not in (
@@ -75,36 +108,52 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         loop.counter,
     ):
         raise Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
-    tree = _tree(syntax, loop)
-    thread, reduced = tree
-    partial = _partial_use(syntax, loop, {r.array for r in reduced})
-    if partial is not None:
-        raise Refusal(
-            f"`{partial}` after the tree may read a partial result, which the shuffles do not leave there"
-        )
+    thread, branch = _tree(syntax, loop)
     threads = {block_threads(launch) for launch in kernel.launches}
-    whole = bool(threads) and all(t is not None and t % 32 == 0 for t in threads)
+    reduced = [
+        attempt(partial(_reduced, syntax, inner, thread, loop.counter)) for inner in statements_of(branch)
+    ]
+    known = [one for one in reduced if isinstance(one, _Reduced)]
     data = data_of(kernel)
-    taken = identifiers_in(syntax.entry.node)
-    new = _shuffles(thread, reduced, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
-    indent, unit, newline = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
-    return ASSIST.candidate(
-        kernel,
-        (replace_node(loop.node, _laid_out(new, indent, unit, newline)),),
-        explanation="Most of the reduction runs in registers: three barriers instead of one for each halving."
-        + ("" if whole else " Blocks that are not made of whole warps keep the tree."),
-        guarded=not whole,
-    )
+    layout = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
+    if len(known) < len(reduced):
+        step = step_of(syntax, loop, branch, thread)
+        if isinstance(step, Refusal):
+            raise next((one for one in reduced if isinstance(one, Refusal)), step)
+        if not threads or not all(t is not None and t >= 64 and t & (t - 1) == 0 for t in threads):
+            raise Refusal("the tree is not launched with blocks of a power of two, and of two warps at least")
+        _check_results(syntax, loop, thread, set(step.arrays))
+        return _Rewritten(replace_node(loop.node, _laid_out(step.lines(data, taken), *layout)), True, True)
+    if not known or len({r.array for r in known}) != len(known):
+        raise Refusal("the loop reduces nothing, or one array twice")
+    _check_results(syntax, loop, thread, {r.array for r in known})
+    whole = bool(threads) and all(t is not None and t % 32 == 0 for t in threads)
+    new = _shuffles(thread, known, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
+    return _Rewritten(replace_node(loop.node, _laid_out(new, *layout)), whole)
 
 
-def _partial_use(syntax: CudaSyntax, loop: Loop, arrays: set[str]) -> str | None:
-    """A use of an array that could see what the tree leaves behind elsewhere than in element 0, as written."""
+def _check_results(syntax: CudaSyntax, loop: Loop, thread: str, arrays: set[str]) -> None:
+    partial_use = _partial_use(syntax, loop, thread, arrays)
+    if partial_use is not None:
+        raise Refusal(
+            f"`{partial_use}` after the tree may read a partial result, which the shuffles do not leave there"
+        )
+
+
+def _partial_use(syntax: CudaSyntax, loop: Loop, thread: str, arrays: set[str]) -> str | None:
+    """A use of an array that could see what the tree leaves behind elsewhere than in element 0, as written.
+
+    Behind a statement in which each thread gives its own element another value, nothing is left of it.
+    """
+    until = {array: _written_anew(syntax, loop, thread, array) for array in arrays}
     begin = min(
         (outer.node.start_byte for outer in syntax.entry.loops_around(loop.node)), default=loop.node.end_byte
     )
     for node in descendants(syntax.entry.node):
         inside = loop.node.start_byte <= node.start_byte < loop.node.end_byte
         if node.type != "identifier" or text_of(node) not in arrays or inside or node.start_byte < begin:
+            continue
+        if loop.node.end_byte <= until[text_of(node)] <= node.start_byte:
             continue
         element = node.parent
         if element is None or element.type != "subscript_expression":
@@ -116,6 +165,28 @@ def _partial_use(syntax: CudaSyntax, loop: Loop, arrays: set[str]) -> str | None
         if not written or user is None or user.child_by_field_name("left") != element:
             return text_of(element)
     return None
+
+
+def _written_anew(syntax: CudaSyntax, loop: Loop, thread: str, array: str) -> int:
+    """Where, in the tree's own block, each thread has given its element of an array another value; -1: nowhere."""
+    following = loop.node.next_named_sibling
+    while following is not None:
+        assignment = following.named_children[0] if following.type == "expression_statement" else None
+        if assignment is not None and assignment.type == "assignment_expression":
+            left = dense(assignment.child_by_field_name("left"))
+            plain = operator_of(assignment) == "=" and array not in identifiers_in(
+                field_of(assignment, "right")
+            )
+            if plain and left in {f"{array}[{name}]" for name in _names_of(syntax, thread)}:
+                return following.end_byte
+        following = following.next_named_sibling
+    return -1
+
+
+def _names_of(syntax: CudaSyntax, thread: str) -> set[str]:
+    """What a thread's index is called."""
+    own = {v.name for v in syntax.entry.variables if text_of(v.value) == "threadIdx.x"}
+    return {thread, "threadIdx.x", *own} if thread in {"threadIdx.x", *own} else {thread}
 
 
 def _is_half_of_block(kernel: Kernel, syntax: CudaSyntax, start: Node) -> bool:
@@ -133,12 +204,12 @@ def _is_half_of_block(kernel: Kernel, syntax: CudaSyntax, start: Node) -> bool:
     return bool(kernel.launches)
 
 
-def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]]:
-    """The thread's index and what is reduced, if the loop is nothing but a tree reduction."""
+def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, Node]:
+    """The thread's index and what the threads below the stride do, if the loop is nothing but that and barriers."""
     assert loop.body is not None
-    thread, reduced, barriers = "", [], 0
+    thread, within, barriers = "", loop.body, 0
     for statement in statements_of(loop.body):
-        if text_of(statement).replace(" ", "") == "__syncthreads();":
+        if is_barrier(statement):
             barriers += 1
             continue
         condition = _condition(statement)
@@ -151,23 +222,16 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]]:
             or thread
         ):
             raise Refusal(f"the loop does something besides the tree: `{_first_line(statement)}`")
-        thread = compared[1]
-        for inner in statements_of(branch):
-            one = _reduction(syntax, inner, thread, loop.counter)
-            if one is None:
-                raise Refusal(
-                    f"the tree's step `{_first_line(inner)}` is not a sum, maximum or minimum of two elements"
-                )
-            reduced.append(one)
+        thread, within = compared[1], branch
     if barriers == 0:
         raise Refusal("the tree has no __syncthreads() of its own; it relies on something else")
-    if not reduced or len({r.array for r in reduced}) != len(reduced):
+    if not thread:
         raise Refusal("the loop reduces nothing, or one array twice")
     if thread != "threadIdx.x" and not any(
         v.name == thread and text_of(v.value) == "threadIdx.x" for v in syntax.entry.variables
     ):
         raise Refusal(f"`{thread}` is not known to be threadIdx.x")
-    return thread, reduced
+    return thread, within
 
 
 def _condition(statement: Node) -> str:
@@ -176,6 +240,15 @@ def _condition(statement: Node) -> str:
 
 def _first_line(node: Node) -> str:
     return text_of(node).splitlines()[0]
+
+
+def _reduced(syntax: CudaSyntax, statement: Node, thread: str, stride: str) -> _Reduced:
+    one = _reduction(syntax, statement, thread, stride)
+    if one is None:
+        raise Refusal(
+            f"the tree's step `{_first_line(statement)}` is not a sum, maximum or minimum of two elements"
+        )
+    return one
 
 
 def _reduction(syntax: CudaSyntax, statement: Node, thread: str, stride: str) -> _Reduced | None:
@@ -191,7 +264,7 @@ def _reduction(syntax: CudaSyntax, statement: Node, thread: str, stride: str) ->
         or variable is None
         or right is None
         or not (kinds := types_meant(syntax.kernel, variable.type))
-        or not kinds <= _SHUFFLED
+        or not kinds <= SHUFFLED
         or len(variable.sizes) > 1
     ):
         return None

@@ -17,6 +17,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
+from kernel_lineage.rewrite.assists.choices import chosen_in_any_order
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
@@ -157,8 +158,9 @@ def vector_body(
     changed = changed_names(nodes)
     outside = tuple(sorted(changed - declared))
     if not in_order:
+        chosen = chosen_in_any_order(nodes)
         for name in outside:
-            if not accumulates(nodes, syntax, name, declared):
+            if name not in chosen and not accumulates(nodes, syntax, name, declared):
                 raise Refusal(
                     f"`{name}` keeps something of one element that is not a sum or a choice over all"
                 )

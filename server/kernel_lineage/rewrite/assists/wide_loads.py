@@ -35,7 +35,7 @@ def wide_loads(
     kernel: Kernel, work: ElementWork, model: Model, digits: tuple[Digit, ...], fixed: set[str]
 ) -> WideLoads:
     """The loads within loops that move with neighbouring elements. Refused where one of them cannot be wide: it would
-    be read with gaps between the threads.
+    be read with gaps between the threads. What lies a row apart from one element to the next has such gaps already.
     """
     low, *others = digits
     element = polynomial(model.values[work.start.start_byte, work.start.end_byte])
@@ -44,10 +44,14 @@ def wide_loads(
     groups = NeighbourSteps(low.steps.count, frozenset(fixed), model.depends, element)
     kinds: dict[int, tuple[str, str]] = {}
     roots: dict[str, None] = {}
+    rows_apart = False
     for access in (a for a in model.accesses if a.reads and a.loops):
         offset = None if access.offset is None else over_element(access.offset, element)
         step = None if offset is None else low.steps.step(offset)
         if step == {}:
+            continue
+        if step is not None and () not in step:
+            rows_apart = True
             continue
         node, parameter = nodes.get(access.at or (0, 0)), kernel.parameter(access.root)
         vector = _VECTORS.get(str(parameter.dtype)) if parameter is not None else None
@@ -65,7 +69,7 @@ def wide_loads(
         assert node is not None and vector is not None
         kinds[node.id] = vector
         roots[access.root] = None
-    if not kinds:
+    if not kinds and not rows_apart:
         raise Refusal("neighbouring elements load nothing side by side")
     aligned = [f"reinterpret_cast<size_t>({root}) % 16 == 0" for root in roots]
     return WideLoads(

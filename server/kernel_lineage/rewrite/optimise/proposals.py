@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
-from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
+from kernel_lineage.rewrite.assists.readable_forms import of_both, readable_form
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import carried_over
@@ -118,14 +118,14 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
     gains much and has a place only after another candidate is made together with that one.
     """
     skills = tuple(skills)
-    plain = _with_indexed_walks(kernel, skills, facts, carried(kernel, applicable(kernel, skills, facts)))
+    plain = at_places(kernel, skills, facts, applicable(kernel, skills, facts))
     plain = _with_second_steps(kernel, skills, facts, plain)
     waiting = [s for s in skills if any(r.overlap and r.skill == s.id for r in plain.refused)]
     promise = next((p for p in plain.made if p.place.skill.mechanism == _PROMISE), None)
     promised = read(promise.text, kernel.language).kernel(kernel.name) if promise and waiting else None
     if promise is None or promised is None:
         return plain
-    also = carried(promised, applicable(promised, waiting, facts)).made
+    also = at_places(promised, waiting, facts, applicable(promised, waiting, facts)).made
     both = [replace(p, candidate=_joined(promise.candidate, p.candidate)) for p in also]
     waited = {p.skill for p in both}
     return Proposals(
@@ -134,22 +134,40 @@ def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposal
     )
 
 
-def _with_indexed_walks(
-    kernel: Kernel, skills: tuple[Skill, ...], facts: Facts, plain: Proposals
+def at_places(
+    kernel: Kernel, skills: Iterable[Skill], facts: Facts, places: Iterable[Applicable]
 ) -> Proposals:
-    """With what skills make only where the places of walking pointers are told by the counters of their loops."""
-    edits = attempt(lambda: indexed_walks(kernel)) if kernel.language is Language.CUDA else []
-    if isinstance(edits, Refusal) or not edits or kernel.source is None:
+    """The candidates at places that are judged already, and what other skills make of another form of the kernel, which
+    they can read.
+    """
+    plain = carried(kernel, places)
+    form = readable_form(kernel)
+    if form is None:
         return plain
-    first = Candidate("", kernel.name, tuple(edits), "assist", "Places are told by the loop's counter.")
-    indexed = read(first.apply(kernel.source.data), kernel.language).kernel(kernel.name)
-    if indexed is None:
-        return plain
+    first, again = form
     offered = {p.skill for p in plain.made}
     waiting = [s for s in skills if s.id not in offered]
-    also = carried(indexed, applicable(indexed, waiting, facts))
-    made = [replace(p, candidate=_joined(first, p.candidate)) for p in also.made]
-    return Proposals(tuple(sorted((*plain.made, *made), key=_order)), also.refused)
+    also = carried(again, applicable(again, waiting, facts))
+    made = [
+        replace(p, place=_in(kernel, p.place), candidate=of_both(kernel, first, again, p.candidate))
+        for p in also.made
+    ]
+    refused = {r.skill: replace(r, reason=f"{r.reason} (where {_said(first)})") for r in also.refused}
+    refused |= {r.skill: r for r in plain.refused if r.skill not in refused or not refused[r.skill].overlap}
+    now = {p.skill for p in made}
+    return Proposals(
+        tuple(sorted((*plain.made, *made), key=_order)), tuple(r for n, r in refused.items() if n not in now)
+    )
+
+
+def _said(first: Candidate) -> str:
+    """What was changed of a kernel, within a sentence: "calls are written out"."""
+    return first.explanation[:1].lower() + first.explanation[1:].rstrip(".")
+
+
+def _in(kernel: Kernel, place: Applicable) -> Applicable:
+    """A place of another form of a kernel: no line of the kernel itself is known for it."""
+    return replace(place, anchor=replace(place.anchor, span=kernel.span))
 
 
 def _with_second_steps(

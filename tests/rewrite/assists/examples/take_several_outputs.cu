@@ -453,3 +453,106 @@ __global__ void looped(float* y, const float* x, int rows, int width, int many) 
 void run(float* y, const float* x, int rows, int width, int many) {
     looped<<<(rows * width + 127) / 128, 128>>>(y, x, rows, width, many);
 }
+// --- nearest applies
+__global__ void nearest(int *label, const float *points, const float *centres, int n, int k, int dim) {
+    int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p < n) {
+        float least = 1e30f;
+        int best = 0;
+        for (int c = 0; c < k; c++) {
+            float d = 0.0f;
+            for (int j = 0; j < dim; j++) {
+                float t = points[p * dim + j] - centres[c * dim + j];
+                d += t * t;
+            }
+            if (d < least) {
+                least = d;
+                best = c;
+            }
+        }
+        label[p] = best;
+    }
+}
+void run(int *label, const float *points, const float *centres, int n, int k, int dim) {
+    nearest<<<(n + 127) / 128, 128>>>(label, points, centres, n, k, dim);
+}
+// --- nearest becomes
+__global__ void nearest(int *label, const float *points, const float *centres, int n, int k, int dim) {
+    int group = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n % 4 == 0) {
+        if (group < n / 4) {
+            const int p = 4 * group;
+            float least[4];
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                least[lane] = 1e30f;
+            }
+            int best[4];
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                best[lane] = 0;
+            }
+            for (int c = 0; c < k; c++) {
+                float d[4];
+                #pragma unroll
+                for (int lane = 0; lane < 4; lane++) {
+                    d[lane] = 0.0f;
+                }
+                for (int j = 0; j < dim; j++) {
+                    #pragma unroll
+                    for (int lane = 0; lane < 4; lane++) {
+                        float t = points[(p + lane) * dim + j] - centres[c * dim + j];
+                        d[lane] += t * t;
+                    }
+                }
+                #pragma unroll
+                for (int lane = 0; lane < 4; lane++) {
+                    if (d[lane] < least[lane]) {
+                        least[lane] = d[lane];
+                        best[lane] = c;
+                    }
+                }
+            }
+            #pragma unroll
+            for (int lane = 0; lane < 4; lane++) {
+                label[(p + lane)] = best[lane];
+            }
+        }
+    } else {
+        for (long long at = group; at < n; at += (long long)gridDim.x * blockDim.x) {
+            const int p = at;
+            float least = 1e30f;
+            int best = 0;
+            for (int c = 0; c < k; c++) {
+                float d = 0.0f;
+                for (int j = 0; j < dim; j++) {
+                    float t = points[p * dim + j] - centres[c * dim + j];
+                    d += t * t;
+                }
+                if (d < least) {
+                    least = d;
+                    best = c;
+                }
+            }
+            label[p] = best;
+        }
+    }
+}
+void run(int *label, const float *points, const float *centres, int n, int k, int dim) {
+    nearest<<<(((n + 127) / 128) + 3) / 4, 128>>>(label, points, centres, n, k, dim);
+}
+// --- longest refuses: not taken apart into digits
+// Rows have nothing in common that a thread could read once.
+__global__ void longest(float *y, const float *x, int n, int dim) {
+    int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p < n) {
+        float sum = 0.0f;
+        for (int j = 0; j < dim; j++) {
+            sum += x[p * dim + j];
+        }
+        y[p] = sum;
+    }
+}
+void run(float *y, const float *x, int n, int dim) {
+    longest<<<(n + 127) / 128, 128>>>(y, x, n, dim);
+}
