@@ -12,6 +12,7 @@ from kernel_gate.deadline import ends_within
 from kernel_gate.footprint import footprints
 from kernel_lineage.workloads import measured
 from kernel_lineage.workloads.completing import InTurn, tried_draft
+from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
@@ -335,3 +336,30 @@ def test_where_the_order_of_blocks_decides_no_number_of_an_index_comes_twice(tmp
     assert second.checked["slots_values"] >= second.checked["n"]
     assert second.workload().keeps_promises(second.checked)
     assert turn.after_reading(second, said) is None
+
+
+PAIRS = """
+__global__ void pairs(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int j = 0; j < n; j++) { if (x[j] > x[i]) sum += sqrtf(x[j]); }
+    out[i] = sum;
+}
+int main() {
+    int n = 1 << 20;
+    float *out, *x;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    pairs<<<(n + 127) / 128, 128>>>(out, x, n);
+}
+"""
+
+
+def test_sizes_are_smaller_where_each_element_is_work_for_all_others(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.cu"
+    path.write_text(PAIRS)
+    kernel = kernel_of(path, "pairs")
+    by_elements = draft_of(kernel, path, State(tmp_path), measure=False)
+    assert by_elements.checked == {"n": 1 << 13}
+    assert draft_of(kernel, path, State(tmp_path)).checked["n"] <= 1 << 11
