@@ -40,9 +40,17 @@ class FootprintError(Exception):
     """The program could not be run to its end; the message says why."""
 
     def __init__(
-        self, message: str, *, of_order: bool = False, of_bounds: bool = False, of_build: bool = False
+        self,
+        message: str,
+        *,
+        of_order: bool = False,
+        of_bounds: bool = False,
+        of_build: bool = False,
+        of_work: bool = False,
     ) -> None:
         super().__init__(message)
+        self.of_work = of_work
+        """Whether the program did not end within its steps, or its time."""
         self.of_build = of_build
         """Whether the program does not build, at these sizes or at all."""
         self.of_bounds = of_bounds
@@ -62,18 +70,19 @@ def footprints(
     *,
     seconds: float = 10.0,
     races: bool = False,
+    steps: int = Limits().steps,
     seed: int = _SEED,
     variation: Variation = Variation.DECLARED,
 ) -> Iterator[dict[str, Footprint]]:
     """For each shape, what the program does with each buffer.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds`
-    is what one launch may take, under the caller's deadline; with `races`, a race and a barrier in divergent code are
+    is what one launch may take, under the caller's deadline, and `steps` are the basic blocks that a wave may run; with `races`, a race and a barrier in divergent code are
     faults too; inputs are drawn by `seed` and `variation`. Raises
     `FootprintError` at the first shape that cannot be built, launched or run without a fault.
     """
     seconds = seconds_left(seconds)
-    device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(seconds=seconds))
+    device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(steps, seconds))
     try:
         for dims in shapes:
             bind(workload, program, dims)
@@ -115,6 +124,7 @@ def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: boo
                 f"{faults[0].message} at {sizes}",
                 of_order=races and kind in _OF_ORDER,
                 of_bounds=kind == "out_of_bounds",
+                of_work=kind == "timeout",
                 of_build=faults[0].message.startswith(UNBUILDABLE),
             )
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}

@@ -11,7 +11,8 @@ import pytest
 from kernel_gate.deadline import ends_within
 from kernel_gate.footprint import footprints
 from kernel_lineage.workloads import measured
-from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.completing import InTurn, tried_draft
+from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
@@ -308,3 +309,57 @@ def test_a_range_that_no_run_shows_is_what_is_asked_for(tmp_path: Path) -> None:
     draft = draft_for(State(tmp_path), "gather.cu", "gather")
     assert isinstance(draft, NoDraft)
     assert draft.reason.startswith("the range of the values of rows (the kernel cannot be run to see it: ")
+
+
+SCATTER = """
+__global__ void put(float* cache, const float* x, const long* slots, int n, int width) {
+    int token = blockIdx.x;
+    for (int c = threadIdx.x; c < width; c += blockDim.x) cache[slots[token] * width + c] = x[token * width + c];
+}
+void put_rows(float* cache, const float* x, const long* slots, int n, int width) {
+    put<<<n, 32>>>(cache, x, slots, n, width);
+}
+"""
+
+
+def test_where_the_order_of_blocks_decides_no_number_of_an_index_comes_twice(tmp_path: Path) -> None:
+    path = tmp_path / "put.cu"
+    path.write_text(SCATTER)
+    turn = InTurn(kernel_of(path, "put"), path, State(tmp_path))
+    first = turn.first()
+    drawn = {a.name: a.values for a in first.arguments}
+    assert drawn["slots"] == "integers(0, slots_values)"
+    said = "it gives other values when its blocks run in another order: cache[0, 0] = 3, expected 2"
+    second = turn.after_reading(first, said)
+    assert second is not None
+    assert {a.name: a.values for a in second.arguments}["slots"] == "permutation(slots_values)"
+    assert second.checked["slots_values"] >= second.checked["n"]
+    assert second.workload().keeps_promises(second.checked)
+    assert turn.after_reading(second, said) is None
+
+
+PAIRS = """
+__global__ void pairs(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int j = 0; j < n; j++) { if (x[j] > x[i]) sum += sqrtf(x[j]); }
+    out[i] = sum;
+}
+int main() {
+    int n = 1 << 20;
+    float *out, *x;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    pairs<<<(n + 127) / 128, 128>>>(out, x, n);
+}
+"""
+
+
+def test_sizes_are_smaller_where_each_element_is_work_for_all_others(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.cu"
+    path.write_text(PAIRS)
+    kernel = kernel_of(path, "pairs")
+    by_elements = draft_of(kernel, path, State(tmp_path), measure=False)
+    assert by_elements.checked == {"n": 1 << 13}
+    assert draft_of(kernel, path, State(tmp_path)).checked["n"] <= 1 << 11

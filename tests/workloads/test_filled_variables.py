@@ -141,6 +141,45 @@ def test_a_structure_stays_as_it_is_and_the_draft_says_so(tmp_path: Path) -> Non
     assert "weights holds zeros: what `W` is made of is not followed" in draft.assumed
 
 
+FADE = """\
+struct Image { int width; int height; float gain; double offset; long pitch; };
+__constant__ Image image;
+__global__ void fade(float* pixels) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+    if (x < image.width && y < image.height) pixels[y * image.pitch + x] *= image.gain + image.offset;
+}
+int main() {
+    int width = 100, height = 50, pitch = (width + 31) / 32 * 32;
+    Image i%s;
+    float* pixels;
+    cudaMalloc(&pixels, height * pitch * sizeof(float));
+    cudaMemcpyToSymbol(image, &i, sizeof(i));
+    i.gain = 3;
+    fade<<<dim3((width + 63) / 64, height), 64>>>(pixels);
+}
+"""
+
+
+def faded(folder: Path, filled: str) -> Draft:
+    (folder / ".git").mkdir()
+    path = folder / "fade.cu"
+    path.write_text(FADE % filled)
+    return draft_of(kernel_of(path, "fade"), path)
+
+
+def test_a_structure_that_host_code_copies_holds_its_words(tmp_path: Path) -> None:
+    draft = faded(tmp_path, "{width, height, 1.0f, 2.0, pitch}")
+    (image,) = filling(draft)
+    assert draft.missing == ()
+    words = "width, height, 1065353216, 0, 0, 1073741824, ceil_div(width, 32) * 32, 0"
+    assert (image.dtype, image.shape, image.values) == ("int32", ("8",), f"listed({words})")
+
+
+def test_a_kernel_that_writes_nothing_with_zeros_leaves_them_open(tmp_path: Path) -> None:
+    draft = faded(tmp_path, " = read_image()")
+    assert draft.missing == ("what image holds: with zeros there the kernel writes nothing",)
+
+
 @pytest.mark.long
 def test_the_draft_sees_a_kernel_that_takes_another_element(tmp_path: Path) -> None:
     path = written(tmp_path, "__constant__ float weights[TAPS];", "weights[t]")

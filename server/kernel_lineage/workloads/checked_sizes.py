@@ -16,7 +16,7 @@ from kernel_lineage.workloads.divisions import conditions, divisible, divisors
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.promises import broken, fitted_sizes
 
-_CHECKED_ELEMENTS = 1 << 14
+CHECKED_ELEMENTS = 1 << 14
 """Elements of all buffers of a checked shape: what the emulated device runs in about a second."""
 _WARP = 32
 _VECTOR = 16
@@ -30,8 +30,8 @@ _FEWEST = 2
 """Batches, heads or groups: fewer of them say as much, where fewer rows may say less."""
 
 
-def with_checked_sizes(draft: Draft) -> Draft:
-    """Sizes that are small enough to be checked often."""
+def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
+    """Sizes that are small enough to be checked often: of about `most` elements, where they can be halved so far."""
     if draft.chosen:
         return draft
     try:
@@ -50,11 +50,11 @@ def with_checked_sizes(draft: Draft) -> Draft:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
         tiles = two_tiles(draft)
-        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS, tiles, are_kept)
+        _halve(workload, sizes, _WARP, most, tiles, are_kept)
         few = [name for name in sizes if stays_small(name)]
-        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, tiles, are_kept, few)
+        _halve(workload, sizes, _FEWEST, 4 * most, tiles, are_kept, few)
         for smallest in (_VECTOR, _SMALLEST):
-            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS, tiles, are_kept)
+            _halve(workload, sizes, smallest, 4 * most, tiles, are_kept)
     except ExpressionError:
         return draft
     notes = tuple(

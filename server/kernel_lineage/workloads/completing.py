@@ -11,6 +11,7 @@ from types import MappingProxyType
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import Launcher, Target
+from kernel_lineage.workloads.index_ranges import with_distinct_indices
 from kernel_lineage.workloads.model import USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.proof import Device, Proof, prove
 from kernel_lineage.workloads.recording.recorder import Recorder
@@ -21,6 +22,8 @@ from kernel_lineage.workloads.state import State
 _TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
 """How a launch is refused that an autotuner leaves out: it takes another configuration."""
 _HALF = "float16"
+_ORDER_DECIDES = "when its blocks run in another order"
+"""How it is said of a kernel beside itself that several blocks write to one element."""
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
 
@@ -70,6 +73,8 @@ class InTurn:
         left = left_alone(reason)
         if any(a.name == left and a.kind == "output" for a in draft.arguments):
             return as_inout(draft, left)
+        if _ORDER_DECIDES in reason:
+            return with_distinct_indices(draft)
         return self._with_less_shared(draft) if self._asks_for_too_much(reason) else None
 
     def _asks_for_too_much(self, reason: str) -> bool:

@@ -41,6 +41,7 @@ from kernel_lineage.workloads.programs import ProgramError, device_text, program
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.sizes_that_run import with_few_steps
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.timed_sizes import with_timed_sizes
@@ -107,7 +108,8 @@ def draft_of(
         best = min((*recorded, best), key=_openness)
         if why and best.missing:
             best = replace(best, assumed=(*best.assumed, f"{UNRECORDED}{why}"))
-    best = best if best.recorded else with_checked_sizes(best)
+    if not best.recorded:
+        best = with_few_steps(best, target, path, state.root) if measure else with_checked_sizes(best)
     if measure and not best.missing and not _unusable(best):
         best = with_ties(best, target, path, state.root)
         if not isinstance(target, Launcher):
@@ -155,7 +157,11 @@ def recorded_drafts(
         drafts: list[Draft] = []
         for draft in likely:
             measured = with_measured_shapes(draft, kernel, path, state.root) if measure else draft
-            checked = with_checked_sizes(measured)
+            checked = (
+                with_few_steps(measured, kernel, path, state.root)
+                if measure
+                else with_checked_sizes(measured)
+            )
             drafts.append(with_filled_variables(checked, kernel, path, state.root) if measure else checked)
             if only_one and not measured.missing and not _unusable(measured):
                 break

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.dtypes import DTYPES
+from kernel_gate.footprint import FootprintError, footprints
+from kernel_gate.workload import WorkloadError
 from kernel_lineage.code.cuda.layouts import layout_of
 from kernel_lineage.code.cuda.read import expressions_of
 from kernel_lineage.kernels.cuda_constants import whole_numbers_in
@@ -19,10 +21,11 @@ from kernel_lineage.kernels.cuda_text import split, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.files import data_of
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import UNRANGED, WHOLE_RANGES, Draft, DraftArgument
-from kernel_lineage.workloads.programs import device_text
+from kernel_lineage.workloads.programs import ProgramError, device_text, program_from_file
 
 _DECLARED = re.compile(rb"(?<![\w:])([\w:\s]*?\b__(?:constant|device)__\s[^;{}()=#]*);")
 _HEAD = re.compile(r"(.*[\s>])(\w+)\s*((?:\[[^\]]*\]\s*)*)", re.DOTALL)
@@ -45,23 +48,27 @@ class _Variable:
 def with_filled_variables(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft:
     """The draft with an input for each variable that the kernel reads and the host fills.
 
-    A variable of a structure of several types, or of whole numbers that the kernel does not stay in its buffers with,
-    holds zeros as the module has it, and the draft says so.
+    A variable of a structure of several types that is not followed, or of whole numbers that the kernel does not stay in its buffers with,
+    holds zeros as the module has it, and the draft says so; something is
+    missing where the kernel writes nothing then.
     """
     if kernel.language is not Language.CUDA or kernel.source is None or draft.missing:
         return draft
-    if any(a.variable for a in draft.arguments) or not any(word in kernel.source.data for word in _SIGNS):
+    if not any(word in kernel.source.data for word in _SIGNS):
         return draft
+    told = {a.variable for a in draft.arguments if a.variable}
+    zero: list[str] = []
     text = device_text(kernel, path, draft.template_arguments, root).encode()
     filled = {name.decode() for name in _FILLED.findall(kernel.source.data)}
     taken = {a.name for a in draft.arguments}
-    for variable in _read(text, filled):
+    for variable in (v for v in _read(text, filled) if v.name not in told):
         argument = _argument(variable, text)
         if argument is not None and argument.name in taken:
             argument = replace(argument, name=f"{argument.name}_variable")
         if argument is None:
             note = f"{variable.name} holds zeros: what `{variable.type}` is made of is not followed"
             draft = replace(draft, assumed=(*draft.assumed, note))
+            zero.append(variable.name)
             continue
         note = f"{variable.name} is filled before the launch, which does not give it"
         whole = () if argument.values or argument.dtype in FLOAT_NAMES else (f"{UNRANGED}{argument.name}",)
@@ -72,8 +79,23 @@ def with_filled_variables(draft: Draft, kernel: Kernel, path: Path, root: Path) 
         if more.missing:
             note = f"{variable.name} holds zeros: no other numbers were found that keep the kernel in its buffers"
             more = replace(draft, assumed=(*draft.assumed, note))
+            zero.append(variable.name)
         draft = more
+    if zero and not _writes(draft, kernel, path, root):
+        why = f"what {' and '.join(zero)} holds: with zeros there the kernel writes nothing"
+        return replace(draft, missing=(why,))
     return draft
+
+
+def _writes(draft: Draft, kernel: Kernel, path: Path, root: Path) -> bool:
+    """Whether the kernel writes to some buffer; so it is taken to where it cannot be run."""
+    try:
+        workload = draft.workload()
+        program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
+        (seen,) = footprints(program, workload, [dict(draft.checked)])
+    except (FootprintError, ProgramError, WorkloadError):
+        return True
+    return any(used.writes for used in seen.values())
 
 
 def _argument(variable: _Variable, text: bytes) -> DraftArgument | None:

@@ -5,6 +5,7 @@ Numbers that index nothing, like masks and seeds, may be any of their type.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
@@ -16,10 +17,14 @@ from kernel_lineage.workloads.chosen_sizes import plans
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.model import UNRANGED, Draft
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
-from kernel_lineage.workloads.promises import fitted_sizes
+from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 RACING = "; threads race with all values that were tried"
 """What is said beside a range with which the kernel stays in its buffers all the same."""
+
+
+_GUESSED = " is taken to hold numbers below "
+_BELOW = re.compile(r"integers\(0, (\w+)\)")
 
 
 def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
@@ -48,6 +53,27 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
                 draft = _ranged(draft, name, values)
                 break
     return draft
+
+
+def with_distinct_indices(draft: Draft) -> Draft | None:
+    """The draft in which no number comes twice in the next array whose range is a guess: the kernel's result depends
+    on the order in which threads write. None where there is none left.
+    """
+    for argument in draft.arguments:
+        below = _BELOW.fullmatch(argument.values)
+        note = next((n for n in draft.assumed if n.startswith(f"{argument.name}{_GUESSED}")), "")
+        if argument.kind != "input" or below is None or not note or not argument.shape:
+            continue
+        each = f"{below[1]} >= {' * '.join(f'({e})' for e in argument.shape)}"
+        promises = (*draft.promises, each)
+        dims, checked = (fitted_sizes(s, promises) for s in (draft.dims, draft.checked))
+        if broken(dims, promises) or broken(checked, promises):
+            continue
+        why = f"{note}; none comes twice, or the order of threads decides what is written"
+        assumed = tuple(why if n == note else n for n in draft.assumed)
+        draft = _ranged(draft, argument.name, f"permutation({below[1]})")
+        return replace(draft, dims=dims, checked=checked, promises=promises, assumed=assumed)
+    return None
 
 
 def _candidates(draft: Draft, name: str, dims: list[str]) -> Iterator[tuple[str, str, str]]:

@@ -5,17 +5,29 @@ A kernel may count on a size that its host code never names. The test's own size
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.cases import elements
+from kernel_gate.deadline import seconds_left
 from kernel_gate.expressions import ExpressionError
+from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.workload import WorkloadError
-from kernel_lineage.workloads.files import Target
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.checked_sizes import CHECKED_ELEMENTS, with_checked_sizes
+from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
+_LOOP = re.compile(rb"\b(?:for|while)\s*\(")
+_MOST_STEPS = 160
+"""Basic blocks of a wave: a check runs some hundred launches, each of which is to take a tenth of a second."""
+_FEWEST_ELEMENTS = 1 << 11
+_SECONDS = 10.0
+"""What a draft has to have left for being run once more."""
 _MOST_ELEMENTS = 1 << 19
 _MOST_TRIED = 6
 
@@ -36,6 +48,38 @@ def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) ->
             note = f"{' and '.join(only)}: at smaller sizes the kernel leaves its buffers"
             return replace(tried, assumed=(*draft.assumed, note))
     return None
+
+
+def with_few_steps(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft with checked sizes: smaller ones where the kernel takes many steps at those that its elements say.
+
+    A kernel whose work grows with the square of its elements takes a hundred times as long as another one of as many.
+    """
+    checked = with_checked_sizes(draft)
+    if checked.missing or isinstance(kernel, Launcher) or kernel.language is not Language.CUDA:
+        return checked
+    if kernel.source is None or not _LOOP.search(kernel.source.data):
+        return checked
+    most = CHECKED_ELEMENTS
+    while _takes_many_steps(checked, kernel, path, root) and seconds_left() > _SECONDS:
+        most //= 2
+        smaller = with_checked_sizes(draft, most)
+        if most < _FEWEST_ELEMENTS:
+            break
+        checked = smaller
+    return checked
+
+
+def _takes_many_steps(draft: Draft, kernel: Kernel, path: Path, root: Path) -> bool:
+    try:
+        workload = draft.workload()
+        program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
+        list(footprints(program, workload, [dict(draft.checked)], steps=_MOST_STEPS))
+    except FootprintError as error:
+        return error.of_work
+    except (ProgramError, WorkloadError):
+        pass
+    return False
 
 
 def _likely(draft: Draft) -> Iterator[tuple[str, ...]]:

@@ -107,6 +107,38 @@ def test_checks_of_an_extension_say_which_sizes_are_one(tmp_path: Path) -> None:
     assert draft.workload().keeps_promises(draft.checked)
 
 
+@pytest.mark.parametrize(
+    ("dispatch", "dtype"),
+    [
+        ('AT_DISPATCH_REDUCED_FLOATING_TYPES(x.scalar_type(), "scale", ([&] {', "float16"),
+        ('AT_DISPATCH_SWITCH(x.scalar_type(), "scale", AT_DISPATCH_CASE(at::kBFloat16, ([&] {', "bfloat16"),
+        ('AT_DISPATCH_INTEGRAL_TYPES(x.scalar_type(), "scale", ([&] {', "int32"),
+    ],
+)
+def test_a_dispatch_gives_one_of_its_types(tmp_path: Path, dispatch: str, dtype: str) -> None:
+    usual = 'AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "scale", ([&] {'
+    text = EXTENSION.replace(usual, dispatch)
+    if "SWITCH" in dispatch:
+        text = text.replace("  }));\n  return y;", "  })));\n  return y;")
+    draft = drafted(tmp_path, KERNELS + text, "scale")
+    assert {a.dtype for a in draft.arguments if a.is_buffer} == {dtype}
+
+
+def test_a_stride_of_a_tensor_with_an_unknown_number_of_extents_is_a_size_of_its_own(tmp_path: Path) -> None:
+    text = """
+__global__ void pick(const float* x, float* y, long step, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i * step];
+}
+void run(torch::Tensor x, torch::Tensor y) {
+  const int n = y.numel();
+  pick<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.stride(0), n);
+}
+"""
+    draft = drafted(tmp_path, text, "pick")
+    assert {a.name: a.value for a in draft.arguments}["step"] == "step"
+    assert "step" in draft.dims
+
+
 def test_a_program_is_drafted_through_its_own_functions(tmp_path: Path) -> None:
     draft = drafted(tmp_path, KERNELS + PROGRAM, "product")
     assert {a.name: a.shape for a in draft.arguments if a.shape} == {

@@ -570,18 +570,21 @@ ACCESSORS = """
 #include <torch/extension.h>
 template <class T> __global__ void add_bias(at::PackedTensorAccessor32<T, 2, at::RestrictPtrTraits> out,
     const at::PackedTensorAccessor32<T, 2, at::RestrictPtrTraits> x,
-    const at::PackedTensorAccessor32<T, 1, at::RestrictPtrTraits> bias) {
+    const at::PackedTensorAccessor32<T, 1, at::RestrictPtrTraits> bias,
+    const at::PackedTensorAccessor32<T, 3, at::RestrictPtrTraits> shift) {
   const int row = blockIdx.y, column = blockIdx.x * 64 + threadIdx.x;
-  if (column < x.size(1)) out[row][column] = x[row][column] + bias[column];
+  if (column < x.size(1)) out[row][column] = x[row][column] + bias[column] * shift[row][0][0];
 }
-at::Tensor add(at::Tensor x, at::Tensor bias) {
+at::Tensor add(at::Tensor x, at::Tensor bias, at::Tensor shift) {
   TORCH_CHECK(x.size(1) == bias.size(0) && x.size(1) % 16 == 0, "whole vectors");
+  TORCH_CHECK(x.size(0) == shift.size(0));
   auto out = torch::empty_like(x);
   const dim3 grid((x.size(1) + 63) / 64, x.size(0));
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add", ([&] {
     add_bias<scalar_t><<<grid, 64>>>(out.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(),
         x.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(),
-        bias.packed_accessor32<scalar_t, 1, at::RestrictPtrTraits>());
+        bias.packed_accessor32<scalar_t, 1, at::RestrictPtrTraits>(),
+        shift.packed_accessor32<scalar_t, 3, at::RestrictPtrTraits>());
   }));
   return out;
 }
@@ -600,6 +603,8 @@ def test_packed_accessors_are_given_with_their_extents(tmp_path):
     assert (why, draft.missing) == ("", ())
     assert [by_name[f"{n}_at_0"].kind for n in ("out", "x", "bias")] == ["output", "input", "input"]
     assert by_name["x_at_0"].shape == ("x_size_0", "x_size_1")
+    # The kernel reads its corner, and gets all of its extents.
+    assert by_name["shift_at_0"].shape == ("x_size_0", "shift_size_1", "shift_size_2")
     assert by_name["bias_at_8"].value == "x_size_1"
 
 

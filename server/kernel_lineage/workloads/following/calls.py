@@ -55,6 +55,7 @@ _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_ca
 _CHECKS = re.compile(
     r"(?:TORCH|AT)_(?:INTERNAL_)?(?:CHECK|ASSERT)\w*|assert|TORCH_CHECK_\w+|CHECK_(?:EQ|NE|LT|LE|GT|GE)"
 )
+_TO_VARIABLE = frozenset({"cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync"})
 _DISPATCH = re.compile(r"\w*DISPATCH\w*")
 _USUAL_TYPE = "float"
 
@@ -174,6 +175,9 @@ class Calls(Macros):
         if bytes_of(kind) is not None and nodes and "::" not in written.removeprefix("std::"):
             return self.cast(kind, self.value(nodes[0], names), names)
         args = [self.either(n, names) for n in nodes]
+        if last in _TO_VARIABLE and len(args) > 1:
+            offset = args[3] if len(args) > 3 else plain(0)
+            self._copied_to(text_of(nodes[0]).lstrip("& ").rsplit("::", 1)[-1], args[1], offset)
         if last == "dim3":
             return dim3(args)
         if last in ("vector", "device_vector", "host_vector") and template is not None:
@@ -196,6 +200,13 @@ class Calls(Macros):
         if (vector := last.removeprefix("make_")) in VECTORS:
             return self.record(vector, args)
         return library_call(last, args, self.sizes)
+
+    def _copied_to(self, variable: str, value: Value, offset: Value) -> None:
+        """Keep the structure that a variable of device code gets, as it is now; of another value nothing is kept."""
+        held = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+        self.sizes.copied.pop(variable, None)
+        if isinstance(held, Record) and isinstance(offset, Number) and offset.value == 0:
+            self.sizes.copied[variable] = Record(held.type, dict(held.fields))
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """What a function of torch gives; None for one that makes no tensor."""

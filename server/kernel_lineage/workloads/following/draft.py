@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import names as names_in
+from kernel_gate.value_kinds import MOST_LISTED
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
@@ -123,6 +126,7 @@ def _draft(
         for p in given_parts
     )
     arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, facts))
+    arguments = (*arguments, *_copied(kernel, facts))
     for parameter in kernel.parameters[len(launch.arguments) :]:
         if parameter.default is None:
             facts.missing.append(f"the value of {parameter.name}, which the launch does not give")
@@ -149,6 +153,17 @@ def _draft(
         entry=qualified_name(kernel),
         has_fields=len(given_parts) != len(launch.arguments),
     )
+
+
+def _copied(kernel: Kernel, facts: Gathered) -> Iterator[DraftArgument]:
+    """The variables that the kernel names and that get a structure before the launch."""
+    body = kernel.source.text(kernel.span) if kernel.source is not None and facts.sizes.copied else ""
+    names = {*re.findall(r"\w+", body)}
+    for name, record in facts.sizes.copied.items():
+        words = words_of(record, facts.unit, facts.expression) if name in names else None
+        if words is not None and len(words) <= MOST_LISTED:
+            values = f"listed({', '.join(words)})"
+            yield DraftArgument(name, "input", "int32", (str(len(words)),), values, variable=name)
 
 
 def _with_workspaces(

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of
 from kernel_lineage.workloads.following.values import NotFollowed, Opaque, TypeName, Value
 
 DEEPEST = 24
@@ -27,6 +27,9 @@ _ROUND = {
     "opmath_t": "float",
 }
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
+_FIRST = {"INDEX": "int", "INTEGRAL": "int", "REDUCED_FLOATING": "c10::Half"}
+"""What the name of a dispatch says of its types → a usual one of them; float where it says none of these."""
+_CASE = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
 
 
 @lru_cache(maxsize=2048)
@@ -90,10 +93,13 @@ class Macros(Checks):
     def dispatched(self, name: str, listed: Node | None, names: Names) -> Value:
         """A dispatch over types that PyTorch defines: what it is handed is followed with the first usual type."""
         nodes = arguments_of(listed)
-        kind = "int" if "INDEX" in name else "float"
+        case = _CASE.search(f"{name}{text_of(listed)}") if listed is not None else None
+        kind = next((kind for part, kind in _FIRST.items() if part in name), "float")
+        kind = SCALAR_KINDS.get(case[1], kind) if case is not None else kind
         for node in nodes:
             value = self.either(node, names) if node.type == "call_expression" else None
-            if isinstance(value, TypeName) and bytes_of(value.name) is not None:
+            # What no code tells of a tensor is float: the dispatch may take other types.
+            if isinstance(value, TypeName) and value.of is None and bytes_of(value.name) is not None:
                 kind = value.name
                 break
         for node in nodes:

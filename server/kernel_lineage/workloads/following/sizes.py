@@ -12,7 +12,16 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, multiprocessors
 from kernel_lineage.workloads.following.unit import HostCode
-from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, made, plain, product
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    Number,
+    Record,
+    Tensor,
+    dim,
+    made,
+    plain,
+    product,
+)
 
 MULTIPROCESSORS = "multiProcessorCount"
 BLOCK_SIZES = frozenset(
@@ -113,6 +122,8 @@ class Sizes:
     """Dim → the sizes that a caller goes through."""
     copies: dict[str, str] = field(default_factory=dict)
     """Dim that is set to one of such sizes → the dim that it is set to."""
+    copied: dict[str, Record] = field(default_factory=dict)
+    """Variable of device code → the structure that is copied to it."""
 
     def say(self, what: str) -> None:
         """Note a conclusion, once."""

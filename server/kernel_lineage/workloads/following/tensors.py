@@ -92,6 +92,8 @@ def method_of_tensor(tensor: Tensor, name: str, args: list[Value], template: str
         tensor.rank = tensor.rank or max(2, *(i + 1 for i in tensor.sizes), 2)
         return plain(tensor.rank)
     if name == "stride":
+        if tensor.rank is None and index >= 0:
+            raise NotFollowed(f"`{tensor.buffer.name}.stride({index})`: how many extents it has")
         rank = tensor.rank or max(index + 1, -index)
         place = index + rank if index < 0 else index
         return product(tuple(sizes.extent(tensor, i) for i in range(place + 1, rank)))

@@ -29,10 +29,10 @@ def is_too_flat(call: Call, asked: Asked) -> bool:
 def shaped(call: Call, asked: Asked) -> frozenset[str]:
     """The tensors of which the code checks the shape, or asks for the number of extents and for each of them.
 
-    An extent that a checked shape has as well is told by that.
+    An extent that a checked shape has as well is told by that; a packed accessor has all of them.
     """
     tensors = [p.name for p in call.parameters if p.is_tensor and p.name not in call.absent]
-    checked = {t for t, what, _ in asked if what == "shape"}
+    checked = {t for t, what, _ in asked if what in ("shape", "accessor")}
     ranked = {t for t, what, _ in asked if what == "dim"}
     axes = {(t, i) for t, what, i in asked if what == "size"}
     shared = {extent for t in tensors if t in checked for extent in call.shape(t)}

@@ -190,6 +190,7 @@ class Tensor {
       klineage::compared() = {std::to_string(got().at.sizes.size()), "==", std::to_string(N)};
       klineage::fail("check", "rank of the accessor", "");
     }
+    klineage::ask(got().name, "accessor");
     return {typed<T>(), got().at.sizes.data(), got().at.strides.data()};
   }
   template <class T, size_t N, template <class> class P = DefaultPtrTraits> auto packed_accessor32() const { return packed_accessor<T, N, P, int32_t>(); }
