@@ -1,4 +1,4 @@
-"""docs/emulated-device-reference.md says what is so: gaps are gaps, detectors are all there, figures are those of the results."""
+"""docs/emulated-device-reference.md says what is so: gaps are gaps, detectors are there, figures are the results'."""
 
 import json
 import re
