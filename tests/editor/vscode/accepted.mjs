@@ -44,7 +44,7 @@ await play(
     await editor.page.mouse.move(5, 5);
     await editor.screenshot('verdict');
     await editor.runCommand('View: Close All Editors in Group'); // the page's
-    await editor.notification('Accepted: faster').getByLabel('Clear Notification').click();
+    await editor.runCommand('Notifications: Clear All Notifications');
     await editor.page.getByRole('button', { name: 'Apply the Accepted Change' }).click();
     await until('the edit', async () => (await editor.page.locator('.tab.active.dirty', { hasText: 'activation.cu' }).count()) > 0);
     step('a difference keeps its buttons when the notification has gone, and what was applied is shown');
