@@ -153,9 +153,10 @@ def functions() -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "verdicts.md": {"standings": standings, "codes": reasons},
-    "replay.md": {"axes": axes, "codes": replay_codes},
+    "verdicts.md": {"standings": standings},
+    "reason-codes.md": {"codes": reasons},
+    "replay-reference.md": {"axes": axes, "codes": replay_codes},
     "offered-next.md": {"rules": rules},
     "skills.md": {"library": library, "facts": facts, "functions": functions},
-    "emulated-device.md": {"instructions": instructions},
+    "emulated-device-reference.md": {"instructions": instructions},
 }

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest, type LanguageClient, WorkDoneProgress } from 'vscode-languageclient/node';
 
-import { virtualDocuments } from './documents';
+import { KEPT, virtualDocuments } from './documents';
 import { showDrawn } from './pages';
 
 /** What the server answers to `klineage.apply` and `klineage.repair`. */
@@ -27,8 +27,6 @@ interface EditAnswer {
   readonly reason: string;
 }
 
-const KEEP = 'Keep as a File';
-const COPY = 'Copy';
 let jobs = 0;
 
 export async function applyWithProgress(
@@ -68,47 +66,99 @@ export async function applyWithProgress(
   }
   log.info(`${title}: ${answer.outcome}: ${answer.summary}`);
   // Not awaited: the command is done when the verdict is shown, not when the person has answered.
-  void (answer.outcome === 'accepted' ? offerEdit(client, answer) : explain(answer));
+  void offer(client, answer);
 }
 
-async function offerEdit(client: LanguageClient, answer: ApplyAnswer): Promise<void> {
-  await showDifference(answer);
-  for (;;) {
-    const choice = await vscode.window.showInformationMessage(answer.summary, 'Apply', 'Details', 'Discard');
-    if (choice === 'Details') {
-      await showDetails(answer);
-      continue;
-    }
-    if (choice === 'Apply') {
-      await closeDifference(answer);
-      const params = { command: 'klineage.applyAccepted', arguments: [{ job: answer.job }] };
-      const edit = (await client.sendRequest(ExecuteCommandRequest.type, params)) as EditAnswer;
-      if (!edit.applied) {
-        void vscode.window.showWarningMessage(edit.reason);
-      }
-    }
-    return;
+/** What can be done with a candidate, and the commands that do it from the title of its difference. */
+export const CHOICES = {
+  'klineage.candidate.apply': 'Apply',
+  'klineage.candidate.discard': 'Discard',
+  'klineage.candidate.details': 'Details',
+  'klineage.candidate.keep': 'Keep as a File',
+  'klineage.candidate.copy': 'Copy',
+} as const;
+type Choice = (typeof CHOICES)[keyof typeof CHOICES] | 'Show Difference';
+
+/** Candidates that nobody has decided on, by their jobs. A notification goes after some seconds; these stay. */
+const undecided = new Map<string, { readonly client: LanguageClient; readonly answer: ApplyAnswer }>();
+
+/** Shows the verdict, and does what is chosen in its notification. */
+async function offer(client: LanguageClient, answer: ApplyAnswer): Promise<void> {
+  if (answer.candidate !== null) {
+    undecided.set(answer.job, { client, answer });
+    await markUndecided();
   }
-}
-
-/** What can be done with a candidate that was not accepted: it is looked at, kept as a file of its own, or copied. */
-async function explain(answer: ApplyAnswer): Promise<void> {
-  const { candidate } = answer;
-  const actions = candidate === null ? ['Details'] : ['Show Difference', 'Details', KEEP, COPY];
+  if (answer.outcome === 'accepted') {
+    await showDifference(answer);
+  }
   for (;;) {
-    const choice = await vscode.window.showWarningMessage(answer.summary, ...actions);
-    if (choice === 'Show Difference') {
-      await showDifference(answer);
-    } else if (choice === 'Details') {
-      await showDetails(answer);
-    } else if (choice === KEEP && candidate !== null) {
-      await keep(vscode.Uri.parse(answer.uri), candidate);
-    } else if (choice === COPY && candidate !== null) {
-      await vscode.env.clipboard.writeText(candidate);
-    } else {
+    const choice = await ask(answer);
+    if (choice === undefined) {
+      return; // the difference keeps its buttons
+    }
+    await carryOut(client, answer, choice);
+    if (answer.candidate !== null && !undecided.has(answer.job)) {
       return;
     }
   }
+}
+
+/** The notification of a verdict, and what is chosen in it. */
+function ask({ candidate, outcome, summary }: ApplyAnswer): Thenable<Choice | undefined> {
+  if (outcome === 'accepted') {
+    return vscode.window.showInformationMessage(summary, 'Apply', 'Details', 'Discard');
+  }
+  const choices: Choice[] = candidate === null ? ['Details'] : ['Show Difference', 'Details', 'Keep as a File', 'Copy'];
+  return vscode.window.showWarningMessage(summary, ...choices);
+}
+
+/** Does what a button in the title of a difference says, to the candidate that the difference shows. */
+export async function decide(choice: Choice): Promise<void> {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  const shown = input instanceof vscode.TabInputTextDiff ? undecided.get(input.modified.query) : undefined;
+  if (shown !== undefined) {
+    await carryOut(shown.client, shown.answer, choice);
+  }
+}
+
+async function carryOut(client: LanguageClient, answer: ApplyAnswer, choice: Choice): Promise<void> {
+  const { candidate, job } = answer;
+  if (choice === 'Details') {
+    await showDetails(answer);
+  } else if (choice === 'Show Difference') {
+    await showDifference(answer);
+  } else if (choice === 'Keep as a File' && candidate !== null) {
+    await keep(vscode.Uri.parse(answer.uri), candidate);
+  } else if (choice === 'Copy' && candidate !== null) {
+    await vscode.env.clipboard.writeText(candidate);
+  } else if (undecided.has(job) && (choice === 'Discard' || (await applied(client, job)))) {
+    undecided.delete(job);
+    await markUndecided();
+    await closeDifference(answer);
+    await vscode.window.showTextDocument(vscode.Uri.parse(answer.uri));
+  }
+}
+
+/** Whether the accepted edit was made. One that was refused can be made once the edits since are taken back. */
+async function applied(client: LanguageClient, job: string): Promise<boolean> {
+  const params = { command: 'klineage.applyAccepted', arguments: [{ job }] };
+  const edit = (await client.sendRequest(ExecuteCommandRequest.type, params)) as EditAnswer;
+  if (!edit.applied) {
+    void vscode.window.showWarningMessage(edit.reason);
+  }
+  return edit.applied;
+}
+
+/** Tells the editor which differences have which buttons. */
+async function markUndecided(): Promise<void> {
+  for (const job of [...undecided.keys()].slice(0, -KEPT)) {
+    undecided.delete(job);
+  }
+  const waiting = [...undecided.values()].map(({ answer }) => answer);
+  const shown = (those: ApplyAnswer[]): string[] => those.map((answer) => candidateUri(answer).toString());
+  await vscode.commands.executeCommand('setContext', 'klineage.candidates', shown(waiting));
+  const accepted = waiting.filter(({ outcome }) => outcome === 'accepted');
+  await vscode.commands.executeCommand('setContext', 'klineage.accepted', shown(accepted));
 }
 
 /** Writes the candidate where a person says, by default beside the file that it is a candidate for. */
@@ -120,12 +170,14 @@ async function keep(original: vscode.Uri, candidate: string): Promise<void> {
     return;
   }
   if (target.toString() === original.toString()) {
-    void vscode.window.showWarningMessage('The candidate was not accepted: it is not written over the file that it is for.');
+    void vscode.window.showWarningMessage('A candidate is not written over the file that it is for.');
     return;
   }
   await vscode.workspace.fs.writeFile(target, Buffer.from(candidate));
   await vscode.window.showTextDocument(target);
 }
+
+const candidateUri = ({ job, uri }: ApplyAnswer): vscode.Uri => virtualDocuments.uri(job, vscode.Uri.parse(uri).path);
 
 async function showDifference(answer: ApplyAnswer): Promise<void> {
   if (answer.candidate === null) {
@@ -133,7 +185,9 @@ async function showDifference(answer: ApplyAnswer): Promise<void> {
   }
   const original = vscode.Uri.parse(answer.uri);
   const candidate = virtualDocuments.add(answer.job, original.path, answer.candidate);
-  await vscode.commands.executeCommand('vscode.diff', original, candidate, `${answer.title} (${answer.outcome})`);
+  const title = `${answer.title} (${answer.outcome})`;
+  // Not as a preview, which the next file that is opened would take the place of.
+  await vscode.commands.executeCommand('vscode.diff', original, candidate, title, { preview: false });
 }
 
 async function closeDifference(answer: ApplyAnswer): Promise<void> {

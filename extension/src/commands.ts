@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclient/node';
 
+import { CHOICES, decide } from './apply';
 import type { Cursor } from './cursor';
 import { virtualDocuments } from './documents';
 import { showDrawn } from './pages';
@@ -47,6 +48,7 @@ export function registerCommands(
     'klineage.restart': () => server.restart('the person asked for it'),
     'klineage.showLog': () => log.show(),
     'klineage.debugInformation': () => showDebugInformation(context, server),
+    ...Object.fromEntries(Object.entries(CHOICES).map(([id, choice]) => [id, () => decide(choice)])),
   };
   for (const [id, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(id, run as (...args: unknown[]) => unknown));

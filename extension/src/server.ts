@@ -23,6 +23,10 @@ const EVERYTHING = ['lineage', 'skills', 'runs', 'devices', 'marks'];
 /** Commands that a hover card may link to; a link to any other is not followed. */
 const LINKED_COMMANDS = ['klineage.apply', 'klineage.showLineage', 'klineage.showCards'];
 
+/** Ticks a step of the walkthrough, however it came about: its button need not have been pressed. */
+const done = (step: 'running' | 'checked'): Thenable<unknown> =>
+  vscode.commands.executeCommand('setContext', `klineage.${step}`, true);
+
 /** The server process and the client that speaks to it. Starts, stops and restarts are queued, one after another. */
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
@@ -99,10 +103,14 @@ export class Server implements vscode.Disposable {
       if (check.state !== 'checking') {
         this.checked.fire(check.uri);
       }
+      if (check.state === 'right' || check.state === 'wrong') {
+        void done('checked');
+      }
     });
     this.client = client;
     await client.start();
     this.status.running(resolved.version);
+    void done('running');
     this.changed.fire(EVERYTHING);
   }
 

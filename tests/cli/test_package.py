@@ -46,7 +46,7 @@ def test_the_wheel_has_every_file_that_the_packages_read(names):
         assert here - names == set()
     skills = {p.relative_to(ROOT / "skills").as_posix() for p in (ROOT / "skills").rglob("*") if p.is_file()}
     assert {f"kernel_lineage/builtin_skills/{name}" for name in skills} - names == set()
-    assert "kernel_gate/reporting/verdicts.md" in names
+    assert "kernel_gate/reporting/reason-codes.md" in names
 
 
 def test_the_wheel_has_nothing_else(names):

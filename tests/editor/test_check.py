@@ -121,7 +121,7 @@ async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_m
     assert diagnostic.range.start.line == editor.position(uri, WRONG).line
     assert diagnostic.severity is types.DiagnosticSeverity.Error
     (seed,) = re.findall(r"N 3, C 256, seed (\d+)", diagnostic.message)
-    repeat = "klineage gate scale.cu scale.cu --kernel scale --device emulated --case N=3,C=256"
+    repeat = f"klineage gate {repository} {repository} --kernel scale --device emulated --case N=3,C=256"
     # The seed is drawn in the process that judges: which element is the first wrong one depends on it.
     assert re.search(
         r"scale: out\[0, \d+\] = .*, expected .*block \(0, 0, 0\), thread \(\d+, 0, 0\)", diagnostic.message
@@ -280,7 +280,7 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     (diagnostic,) = checked.diagnostics
     assert diagnostic.code == "race"
     assert "race on shared buf[" in diagnostic.message
-    assert "`klineage workload init sum.cu:block_sum` writes it down" in diagnostic.message
+    assert f"`klineage workload init {path}:block_sum` writes it down" in diagnostic.message
     assert diagnostic.related_information
     assert not (tmp_path / ".klineage").exists()
     block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
@@ -367,6 +367,41 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository, editor):
     assert checked.statuses.empty()
 
 
+async def quick_fixes(editor, uri, place, shown=()):
+    """Those that the editor lists at a place with these diagnostics."""
+    context = types.CodeActionContext(diagnostics=list(shown), only=["quickfix"])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), place, context)
+    return await editor.client.text_document_code_action_async(params)
+
+
+async def test_the_other_side_of_a_race_has_the_same_quick_fix(repository, editor):
+    repository.write_text(RACE)
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    status = await checked.save()
+    assert status.state == "wrong", status.message
+    (diagnostic,) = checked.diagnostics
+    (other,) = diagnostic.related_information
+    (there,) = await quick_fixes(editor, uri, diagnostic.range, [diagnostic])
+    (here,) = await quick_fixes(editor, uri, other.location.range)
+    assert here == there
+    assert not await quick_fixes(editor, uri, types.Range(types.Position(1, 4), types.Position(1, 4)))
+
+
+async def test_what_is_typed_and_taken_back_while_a_check_runs_is_judged_as_it_stands(repository, editor):
+    uri = editor.open(repository)
+    checked = Checked(editor, uri)
+    editor.replace(uri, RIGHT, WRONG)
+    editor.save(uri)
+    while (await checked.statuses.get()).state != "checking":
+        pass
+    editor.replace(uri, WRONG, RIGHT)
+    editor.replace(uri, RIGHT, WRONG)  # taken back
+    assert (await checked.ended()).state == "wrong"
+    (diagnostic,) = checked.diagnostics
+    assert diagnostic.range.start.line == editor.position(uri, WRONG).line
+
+
 @pytest.mark.long
 async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path, editor):
     path = tmp_path / "sum.cu"
@@ -375,9 +410,7 @@ async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path
     checked = Checked(editor, uri)
     assert (await checked.ended()).state == "wrong"
     (diagnostic,) = checked.diagnostics
-    context = types.CodeActionContext(diagnostics=[diagnostic], only=["quickfix"])
-    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), diagnostic.range, context)
-    (action,) = await editor.client.text_document_code_action_async(params)
+    (action,) = await quick_fixes(editor, uri, diagnostic.range, [diagnostic])
     assert action.title == "Repair block_sum: put the barrier back, and check it"
     assert action.edit is None
     answer = await editor.command(action.command.command, *action.command.arguments)
@@ -388,6 +421,31 @@ async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path
     assert made["applied"]
     ((change,),) = [c.edits for c in editor.edits[0].edit.document_changes]
     assert change.new_text == "__syncthreads();\n    "
+
+
+@pytest.mark.long
+async def test_a_repair_is_made_to_the_text_that_it_was_checked_for_alone(tmp_path, editor):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    uri = editor.open(path, SUM.replace("    __syncthreads();\n    for", "    for"))
+    checked = Checked(editor, uri)
+    assert (await checked.ended()).state == "wrong"
+    (diagnostic,) = checked.diagnostics
+    (action,) = await quick_fixes(editor, uri, diagnostic.range, [diagnostic])
+    stages = editor.client.progress_reports["repair"] = []
+    asked = editor.command(action.command.command, *action.command.arguments, token="repair")
+    repair = asyncio.ensure_future(asked)
+    while not stages:
+        await asyncio.sleep(0.01)
+    editor.replace(uri, "__global__", "// Typed while it was checked.\n__global__")
+    answer = await repair
+    assert answer["outcome"] == "accepted"
+    made = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert not made["applied"]
+    assert "was edited after the gate had read it" in made["reason"]
+    editor.replace(uri, "// Typed while it was checked.\n", "")  # taken back
+    made = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
+    assert made["applied"], made["reason"]
 
 
 async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository, editor):

@@ -228,3 +228,12 @@ def test_a_kernel_without_a_mask_is_right_for_the_sizes_that_need_none_and_says_
     assert (finding.line, finding.severity) == (7, "hint")
     assert "nothing masks this access, so the kernel is right only where n % 32 == 0" in finding.message
     assert " right where n % 32 == 0: " in lines_of("add.py", version)[0]
+
+
+def test_a_mask_that_others_of_the_tile_have_is_missed_aloud(tmp_path: Path) -> None:
+    source = UNMASKED.replace("tl.load(x_ptr + at))", "tl.load(x_ptr + at), mask=at < n)")
+    version = _checked(tmp_path, source)
+    assert (version.state, version.where) == (VersionState.RIGHT, "n % 32 == 0")
+    (finding,) = version.findings
+    assert (finding.line, finding.severity) == (7, "warning")
+    assert "nothing masks this access, though line 7 masks others of the same tile" in finding.message

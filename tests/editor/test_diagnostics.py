@@ -57,5 +57,5 @@ def test_a_code_leads_to_where_it_is_explained():
     text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
     findings = [finding(1, "race"), finding(1, "of-another-tool"), finding(1)]
     race, other, none = diagnostics(findings, text, "file:///x.cu")
-    assert race.code_description is not None and "verdicts.md#L" in race.code_description.href
+    assert race.code_description is not None and "reason-codes.md#L" in race.code_description.href
     assert (other.code_description, none.code_description) == (None, None)

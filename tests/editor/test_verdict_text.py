@@ -26,7 +26,7 @@ def verdict(outcome, **stages):
 
 REJECTED = document(
     "rejected",
-    f"check: {WRONG}",
+    f"Rejected by check: {WRONG}",
     verdict=verdict(Outcome.REJECTED, build=(StageStatus.PASS, ""), check=(StageStatus.FAIL, WRONG)),
 )
 INCONCLUSIVE = document(

@@ -1,4 +1,4 @@
-"""docs/emulated-device.md says what is so: gaps are gaps, detectors are all there, figures are those of the results."""
+"""docs/emulated-device-reference.md says what is so: gaps are gaps, detectors are there, figures are the results'."""
 
 import json
 import re
@@ -21,7 +21,7 @@ PTX = """.version 9.0
     ret;
 }}
 """
-PAGE = (Path(__file__).parents[2] / "docs" / "emulated-device.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "emulated-device-reference.md").read_text("utf-8")
 GAPS = (
     "tex.2d.v4.f32.f32 {f1, f2, f3, f4}, [rd1, {f1, f2}]",
     "tld4.r.2d.v4.f32.f32 {f1, f2, f3, f4}, [rd1, {f1, f2}]",
@@ -59,7 +59,7 @@ def test_what_is_said_not_to_be_executed_is_not(instruction):
 
 
 def test_every_fault_of_the_device_is_described():
-    rows = dict(re.findall(r"^\| `(\w+)` \| \[([\w-]+)\]\(verdicts\.md#\2\) \|", PAGE, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)` \| \[([\w-]+)\]\(reason-codes\.md#\2\) \|", PAGE, re.MULTILINE))
     assert rows == {kind: str(reason) for kind, reason in FAULT_REASONS.items() if kind not in OF_A_GPU}
 
 

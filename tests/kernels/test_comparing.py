@@ -128,6 +128,30 @@ def test_what_is_written_otherwise_is_no_change(before, after):
     assert compared(before, after) == (set(), (), ())
 
 
+PLANE = """
+    __global__ void k(float* y, const float* x, int n) {{
+        __shared__ float t[32][{row}];
+        t[threadIdx.y][threadIdx.x] = x[threadIdx.y * n + threadIdx.x];
+        __syncthreads();
+        y[threadIdx.y * n + threadIdx.x] = t[threadIdx.x][threadIdx.y];
+    }}
+    """
+
+
+@pytest.mark.parametrize("row", ["33", "32 + 1", "40"])
+def test_a_tile_that_is_padded_holds_no_more(row):
+    padded = "bank_conflict_padding"
+    before, after = PLANE.format(row="32"), PLANE.format(row=row)
+    assert compared(before, after) == ({(padded, How.APPEARED)}, (padded,), ())
+    assert compared(after, before) == ({(padded, How.WENT)}, (), (padded,))
+
+
+def test_a_padded_tile_that_grows_is_a_tile_that_grows():
+    seen, added, _ = compared(PLANE.format(row="33"), PLANE.format(row="65"))
+    assert seen == {("shared_memory_tile", How.GREW)}
+    assert added == ("shared_memory_tile",)
+
+
 def test_a_further_tensor_that_is_handled_as_the_others_adds_nothing():
     after = (
         MASKED.format(mask="i < n")

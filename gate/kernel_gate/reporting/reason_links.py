@@ -1,4 +1,4 @@
-"""Where the page of verdicts explains a reason code: a link for an editor."""
+"""Where the page of reason codes explains a reason code: a link for an editor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernel_gate.reasons import Reason
 
-_PAGE = "verdicts.md"
+_PAGE = "reason-codes.md"
 _PLACES = (Path(__file__).with_name(_PAGE), Path(__file__).parents[3] / "docs" / _PAGE)
 """In an installed package, and in a checkout."""
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kernel_lineage.history.model import Commit, Intent, Mined, Transition, Version
+from kernel_lineage.kernels.mechanisms.registry import title_of
 
 _SHOWN = {Intent.OPTIMISATION: 6, Intent.FIX: 4, Intent.REVERT: 2}
 """How many commits of each are shown; the rest are counted."""
@@ -132,7 +133,9 @@ def _lines(
     if event.mechanisms and intent is Intent.OPTIMISATION:
         left = len(event.mechanisms) - _MECHANISMS
         more = f" and {left} more" if left > 0 else ""
-        yield from _wrapped(f"{_INDENT}+ {', '.join(event.mechanisms[:_MECHANISMS])}{more}", width)
+        yield from _wrapped(
+            f"{_INDENT}+ {', '.join(map(title_of, event.mechanisms[:_MECHANISMS]))}{more}", width
+        )
 
 
 def _words(text: str) -> str:

@@ -11,6 +11,7 @@ from kernel_lineage.cli import terminal
 from kernel_lineage.cli.lineage_screen import print_screen
 from kernel_lineage.history.document import Teaches
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition
+from kernel_lineage.kernels.mechanisms.registry import title_of
 
 _COLOURS = {
     Intent.OPTIMISATION: "green",
@@ -113,7 +114,7 @@ def _print_transition(
         console.print(Text(f"    {commit.date[:10]}  {commit.subject}", "dim"), soft_wrap=True)
     for sign, mechanisms, colour in (("+", transition.added, "green"), ("-", transition.removed, "red")):
         if mechanisms:
-            console.print(Text(f"    {sign} {', '.join(mechanisms)}", colour), soft_wrap=True)
+            console.print(Text(f"    {sign} {', '.join(map(title_of, mechanisms))}", colour), soft_wrap=True)
     for sign, guards in (("+", transition.guards_added), ("-", transition.guards_removed)):
         for guard in guards:
             console.print(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernel_lineage.kernels.mechanisms.registry import title_of
 from kernel_lineage.learning.backward.document import WalkDocument
 
 
@@ -11,7 +12,7 @@ def table(document: WalkDocument) -> str:
     for number, (step, transition) in enumerate(
         zip(document.steps, document.lineage.transitions, strict=True), 1
     ):
-        added = ", ".join(transition.mechanisms.added) or "no mechanism that is known"
+        added = ", ".join(map(title_of, transition.mechanisms.added)) or "no mechanism that is known"
         speed = step.effect
         effect = (
             f"{speed.median:.3f}× ({speed.low:.3f} … {speed.high:.3f})" if speed is not None else "not timed"

@@ -18,6 +18,7 @@ from kernel_gate.verdict import Speedup
 from kernel_lineage.demo.sample import build_sample_repository
 from kernel_lineage.history.mine import mine
 from kernel_lineage.history.model import Intent, Mined
+from kernel_lineage.kernels.mechanisms.registry import title_of
 from kernel_lineage.learning.later_guards import LearnedCondition, learned_conditions
 from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.document import ReplayDocument
@@ -159,7 +160,8 @@ def _tell_lineages(say: Callable[[str], None], mined: Mined) -> None:
         say(f"[bold]{escape(lineage.kernel)}[/] ({lineage.language.value}, {len(lineage.versions)} versions)")
         for step in lineage.transitions:
             changed = " ".join(
-                [f"[green]+{m}[/]" for m in step.added] + [f"[red]−{m}[/]" for m in step.removed]
+                [f"[green]+{title_of(m)}[/]" for m in step.added]
+                + [f"[red]−{title_of(m)}[/]" for m in step.removed]
             )
             against = f" [yellow]! {escape(step.risk[0].message)}[/]" if step.risk else ""
             say(f"  {step.intent.value:13}{escape(_subject(mined, step.commit))} {changed}{against}")
@@ -196,7 +198,7 @@ def _study(
         kept.step(step.id), pool.judge, device=kind, trials=_TRIALS, probes=_PROBES, seconds=_PROBES.seconds
     )
     for number, part in enumerate(studied.parts, 1):
-        what = ", ".join(part.added) or "no mechanism that is known"
+        what = ", ".join(map(title_of, part.added)) or "no mechanism that is known"
         say(f"  part {number}: adds {escape(what)}" + "".join(f"; {escape(c)}" for c in part.counts))
         for condition in part.conditions:
             say(f"    is valid when [bold]{escape(condition.expr)}[/]: {sentence(condition.expr)}")

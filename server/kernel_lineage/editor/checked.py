@@ -8,12 +8,18 @@ from typing import Any
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
-from kernel_lineage.learning.check_document import HINT, CheckedDocument, CountedDocument, FindingDocument
+from kernel_lineage.learning.check_document import (
+    HINT,
+    UNMASKED_CODE,
+    CheckedDocument,
+    CountedDocument,
+    FindingDocument,
+)
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.index_ranges import RACING
-from kernel_lineage.workloads.model import UNMASKED, UNTYPED
+from kernel_lineage.workloads.model import MASKED_ON, UNMASKED, UNTYPED
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 _OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
@@ -31,7 +37,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
     workload = "" if spot is None else "drafted" if spot.path is None else str(spot.path)
     state, reason, findings = VersionState.UNKNOWN, checked.why_not, []
     cases: list[str] = []
-    tiles: dict[str, int] = {}
+    tiles: dict[str, tuple[int, str]] = {}
     if result is not None and result.verdict is not None:
         state = result.state
         check = result.verdict.stage("check")
@@ -53,7 +59,9 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
                 )
                 for f in findings
             ]
-        findings += [_unmasked(checked.asked.name, where, line) for where, line in tiles.items()]
+        findings += [
+            _unmasked(checked.asked.name, where, line, masked) for where, (line, masked) in tiles.items()
+        ]
         cases = list(check.details.get("passed", ())) if check is not None else []
     return CheckedDocument(
         kernel=checked.asked.name,
@@ -85,19 +93,26 @@ def _counted(result: SavedVerdict | None) -> dict[str, Any]:
     return {"counted": lines, "counted_in": counts.get("case", "")} if lines else {}
 
 
-def _tiles(spot: SpotWorkload | None) -> dict[str, int]:
-    """What a draft takes to hold of sizes, because accesses without a mask need it, with the line of one."""
+def _tiles(spot: SpotWorkload | None) -> dict[str, tuple[int, str]]:
+    """What a draft takes to hold of sizes, because accesses without a mask need it, with the line of one.
+
+    And that of an access of the same tile that is masked; "" where none is.
+    """
     notes = spot.assumed if spot is not None and spot.path is None else ()
     parts = (note.partition(UNMASKED) for note in notes)
-    return {where: int(line) for where, taken, line in parts if taken}
+    lines = {where: line.partition(MASKED_ON) for where, taken, line in parts if taken}
+    return {where: (int(line), masked) for where, (line, _, masked) in lines.items()}
 
 
-def _unmasked(kernel: str, where: str, line: int) -> FindingDocument:
+def _unmasked(kernel: str, where: str, line: int, masked: str) -> FindingDocument:
+    others = f", though line {masked} masks others of the same tile" if masked else ""
     message = (
-        f"{kernel}: nothing masks this access, so the kernel is right only where {where}, and no code says so. "
-        "Mask it, or assert that before the launch."
+        f"{kernel}: nothing masks this access{others}, so the kernel is right only where {where}, "
+        "and no code says so. Mask it, or assert that before the launch."
     )
-    return FindingDocument(line=line, message=message, severity=HINT, code="unmasked")
+    return FindingDocument(
+        line=line, message=message, severity="warning" if masked else HINT, code=UNMASKED_CODE
+    )
 
 
 def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:

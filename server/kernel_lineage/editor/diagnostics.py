@@ -60,6 +60,6 @@ def moved(findings: Sequence[FindingDocument], before: bytes, after: bytes) -> t
 
 
 def _explained(code: str | None) -> types.CodeDescription | None:
-    """Where the page of verdicts explains the code: the editor makes a link of it in the hover."""
+    """Where the page of reason codes explains the code: the editor makes a link of it in the hover."""
     link = link_to(code) if code is not None else None
     return types.CodeDescription(link) if link is not None else None

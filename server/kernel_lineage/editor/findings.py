@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -143,8 +144,8 @@ def _expected_by(result: SavedVerdict) -> str:
 
 
 def _repeat(result: SavedVerdict, options: str | None) -> str:
-    """The command that shows it again; for a text that is on no disk there is none."""
-    path, kernel = result.saved.path.name, result.saved.kernel
+    """The command that shows it again, from any folder; for a text that is on no disk there is none."""
+    path, kernel = shlex.quote(str(result.saved.path)), result.saved.kernel
     if not result.saved.workload.path.is_file():
         return f"\nThe workload is a draft: `klineage workload init {path}:{kernel}` writes it down."
     match result.reference:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kernel_lineage.editor.check_targets import Target
 from kernel_lineage.editor.diagnostics import moved
 from kernel_lineage.editor.proving import Proved
-from kernel_lineage.learning.check_document import HINT, CheckedDocument, FindingDocument
+from kernel_lineage.learning.check_document import HINT, UNMASKED_CODE, CheckedDocument, FindingDocument
 from kernel_lineage.learning.version_checks import VersionState
 
 
@@ -45,7 +45,8 @@ class Judged:
         shown = self.document
         if shown.state is VersionState.WRONG:
             return True
-        return not self.is_of_before and any(f.severity != HINT for f in shown.findings)
+        told = (f for f in shown.findings if f.severity != HINT and f.code != UNMASKED_CODE)
+        return not self.is_of_before and any(told)
 
     @property
     def is_of_before(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of, title_of
 from kernel_lineage.kernels.source import Kernel, Language
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def kernel_text(
     parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
     seen = sorted({site.mechanism for site in mechanisms_of(kernel) if site.certain})
     if seen:
-        parts.append("Uses " + ", ".join(mechanism_title(mechanism) for mechanism in seen))
+        parts.append("Uses " + ", ".join(title_of(mechanism) for mechanism in seen))
     parts.append("\n".join(_lineage(lineage, state, replayed)))
     parts.append(skills)
     return "\n\n".join(parts)
@@ -50,8 +50,8 @@ def lineage_page(lineage: LineageDocument, replayed: Mapping[str, Words] = _NOTH
             lines += [f"> {transition.subject}  ", f"> {transition.author}, {transition.date[:10]}", ""]
         words = replayed.get(transition.id)
         lines += [f"- {words.line}"] if words is not None else []
-        lines += [f"- adds {mechanism_title(mechanism)}" for mechanism in transition.mechanisms.added]
-        lines += [f"- removes {mechanism_title(mechanism)}" for mechanism in transition.mechanisms.removed]
+        lines += [f"- adds {title_of(mechanism)}" for mechanism in transition.mechanisms.added]
+        lines += [f"- removes {title_of(mechanism)}" for mechanism in transition.mechanisms.removed]
         lines += [f"- adds the guard `{guard.expr}`" for guard in transition.guards.added]
         lines += [f"- risk: {risk.kind.replace('_', ' ')}: {risk.message}" for risk in transition.risk]
         if transition.compound:
@@ -80,8 +80,8 @@ def change(transition: TransitionDocument) -> str:
 
 def done(transition: TransitionDocument) -> str:
     """`adds vectorised access`, else the commit's own words."""
-    parts = [f"adds {mechanism_title(m)}" for m in transition.mechanisms.added]
-    parts += [f"removes {mechanism_title(m)}" for m in transition.mechanisms.removed]
+    parts = [f"adds {title_of(m)}" for m in transition.mechanisms.added]
+    parts += [f"removes {title_of(m)}" for m in transition.mechanisms.removed]
     parts += [f"{risk.kind.replace('_', ' ')} reported" for risk in transition.risk]
     return ", ".join(parts) or transition.subject
 
@@ -110,9 +110,3 @@ def _lineage(lineage: LineageDocument | None, state: str, replayed: Mapping[str,
 def _count(lineage: LineageDocument) -> str:
     versions, transitions = len(lineage.versions), len(lineage.transitions)
     return f"{versions} version{'s' * (versions != 1)}, {transitions} transition{'s' * (transitions != 1)}"
-
-
-def mechanism_title(mechanism: str) -> str:
-    """Its title in small letters, for a sentence."""
-    entry = mechanisms().get(mechanism)
-    return entry.title.lower() if entry is not None else mechanism.replace("_", " ")

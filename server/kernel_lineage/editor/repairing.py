@@ -36,6 +36,10 @@ class Mended(BaseModel):
     reason: str
     """What the check said of the repair, or why there is none."""
     tried: int = 0
+    cases: tuple[str, ...] = ()
+    """In which the repaired kernel is right."""
+    assumed: tuple[str, ...] = ()
+    """What was chosen for a drafted workload."""
 
 
 def work(task: str, ask: Ask) -> str:
@@ -57,7 +61,12 @@ def work(task: str, ask: Ask) -> str:
         elif document.state is VersionState.RIGHT:
             edits = tuple(EditDocument(start=e.span.start, end=e.span.end, text=e.text) for e in repair.edits)
             return Mended(
-                title=repair.title, edits=edits, reason=document.reason, tried=len(reasons) + 1
+                title=repair.title,
+                edits=edits,
+                reason=document.reason,
+                tried=len(reasons) + 1,
+                cases=tuple(document.passed),
+                assumed=tuple(document.assumed),
             ).model_dump_json()
         else:
             reasons.append(f"with {repair.title}: {document.reason}")

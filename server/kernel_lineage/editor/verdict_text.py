@@ -8,19 +8,22 @@ from kernel_gate.verdict import StageStatus
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.patches import unified_diff
 
+_REJECTED = "Rejected by "
+"""How the reason of a rejection begins, which names the stage."""
+
 
 def summary_of(document: ApplyDocument) -> str:
     """`Rejected by check: y[3, 769] = NaN …. Nothing was changed.`; says nothing of an edit when it was accepted."""
     reason = " ".join(document.reason.split()).rstrip(".")
     if document.outcome == "accepted":
         return f"Accepted: {reason}."
-    failed = _failed(document)
+    if reason.startswith(_REJECTED):
+        return f"{reason}. Nothing was changed."
     word = document.outcome if document.outcome == "refused" else document.standing.label
-    head = f"Rejected by {failed}" if failed is not None else word.capitalize()
+    head = word.capitalize()
     passed = _passed(document)
     if document.outcome == "inconclusive" and passed:
         head += f" ({passed} passed)"
-    reason = reason.removeprefix(f"{failed}: ") if failed is not None else reason
     return f"{head}: {reason}. Nothing was changed."
 
 
@@ -47,12 +50,6 @@ def page_of(title: str, document: ApplyDocument, before: bytes) -> str:
         ),
     )
     return render([named]).encode("utf-8", "replace").decode()
-
-
-def _failed(document: ApplyDocument) -> str | None:
-    if document.outcome != "rejected" or document.verdict is None:
-        return None
-    return next((stage.name for stage in document.verdict.stages if stage.status is StageStatus.FAIL), None)
 
 
 def _passed(document: ApplyDocument) -> str:

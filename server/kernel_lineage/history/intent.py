@@ -14,6 +14,7 @@ from kernel_lineage.history.message_signs import Sign, from_message, short
 from kernel_lineage.history.model import Commit, Intent
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
+from kernel_lineage.kernels.mechanisms.registry import title_of
 
 _ENOUGH = 0.8
 _ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation", "kernel_fusion"})
@@ -109,14 +110,14 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
     telling = [m for m in diff.added if m not in ordinary]
     if telling:
         weight = (0.7 if diff.moved or diff.same_but_places else 1.3) + 0.3 * min(len(telling), 3)
-        signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(telling)}"))
+        signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(map(title_of, telling))}"))
     elif "masked_tail" in diff.added and not variant:
         signs.append((Intent.FIX, 0.8, "adds a mask against what lies past the end"))
     elif set(diff.added) - {"wide_index"}:
-        signs.append((Intent.OPTIMISATION, 0.4, f"adds {', '.join(diff.added)}"))
+        signs.append((Intent.OPTIMISATION, 0.4, f"adds {', '.join(map(title_of, diff.added))}"))
     elif diff.removed:
         weight = 0.5 if variant else 0.3
-        signs.append((Intent.OPTIMISATION, weight, f"does without {', '.join(diff.removed)}"))
+        signs.append((Intent.OPTIMISATION, weight, f"does without {', '.join(map(title_of, diff.removed))}"))
     if more + less and all(_WAITS.match(line) for line in more + less):
         if len(more) > len(less):
             signs.append((Intent.FIX, 1.0, "waits for other threads where it did not"))

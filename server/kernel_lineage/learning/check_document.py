@@ -13,6 +13,9 @@ VERSION = 1
 HINT = "hint"
 """The severity of what is no mistake at the sizes that callers come with."""
 
+UNMASKED_CODE = "unmasked"
+"""The code of an access that lacks a mask at sizes for which the kernel is not called wrong."""
+
 
 class _Document(BaseModel):
     model_config = ConfigDict(frozen=True)

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import PurePath
 
 from kernel_lineage.history.model import Commit, Lineage, Mined, Transition, Version
+from kernel_lineage.kernels.mechanisms.registry import title_of
 from kernel_lineage.learning.later_guards import LearnedCondition
 from kernel_lineage.learning.replay.earlier import words_of
 from kernel_lineage.learning.replay.record import Record
@@ -61,7 +62,7 @@ def build(
     return ReportView(
         repository=PurePath(mined.repository).name or mined.repository,
         head=(mined.head or "no commit")[:12],
-        device=", ".join(sorted({r.device for r in replayed.values()})) or "nothing was run",
+        device=", ".join(sorted({r.device for r in replayed.values()})),
         made=date.today().isoformat(),
         counts=_counts(mined, transitions, by_transition, checks, replayed),
         lineages=tuple(drawer.lineage(lineage, i) for i, lineage in enumerate(ordered)),
@@ -137,8 +138,8 @@ class _Drawer:
             kind=transition.kind.value,
             intent=transition.intent.value,
             because=transition.because,
-            added=transition.added,
-            removed=transition.removed,
+            added=tuple(map(title_of, transition.added)),
+            removed=tuple(map(title_of, transition.removed)),
             compound=transition.compound,
             risks=tuple(f"{risk.kind.replace('_', ' ')}: {risk.message}" for risk in transition.risk),
             conditions=tuple(_condition(item) for item in self._learned.get(transition.id, ())),

@@ -22,6 +22,8 @@ UNTYPED = "nothing tells the dtype of "
 """How it is said that a type is assumed; the name follows."""
 UNMASKED = " is taken to hold: nothing masks the access on line "
 """How it is said that sizes are whole tiles; the condition stands before it, the line behind."""
+MASKED_ON = "; others of the same tile are masked on line "
+"""How it goes on where they are; the line follows."""
 UNRECORDED = "not recorded: "
 """How the note begins that says why running the host code tells nothing."""
 WHOLE_RANGES = {"bool": "integers(0, 2)", "int8": "integers", "uint8": "integers"}

@@ -44,9 +44,10 @@ await play(
     await editor.page.mouse.move(5, 5);
     await editor.screenshot('verdict');
     await editor.runCommand('View: Close All Editors in Group'); // the page's
-    await editor.notification('Accepted: faster').locator('.monaco-button', { hasText: 'Apply' }).click();
-    await until('the edit', async () => (await editor.page.locator('.tab.dirty', { hasText: 'activation.cu' }).count()) > 0);
-    await editor.openFile('activation.cu');
+    await editor.runCommand('Notifications: Clear All Notifications');
+    await editor.page.getByRole('button', { name: 'Apply the Accepted Change' }).click();
+    await until('the edit', async () => (await editor.page.locator('.tab.active.dirty', { hasText: 'activation.cu' }).count()) > 0);
+    step('a difference keeps its buttons when the notification has gone, and what was applied is shown');
     await editor.page.keyboard.press('Control+s');
     await until('the change on disk', () => fs.readFileSync(file, 'utf8').includes('float4'));
     await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 120_000 });

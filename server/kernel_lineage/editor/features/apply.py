@@ -87,7 +87,12 @@ def register(server: EditorServer) -> None:
     @server.command("klineage.applyAccepted")
     async def apply_accepted(params: types.ExecuteCommandParams) -> Any:
         job = argument(EditRequest, params).job
-        return (await edit(server, server.accepted.pop(job, None))).model_dump(by_alias=True)
+        answer = await edit(server, server.accepted.get(job))
+        if answer.applied:
+            server.accepted.pop(
+                job, None
+            )  # one that was refused can be made once the edits since are taken back
+        return answer.model_dump(by_alias=True)
 
 
 async def _gate(

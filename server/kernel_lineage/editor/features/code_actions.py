@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from lsprotocol import types
 
 from kernel_gate.reasons import Reason
-from kernel_lineage.editor.diagnostics import SOURCE
+from kernel_lineage.editor.diagnostics import SOURCE, diagnostics
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.links import apply_arguments
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.stating import stating
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.learning.check_document import UNMASKED_CODE
 from kernel_lineage.rewrite.offers_document import KernelOffersDocument
 from kernel_lineage.rewrite.standing import Standing
 from kernel_lineage.skills.applicable import Applicable
@@ -30,7 +31,7 @@ _REPAIRS = {
     "out-of-bounds": "restore the guard",
     "address-overflow": "widen the index",
 }
-_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED}
+_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED, UNMASKED_CODE}
 _WAITS = 2.0
 """Seconds that a person waits for what the assists make; later, the menu goes by the conditions alone."""
 
@@ -48,7 +49,7 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(params.text_document.uri)
         if snapshot is None:
             return []
-        fixes = list(_repairs(server, snapshot, params.context))
+        fixes = list(_repairs(server, snapshot, params))
         if not _wanted(params.context, KIND):
             return fixes
         offset = snapshot.text.offset(params.range.start)
@@ -126,30 +127,46 @@ def _actions(
 
 
 def _repairs(
-    server: EditorServer, snapshot: Snapshot, context: types.CodeActionContext
+    server: EditorServer, snapshot: Snapshot, params: types.CodeActionParams
 ) -> Iterator[types.CodeAction]:
     """Quick fixes of the findings that are shown here. Whether there is one is found out when it is asked for."""
-    if not _wanted(context, types.CodeActionKind.QuickFix) or not server.trust.granted:
+    if not _wanted(params.context, types.CodeActionKind.QuickFix) or not server.trust.granted:
         return
-    for shown in context.diagnostics:
-        line = shown.range.start.line + 1
+    shown = [d for d in params.context.diagnostics if d.source == SOURCE]
+    titles = set()
+    for diagnostic in [*shown, *_with_other_sides(server, snapshot, params.range)]:
+        line = diagnostic.range.start.line + 1
         kernel = next(
             (k for k in snapshot.source.kernels if k.span.first_line <= line <= k.span.last_line), None
         )
         # A hint is about sizes that nobody comes with: there the kernel is right, and a change has to be timed.
-        is_hint = shown.severity == types.DiagnosticSeverity.Hint
-        if shown.source != SOURCE or kernel is None or is_hint or shown.code in _UNREPAIRABLE:
+        is_hint = diagnostic.severity == types.DiagnosticSeverity.Hint
+        if kernel is None or is_hint or diagnostic.code in _UNREPAIRABLE:
             continue
-        title = (
-            f"Repair {kernel.name}: {_REPAIRS.get(str(shown.code), 'put back what was right')}, and check it"
-        )
+        repair = _REPAIRS.get(str(diagnostic.code), "put back what was right")
+        title = f"Repair {kernel.name}: {repair}, and check it"
+        if title in titles and diagnostic not in shown:
+            continue  # both accesses of a race may be findings, each the other side of the other
+        titles.add(title)
         arguments = {"uri": snapshot.uri, "kernel": kernel.name, "line": line, "title": title}
         yield types.CodeAction(
             title=title,
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=[shown],
+            diagnostics=[diagnostic],
             command=types.Command(title, "klineage.repair", arguments=[arguments]),
         )
+
+
+def _with_other_sides(
+    server: EditorServer, snapshot: Snapshot, wanted: types.Range
+) -> list[types.Diagnostic]:
+    """The findings elsewhere that have another side in these lines, such as the write that a read races with."""
+    if server.checks is None:
+        return []
+    lines = range(wanted.start.line + 1, wanted.end.line + 2)
+    findings = [f for one in server.checks.judged(snapshot.uri).values() for f in one.document.findings]
+    there = [f for f in findings if f.line not in lines and any(r.line in lines for r in f.related)]
+    return diagnostics(there, snapshot.text, snapshot.uri)
 
 
 def _title(server: EditorServer, candidate: Applicable) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pydantic import Field
 
+from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.accepted import ApplyAnswer, answered, refused
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.message import Message, argument
@@ -66,13 +67,22 @@ def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> Apply
     for edit in sorted(mended.edits, key=lambda e: e.start, reverse=True):
         data = data[: edit.start] + edit.text.encode() + data[edit.end :]
     sentence = f"{request.kernel} is right with {mended.title}: {mended.reason}"
-    tried = f"{mended.tried} candidate{'s were' if mended.tried != 1 else ' was'} checked."
     return ApplyAnswer(
         job=uuid.uuid4().hex,
         uri=request.uri,
         title=request.title,
         outcome="accepted",
         summary=f"{sentence}. Not timed: it takes the place of a kernel that is wrong.",
-        details=f"# {request.title}\n\n{sentence}.\n\n{tried}\n",
+        details=without_links(_page(request.title, sentence, mended)),
         candidate=data.decode("utf-8", "replace"),
     )
+
+
+def _page(title: str, sentence: str, mended: Mended) -> str:
+    """What the check saw of the repair; the difference itself is a document of the editor's."""
+    rejected = "" if mended.tried == 1 else f" Of {mended.tried} candidates it is the first that is right."
+    parts = (("Right in these cases", mended.cases), ("Chosen for the drafted workload", mended.assumed))
+    lists = (
+        "".join([f"\n## {head}\n\n", *(f"- {line}\n" for line in lines)]) for head, lines in parts if lines
+    )
+    return f"# {title}\n\n{sentence}.{rejected}\n{''.join(lists)}"

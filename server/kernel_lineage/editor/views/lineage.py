@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from kernel_lineage.editor.kernel_text import change, done, mechanism_title, place
+from kernel_lineage.editor.kernel_text import change, done, place
 from kernel_lineage.editor.views.tree import Link, Node
+from kernel_lineage.kernels.mechanisms.registry import title_of
 
 if TYPE_CHECKING:
     from kernel_lineage.history.document import LineageDocument, TransitionDocument, VersionDocument
@@ -145,8 +146,8 @@ def _details(
             rows.append(("comment", step.subject, f"{step.author}, {step.date[:10]}"))
         if (words := replayed.get(step.id)) is not None:
             rows.append(("beaker", words.line, ""))
-        rows += [("add", mechanism_title(mechanism), "added") for mechanism in step.mechanisms.added]
-        rows += [("remove", mechanism_title(mechanism), "removed") for mechanism in step.mechanisms.removed]
+        rows += [("add", title_of(mechanism), "added") for mechanism in step.mechanisms.added]
+        rows += [("remove", title_of(mechanism), "removed") for mechanism in step.mechanisms.removed]
         rows += [("shield", guard.expr, "guard added") for guard in step.guards.added]
         rows += [("shield", guard.expr, "guard removed") for guard in step.guards.removed]
         rows += [("warning", risk.message, risk.kind.replace("_", " ")) for risk in step.risk]

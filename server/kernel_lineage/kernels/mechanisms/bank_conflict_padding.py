@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, read_
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import UNKNOWN
-from kernel_lineage.kernels.mechanisms.definitions import number_of, written_number
+from kernel_lineage.kernels.mechanisms.definitions import as_extents, number_of, written_number
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
 from kernel_lineage.kernels.units import in_units
@@ -47,6 +47,17 @@ def is_padded(unit: Unit, size: Node, depth: int = 0) -> bool:
         return value is not None and is_padded(unit, value, depth + 1)
     bodies = names.functions.get(read_call(node).name, ()) if names and node.type == "call_expression" else ()
     return any(is_padded(unit, n, depth + 1) for body in bodies for n in _returned(body))
+
+
+def extents_without_pad(unit: Unit, sizes: tuple[Node, ...]) -> str:
+    """`32×32` for an array of `[32][32 + 1]`: how much it holds; "" when a size is no number in this file."""
+    values = [number_of(unit, size) for size in sizes]
+    if len(sizes) >= 2 and values[-1] is not None and is_padded(unit, sizes[-1]):
+        row = bare(sizes[-1])
+        written = row is not None and row.type == "binary_expression" and operator_of(row) == "+"
+        held = number_of(unit, row.child_by_field_name("left")) if row is not None and written else None
+        values[-1] = held if held is not None else 1 << values[-1].bit_length() - 1
+    return as_extents(values)
 
 
 def _returned(function: Node) -> Iterator[Node]:

@@ -6,6 +6,7 @@ A repository's own packs and constants are known by what they are and not by how
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -107,8 +108,12 @@ def written_number(kernel: Kernel, text: str) -> int | None:
 
 def extents(unit: Unit, sizes: tuple[Node, ...]) -> str:
     """`64×8` for the sizes of an array; "" when one of them is no number in this file."""
-    values = [number_of(unit, size) for size in sizes]
-    return "" if not values or any(value is None for value in values) else "×".join(map(str, values))
+    return as_extents([number_of(unit, size) for size in sizes])
+
+
+def as_extents(values: Sequence[int | None]) -> str:
+    """`64×8` for these numbers; "" when one is not known."""
+    return "" if not values or None in values else "×".join(map(str, values))
 
 
 def factors(sizes: tuple[Node, ...]) -> int:

@@ -20,6 +20,12 @@ def mechanisms() -> Mapping[str, Mechanism]:
     )
 
 
+def title_of(mechanism: str) -> str:
+    """The title of a mechanism in small letters, for a sentence. One that nobody declares is a learned one's id."""
+    entry = mechanisms().get(mechanism)
+    return entry.title.lower() if entry is not None else mechanism.replace("_", " ")
+
+
 def mechanisms_of(kernel: Kernel) -> tuple[Site, ...]:
     """Where each mechanism is seen in a kernel, the functions it reaches and its launches, in the order of the file.
 

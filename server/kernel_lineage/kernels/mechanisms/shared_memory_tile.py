@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.definitions import extents
+from kernel_lineage.kernels.mechanisms.bank_conflict_padding import extents_without_pad
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
@@ -71,7 +71,7 @@ def _array(access: Access) -> str:
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
     tiles: set[str] = set()
-    sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
+    sizes = {v.name: extents_without_pad(unit, v.sizes) for v in unit.shared_variables}
     # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
     gathered = {_array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes}
     for store, load in staged(unit):

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.workloads.model import UNMASKED, DraftArgument
-from kernel_lineage.workloads.triton.whole_tiles import whole_tiles
+from kernel_lineage.workloads.model import MASKED_ON, UNMASKED, DraftArgument
+from kernel_lineage.workloads.triton.whole_tiles import Tile, masked_tiles, whole_tiles
 
 _LEAST_IN_PRODUCT = 16
 """Elements along each axis of a block that `tl.dot` takes, at least, on all devices."""
@@ -48,18 +48,33 @@ def promises_of(
 def unmasked(
     kernel: Kernel, written: Mapping[str, str], grid: tuple[str, ...], sizes: Mapping[str, Number]
 ) -> dict[str, str]:
-    """What accesses without a mask ask of sizes, over dims, with a note for people: `N % 64 == 0`."""
+    """What accesses without a mask ask of sizes, over dims, with a note for people: `N % 64 == 0`.
+
+    Of a tile that the kernel masks at another access the note says so: there a mask is missing.
+    """
     if kernel.function is None:
         return {}
     as_written, named = _Written(written), {_plain(text): name for name, text in written.items()}
     constexpr = {p.name for p in kernel.parameters if p.constexpr}
+
+    def whole_number_of(tile: Tile) -> tuple[str, str]:
+        extent, part = (_plain(as_written.text(e)) for e in tile)
+        return extent, part
+
+    partial = {
+        whole_number_of(tile): line
+        for tile, bounds, line in masked_tiles(kernel.function, constexpr, grid)
+        if whole_number_of(tile)[0] in {_plain(as_written.text(bound)) for bound in bounds}
+    }
     notes: dict[str, str] = {}
-    for (extent, tile), line in whole_tiles(kernel.function, constexpr, grid):
-        whole, part = (_plain(as_written.text(e)) for e in (extent, tile))
+    for tile, line in whole_tiles(kernel.function, constexpr, grid):
+        whole, part = whole_number_of(tile)
         promise = f"({whole}) % ({part}) == 0"
         if part != "1" and _holds(promise, sizes):
             shown = _plain(f"({named.get(whole, whole)}) % ({part}) == 0")
-            notes.setdefault(promise, f"{shown}{UNMASKED}{line}")
+            masked = partial.get((whole, part))
+            elsewhere = f"{MASKED_ON}{masked}" if masked is not None else ""
+            notes.setdefault(promise, f"{shown}{UNMASKED}{line}{elsewhere}")
     return notes
 
 

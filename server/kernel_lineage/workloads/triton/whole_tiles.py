@@ -34,11 +34,9 @@ def whole_tiles(
     counted = [list(_counted(ast.parse(g, mode="eval").body)) for g in grid]
     for call, loops in _accesses(function, frozenset(constexpr), ()):
         address = _Reached.of([call.args[0]] if call.args else [], values)
-        guards = [*call.args[1 + (dotted(call.func).endswith("store")) :][:1]]
-        guards += [k.value for k in call.keywords if k.arg in ("mask", "boundary_check")]
         if any(k.arg == "boundary_check" for k in call.keywords):
             continue
-        guard = _Reached.of(guards, values)
+        guard = _Reached.of(_masks(call), values)
         for axis in sorted(address.axes - guard.axes):
             if address.spans and not address.wraps:
                 yield from ((tile, call.lineno) for tile in (counted[axis] if axis < len(counted) else ()))
@@ -47,6 +45,31 @@ def whole_tiles(
             target = loop.target.id if isinstance(loop.target, ast.Name) else ""
             if target not in guard.names and not names & guard.names:
                 yield from ((tile, call.lineno) for tile in _of_loop(loop.iter))
+
+
+def masked_tiles(
+    function: ast.FunctionDef, constexpr: Collection[str], grid: Sequence[str]
+) -> Iterator[tuple[Tile, list[ast.expr], int]]:
+    """The tiles that masks look at, what they compare places with (`n` of `mask=offsets < n - done`), and their line.
+
+    Where that is the tile's extent, the kernel is written for extents that are no whole number of tiles.
+    """
+    values = values_of(function)
+    counted = [list(_counted(ast.parse(g, mode="eval").body)) for g in grid]
+    for call, loops in _accesses(function, frozenset(constexpr), ()):
+        guard = _Reached.of(_masks(call), values)
+        for axis in sorted(guard.axes):
+            of_axis = counted[axis] if axis < len(counted) else ()
+            yield from ((tile, guard.bounds, call.lineno) for tile in of_axis)
+        for loop in loops:
+            if isinstance(loop.target, ast.Name) and loop.target.id in guard.names:
+                yield from ((tile, guard.bounds, call.lineno) for tile in _of_loop(loop.iter))
+
+
+def _masks(call: ast.Call) -> list[ast.expr]:
+    """What guards an access, by place or by name."""
+    guards = call.args[1 + (dotted(call.func).endswith("store")) :][:1]
+    return guards + [k.value for k in call.keywords if k.arg in ("mask", "boundary_check")]
 
 
 @dataclass(slots=True)
@@ -60,6 +83,8 @@ class _Reached:
     """Whether it is a block of indices. One element for each program has no part of a tile."""
     wraps: bool = False
     """Whether an index is taken modulo something."""
+    bounds: list[ast.expr] = field(default_factory=list)
+    """What something is compared with by `<`."""
 
     @classmethod
     def of(cls, parts: Sequence[ast.expr], values: Mapping[str, list[ast.expr]]) -> _Reached:
@@ -73,6 +98,10 @@ class _Reached:
                     case ast.Name(id=name) if name not in reach.names:
                         reach.names.add(name)
                         left += values.get(name, [])
+                    case ast.Compare(ops=[ast.Lt()], comparators=[ast.BinOp(left=bound, op=ast.Sub())]):
+                        reach.bounds.append(bound)
+                    case ast.Compare(ops=[ast.Lt()], comparators=[bound]):
+                        reach.bounds.append(bound)
                     case ast.Call(func=func, args=[*_]) if dotted(func).endswith("program_id"):
                         arguments = [*node.args, *(k.value for k in node.keywords)]
                         if (
