@@ -38,7 +38,9 @@ def product(body: str, block: tuple[str, ...] = ("16", "16"), told: str = "") ->
     return with_timed_sizes(draft, kernel)
 
 
-@pytest.mark.parametrize(("body", "grows"), [("walks", True), ("has an array", False), ("has no loop", False)])
+@pytest.mark.parametrize(
+    ("body", "grows"), [("walks", True), ("has an array", False), ("has no loop", False)]
+)
 def test_the_grid_grows_and_what_is_walked_along_where_no_array_bounds_it(body: str, grows: bool) -> None:
     draft = product(BODIES[body])
 

@@ -6,6 +6,7 @@ the product of dims (or a sum of products) that gives what was reached at all of
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
@@ -14,6 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from kernel_gate.deadline import ends_within, seconds_left
+from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
@@ -46,6 +48,8 @@ _ROLES_SHARE = 0.25
 """The part of the time that is left for seeing which buffers are read and which are written, and nothing else."""
 _LATE = "the time for a draft is up; --seconds gives more"
 _MOST_NUMBERS = 3
+_MOST_THREADS = 1 << 18
+"""Threads of a launch that is tried before those that have more: what runs within a second or two."""
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
@@ -178,9 +182,19 @@ def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | 
 
 
 def _trials(draft: Draft) -> list[Plan]:
-    """The sizes to run a draft at, in turn."""
+    """The sizes to run a draft at, in turn: last those at which a launch has more threads than are run in time."""
     trials = plans(draft.dims, draft.chosen, draft.told, divisors(draft))
-    return [_promised(plan, draft) for plan in trials]
+    return sorted(
+        (_promised(plan, draft) for plan in trials), key=lambda p: _threads(draft, p) > _MOST_THREADS
+    )
+
+
+def _threads(draft: Draft, plan: Plan) -> int:
+    """The threads of a launch at the sizes that are tried, programs of Triton; 0 where the draft does not tell."""
+    try:
+        return math.prod(int(evaluate(text, plan.tried)) for text in (*draft.grid, *draft.block))
+    except (ExpressionError, ArithmeticError, ValueError):
+        return 0
 
 
 def _of(draft: Draft, plan: Plan) -> Plan:
