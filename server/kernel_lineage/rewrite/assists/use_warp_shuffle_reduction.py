@@ -26,6 +26,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents
+from kernel_lineage.rewrite.assists.counting_loops import declares
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -109,6 +110,9 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
         loop.counter,
     ):
         raise Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
+    later = [n for n in descendants(syntax.entry.node) if n.start_byte >= loop.node.end_byte]
+    if not declares(loop) and any(n.type == "identifier" and text_of(n) == loop.counter for n in later):
+        raise Refusal(f"`{loop.counter}` is used behind the tree as well")
     thread, branch = _tree(syntax, loop)
     threads = {block_threads(launch) for launch in kernel.launches}
     reduced = [
