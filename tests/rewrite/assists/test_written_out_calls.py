@@ -75,6 +75,12 @@ _ADD = "__device__ void add(float* p, int k, float v) { if (k < 0) return; p[k] 
             "float v = x[i]; out[i] = twice(v);",
             "float v = x[i]; float v_ = v; v_ *= 2.0f; const float twice_ = v_; out[i] = twice_;",
         ),
+        # A variable of the whole block may be changed while the function runs.
+        (
+            "__device__ float kept(float v) { __syncthreads(); return v; }",
+            "__shared__ float s; s = x[0]; out[i] = kept(s);",
+            "__shared__ float s; s = x[0]; const float v = s; __syncthreads(); const float kept_ = v; out[i] = kept_;",
+        ),
         (
             "__device__ void twice(float& v) { v *= 2.0f; }",
             "float a = x[i]; twice(a); out[i] = a;",

@@ -359,3 +359,45 @@ def test_the_third_choice_of_a_skill_waits_until_each_has_had_two() -> None:
     assert made[:2] == ["triton-rows-together"] * 2
     assert made[2] != "triton-rows-together"
     assert "triton-rows-together" in made[3:]
+
+
+NEAREST = """\
+__device__ float apart(const float* p, const float* q, int size) {
+    float sum = 0.0f;
+    for (int k = 0; k < size; k++) { sum += (p[k] - q[k]) * (p[k] - q[k]); }
+    return sum;
+}
+
+__global__ void nearest(int* out, const float* x, const float* to, int rows, int others, int size) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float least = 1e30f;
+    int best = 0;
+    for (int i = 0; i < others; i++) {
+        float d = apart(x + row * size, to + i * size, size);
+        if (d < least) { least = d; best = i; }
+    }
+    out[row] = best;
+}
+
+void launch(int* out, const float* x, const float* to, int rows, int others, int size) {
+    nearest<<<(rows + 127) / 128, 128>>>(out, x, to, rows, others, size);
+}
+"""
+
+
+def test_what_a_function_of_the_file_does_is_proposed_as_if_it_stood_in_the_kernel() -> None:
+    kernel = read(NEAREST.encode(), Language.CUDA).kernel("nearest")
+    assert kernel is not None
+    facts = (
+        "launch.block.x = 128, launch.block.y = 1, launch.block.z = 1, toolchain.cuda = (13, 0), size = 2 | 3"
+    )
+    made = proposals(kernel, SKILLS, stated_facts(facts, "stated")).made
+    several = next(p for p in made if p.skill == "outputs-per-thread")
+    assert "apart(x" not in several.text.decode()
+    assert several.candidate.apply(NEAREST.encode()) == several.text
+    # Rows of two and three elements are too short for the lanes of a warp: that is tried last.
+    skills = [p.skill for p in made]
+    assert set(skills[-2:]) == {"warp-per-row", "block-per-row"}
+    long = proposals(kernel, SKILLS, stated_facts(facts.replace("2 | 3", "2 | 512"), "stated")).made
+    assert long[0].skill == "block-per-row"

@@ -43,8 +43,8 @@ def readable_form(kernel: Kernel) -> tuple[Candidate, Kernel] | None:
             form, done = again, [*done, says]
     if form is kernel:
         return None
-    edits = _changes(kernel, data_of(form))
-    return Candidate("", kernel.name, edits, "assist", " ".join(dict.fromkeys(done))), form
+    changed = _changes(kernel, data_of(form))
+    return Candidate("", kernel.name, changed, "assist", " ".join(dict.fromkeys(done))), form
 
 
 def of_both(kernel: Kernel, first: Candidate, form: Kernel, then: Candidate) -> Candidate:

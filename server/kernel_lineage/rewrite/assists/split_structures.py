@@ -212,8 +212,8 @@ class _Splitting:
     def _given(self, targets: list[str], value: Node) -> list[str]:
         """The statements that give members the members of a value; none where these are the same."""
         if value.type == "conditional_expression":
-            parts = [bare(value.child_by_field_name(f)) for f in ("consequence", "alternative")]
-            then, other = (self._given(targets, p) if p is not None else [] for p in parts)
+            ways = [bare(value.child_by_field_name(f)) for f in ("consequence", "alternative")]
+            then, other = (self._given(targets, way) if way is not None else [] for way in ways)
             test = self._text(value.child_by_field_name("condition"))
             unit = indent_unit(self._kernel)
             if not then and not other:

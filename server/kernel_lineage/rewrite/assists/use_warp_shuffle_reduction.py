@@ -26,6 +26,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents
+from kernel_lineage.rewrite.assists.counting_loops import declares
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -46,6 +47,7 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import block_threads, constants_of
 
+_LEAVING = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
 
 
@@ -108,6 +110,9 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
         loop.counter,
     ):
         raise Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
+    later = [n for n in descendants(syntax.entry.node) if n.start_byte >= loop.node.end_byte]
+    if not declares(loop) and any(n.type == "identifier" and text_of(n) == loop.counter for n in later):
+        raise Refusal(f"`{loop.counter}` is used behind the tree as well")
     thread, branch = _tree(syntax, loop)
     threads = {block_threads(launch) for launch in kernel.launches}
     reduced = [
@@ -170,12 +175,13 @@ def _partial_use(syntax: CudaSyntax, loop: Loop, thread: str, arrays: set[str]) 
 def _written_anew(syntax: CudaSyntax, loop: Loop, thread: str, array: str) -> int:
     """Where, in the tree's own block, each thread has given its element of an array another value; -1: nowhere."""
     following = loop.node.next_named_sibling
-    while following is not None:
+    while following is not None and not any(n.type in _LEAVING for n in descendants(following)):
         assignment = following.named_children[0] if following.type == "expression_statement" else None
         if assignment is not None and assignment.type == "assignment_expression":
             left = dense(assignment.child_by_field_name("left"))
-            plain = operator_of(assignment) == "=" and array not in identifiers_in(
-                field_of(assignment, "right")
+            right = field_of(assignment, "right")
+            plain = (
+                operator_of(assignment) == "=" and right is not None and array not in identifiers_in(right)
             )
             if plain and left in {f"{array}[{name}]" for name in _names_of(syntax, thread)}:
                 return following.end_byte
@@ -184,9 +190,12 @@ def _written_anew(syntax: CudaSyntax, loop: Loop, thread: str, array: str) -> in
 
 
 def _names_of(syntax: CudaSyntax, thread: str) -> set[str]:
-    """What a thread's index is called."""
-    own = {v.name for v in syntax.entry.variables if text_of(v.value) == "threadIdx.x"}
-    return {thread, "threadIdx.x", *own} if thread in {"threadIdx.x", *own} else {thread}
+    """What a thread's index is called, by variables that keep it."""
+    kept = {v.name for v in syntax.entry.variables if text_of(v.value) == "threadIdx.x"}
+    for node in descendants(syntax.entry.node):
+        if node.type in ("assignment_expression", "update_expression", "pointer_expression"):
+            kept -= {text_of(field_of(node, "left") or field_of(node, "argument"))}
+    return {"threadIdx.x", *kept} if thread in {"threadIdx.x", *kept} else set()
 
 
 def _is_half_of_block(kernel: Kernel, syntax: CudaSyntax, start: Node) -> bool:

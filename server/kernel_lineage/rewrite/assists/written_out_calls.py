@@ -248,7 +248,7 @@ def _stands_for(syntax: CudaSyntax, unit: Unit, formal: Formal, argument: Node) 
     if formal.pointer:
         flat = len(variable.sizes) == 1 and not variable.pointer
         return flat or (variable.pointer and not variable.sizes and text_of(variable.node).count("*") == 1)
-    return not variable.sizes and not variable.pointer
+    return not variable.sizes and not variable.pointer and not variable.shared
 
 
 def _address_taken(syntax: CudaSyntax, name: str) -> bool:

@@ -28,6 +28,8 @@ _ASIDE = {
     "type_definition",
     "alias_declaration",
     "struct_specifier",
+    "enum_specifier",
+    "using_declaration",
     "class_specifier",
     "comma_expression",
     "storage_class_specifier",

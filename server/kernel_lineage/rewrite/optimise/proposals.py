@@ -17,8 +17,9 @@ from kernel_lineage.rewrite.materialise import carried_over
 from kernel_lineage.rewrite.optimise.gains import expected_gain
 from kernel_lineage.rewrite.standing import Standing
 from kernel_lineage.skills.applicable import Applicable, applicable
-from kernel_lineage.skills.card import Skill
-from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.card import ConditionKind, Skill
+from kernel_lineage.skills.conditions.evaluate import judge
+from kernel_lineage.skills.conditions.facts import Fact, Facts
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.workloads.programs import launch_after
 
@@ -35,6 +36,7 @@ _FIRST = (
 """Directions in the order in which they are tried where nothing else tells: who does what decides what can be done
 afterwards.
 """
+_SHARING = "parallel mapping"
 _PROMISE = "restrict_read_only"
 """The mechanism that says of pointers that they do not overlap."""
 _AT_ONCE = 2
@@ -57,6 +59,8 @@ class Proposal:
     """The whole file with the candidate's edits."""
     choice: int = 0
     """How many choices of its assist at its place come before it."""
+    gainless: bool = False
+    """A condition of its skill's profit fails at the largest sizes that the kernel is run with."""
 
     @property
     def skill(self) -> str:
@@ -140,14 +144,14 @@ def at_places(
     """The candidates at places that are judged already, and what other skills make of another form of the kernel, which
     they can read.
     """
-    plain = carried(kernel, places)
+    plain = carried(kernel, places, facts)
     form = readable_form(kernel)
     if form is None:
         return plain
     first, again = form
     offered = {p.skill for p in plain.made}
     waiting = [s for s in skills if s.id not in offered]
-    also = carried(again, applicable(again, waiting, facts))
+    also = carried(again, applicable(again, waiting, facts), facts)
     made = [
         replace(p, place=_in(kernel, p.place), candidate=of_both(kernel, first, again, p.candidate))
         for p in also.made
@@ -181,7 +185,7 @@ def _with_second_steps(
         after = read(first.text, kernel.language).kernel(kernel.name)
         if after is None:
             continue
-        also = carried(after, applicable(after, waiting, facts)).made
+        also = carried(after, applicable(after, waiting, facts), facts).made
         made += [replace(p, candidate=_joined(first.candidate, p.candidate)) for p in also]
         waiting = [s for s in waiting if s.id not in {p.skill for p in also}]
     now = {p.skill for p in made}
@@ -197,12 +201,13 @@ def _joined(first: Candidate, then: Candidate) -> Candidate:
     )
 
 
-def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
+def carried(kernel: Kernel, places: Iterable[Applicable], facts: Facts) -> Proposals:
     """The candidates that assists make of a kernel at places that are judged already."""
     assert kernel.source is not None
     data = kernel.source.data
     made: dict[str, Proposal] = {}
     refused: dict[str, NotProposed] = {}
+    largest = _at_largest(facts)
     for place in places:
         skill = place.skill.id
         assist = assist_for(skill)
@@ -223,8 +228,12 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
             overlap = isinstance(candidate, MayOverlap)
             refused.setdefault(skill, NotProposed(skill, standing, candidate.reason, overlap))
             continue
+        gainless = any(
+            c.condition.kind is ConditionKind.PROFIT and judge(c.tree, largest).truth is Truth.FAILS
+            for c in place.conditions
+        )
         for number, choice in enumerate((candidate, *candidate.alternatives)):
-            proposal = Proposal(place, choice, choice.apply(data), number)
+            proposal = Proposal(place, choice, choice.apply(data), number, gainless)
             made.setdefault(proposal.digest, proposal)
     offered = {p.skill for p in made.values()}
     return Proposals(
@@ -232,11 +241,23 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
     )
 
 
-def _order(proposal: Proposal) -> tuple[bool, bool, float, int, bool, float]:
+def _at_largest(facts: Facts) -> Facts:
+    """The facts that are whole numbers, each with its largest value."""
+    largest: dict[str, Fact] = {}
+    for name in facts:
+        fact = facts.get(name)
+        values = [v for v in fact.values if isinstance(v, int)] if fact is not None else []
+        if fact is not None and values and len(values) == len(fact.values):
+            largest[name] = replace(fact, values=(max(values),))
+    return Facts(largest)
+
+
+def _order(proposal: Proposal) -> tuple[bool, bool, bool, float, int, bool, float]:
     """What has gained most on naive kernels comes first, so that a short budget reaches it; of two that have gained
     alike, the one that decides what can be done afterwards, then what is made for this device alone.
 
-    A skill's third choice and those after it wait until each skill has had two.
+    A skill's third choice and those after it wait until each skill has had two, and what would share out too little
+    waits for everything else.
     """
     skill, by_name = proposal.place.skill, mechanisms()
     directions = [str(by_name[m].direction) for m in (skill.mechanism, *skill.provides) if m in by_name]
@@ -244,6 +265,7 @@ def _order(proposal: Proposal) -> tuple[bool, bool, float, int, bool, float]:
     won, judged = uses(skill)
     return (
         judged >= _SEVERAL and not won,
+        proposal.gainless and _FIRST[first : first + 1] == (_SHARING,),
         proposal.choice >= _AT_ONCE,
         -proposal.expected,
         first,

@@ -623,3 +623,45 @@ __global__ void conditional_squares(float* out, const float* x, int n) {
 void run(float* out, const float* x, int rows, int n) {
     conditional_squares<<<rows, 128>>>(out, x, n);
 }
+// --- early_squares refuses: partial result
+// A thread beyond n has left, and its element is what the tree has made of it.
+__global__ void early_squares(float* out, const float* x, int n) {
+    __shared__ float part[128];
+    const int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = tid; i < n; i += 128) { sum += x[blockIdx.x * n + i]; }
+    part[tid] = sum;
+    __syncthreads();
+    for (int s = 64; s > 0; s /= 2) {
+        if (tid < s) { part[tid] += part[tid + s]; }
+        __syncthreads();
+    }
+    const float mean = part[0] / n;
+    __syncthreads();
+    float squares = 0.0f;
+    for (int i = tid; i < n; i += 128) {
+        const float d = x[blockIdx.x * n + i] - mean;
+        squares += d * d;
+    }
+    if (tid >= n) { return; }
+    part[threadIdx.x] = squares;
+    __syncthreads();
+    out[blockIdx.x * 128 + tid] = part[127 - tid];
+}
+void run(float* out, const float* x, int rows, int n) {
+    early_squares<<<rows, 128>>>(out, x, n);
+}
+// --- counted_tree refuses: used behind the tree
+__global__ void counted_tree(float* out, const float* x) {
+    __shared__ float part[128];
+    const int tid = threadIdx.x;
+    part[tid] = x[blockIdx.x * 128 + tid];
+    __syncthreads();
+    int s;
+    for (s = 64; s > 0; s /= 2) {
+        if (tid < s) { part[tid] += part[tid + s]; }
+        __syncthreads();
+    }
+    if (tid == s) { out[blockIdx.x] = part[0]; }
+}
+void run(float* out, const float* x, int rows) { counted_tree<<<rows, 128>>>(out, x); }
