@@ -91,8 +91,8 @@ def _constants_within(
         return []
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     wraps = (0, 1 << 8 * dtype.itemsize) if dtype.storage.kind == "u" else (0,)
-    near = (int(c) + d + wrap for c in constants if c == int(c) for d in (-1, 0, 1) for wrap in wraps)
-    return [number for number in near if low <= number <= high]
+    whole = (int(c) + d + wrap for c in constants if c == int(c) for d in (-1, 0, 1) for wrap in wraps)
+    return [number for number in whole if low <= number <= high]
 
 
 def last_place(dtype: DType, values: Array | float) -> Array:

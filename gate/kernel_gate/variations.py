@@ -40,7 +40,7 @@ class Variation(StrEnum):
     BELOW = "below"
     """All below them."""
     ROWS_AT = "rows-at"
-    """Rows whose sum or largest value is one of the constants that the case names, or whose mean or square is near it."""
+    """Rows whose sum, mean, largest value or mean square is a constant that the case names, or near it."""
     ALL_TINY = "all scaled by 1e-10"
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"

@@ -231,7 +231,7 @@ def _normal(bits: int, kind: str) -> float | None:
 
 def has_few_digits(number: float) -> bool:
     """Whether a number is written with few digits, as a float of 32 bits."""
-    if abs(number) > np.finfo(np.float32).max:
+    if abs(number) > float(np.finfo(np.float32).max):
         return False
     digits = np.format_float_scientific(np.float32(number), unique=True, trim="-").partition("e")[0]
     return len(digits.lstrip("-").replace(".", "")) <= _FEW_DIGITS

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, is_valid
+from kernel_gate.cases import Case, is_valid, named_shapes, typical_shape
 from kernel_gate.launching import LaunchError
 from kernel_gate.stages.callers import Reached, check_blocks
 from kernel_gate.stages.check_state import CheckState, Stop
@@ -31,13 +31,16 @@ def check_beyond(run: CheckState, seed: int, callers: Mapping[str, int]) -> None
     """Keep the condition that a block's number in few bits needs. A launch ends at the deadline that holds."""
     if _narrowing(run.candidate) <= _narrowing(run.baseline):
         return
-    for name in callers:
+    small = typical_shape(named_shapes(run.workload))
+    for name, usual in callers.items():
         for blocks in _COUNTED:
-            extent = _extent_of(run, callers, name, blocks)
-            if extent is None or (why := _wrong(run, seed, {**callers, name: extent + 1})) is None:
+            extent = _extent_of(run, {**small, name: usual}, name, blocks)
+            if extent is None or (why := _wrong(run, seed, {**small, name: extent + 1})) is None:
                 continue
-            if _wrong(run, seed, callers) is None:  # else it is not the number of blocks' doing
-                most = callers[name] if _wrong(run, seed, {**callers, name: extent}) else extent
+            if (
+                _wrong(run, seed, {**small, name: usual}) is None
+            ):  # else it is not the number of blocks' doing
+                most = usual if _wrong(run, seed, {**small, name: extent}) else extent
                 run.conditions.setdefault(f"{name} <= {most}", why)
             return
 
@@ -61,11 +64,11 @@ def _wrong(run: CheckState, seed: int, dims: Mapping[str, int]) -> str | None:
     return reached.elsewhere or None
 
 
-def _extent_of(run: CheckState, callers: Mapping[str, int], name: str, blocks: int) -> int | None:
-    """The largest extent of a dim, beyond the callers', that brings no more blocks on an axis; None: there is none."""
+def _extent_of(run: CheckState, usual: Mapping[str, int], name: str, blocks: int) -> int | None:
+    """The largest extent of a dim, beyond the usual one, that brings no more blocks on an axis; None: there is none."""
 
     def brings_more(extent: int) -> bool:
-        dims = {**callers, name: extent}
+        dims = {**usual, name: extent}
         if not is_valid(run.workload, dims):
             return False
         try:
@@ -74,7 +77,7 @@ def _extent_of(run: CheckState, callers: Mapping[str, int], name: str, blocks: i
             return False
         return any(n > blocks for launch in bound.launches for n in launch.grid)
 
-    low, high = callers[name], callers[name]
+    low, high = usual[name], usual[name]
     if brings_more(low):
         return None
     while not brings_more(high):

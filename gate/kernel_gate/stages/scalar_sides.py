@@ -51,6 +51,6 @@ def _proposals(workload: Workload, dims: Mapping[str, int], constants: Iterable[
     names = constant_scalars(workload)[:_MOST_VARIED]
     numbers = {abs(float(values[name])) for name in names} | {abs(c) for c in constants}
     some = sorted(numbers - {0.0}, reverse=True)[:_MOST_NUMBERS]
-    for change in (lambda n: n, lambda n: n / 2, lambda n: n * 2, lambda n: n**0.5):
+    for factor, power in ((1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5)):
         for name in names:
-            yield from (((name, sign * change(number)),) for number in some for sign in (1, -1))
+            yield from (((name, sign * factor * number**power),) for number in some for sign in (1, -1))
