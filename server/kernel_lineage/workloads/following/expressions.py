@@ -363,6 +363,13 @@ class Expressions:
     def _initializer_list(self, node: Node, names: Names) -> Value:
         return [self.either(c, names) for c in node.named_children if c.type != "comment"]
 
+    def _compound_literal_expression(self, node: Node, names: Names) -> Value:
+        """Braces in the place of an expression, as in `<<<n, {32, 8}>>>`, are read as ones whose type is missing."""
+        kind = node.child_by_field_name("type")
+        if kind is not None and not kind.is_missing:
+            raise NotFollowed(f"`{text_of(node)}`")
+        return self.value(node.child_by_field_name("value"), names)
+
     def _lambda_expression(self, node: Node, names: Names) -> Value:
         return Lambda(node, names)
 
