@@ -89,7 +89,9 @@ class Macros(Checks):
         if is_type or inner is None or inner.type not in ("unary_expression", "pointer_expression"):
             return None
         after = inner.child_by_field_name("argument")
-        rest = self._calculated(after, names) if after is not None and after.type == "cast_expression" else None
+        rest = (
+            self._calculated(after, names) if after is not None and after.type == "cast_expression" else None
+        )
         return f"{written} {operand if rest is None else operand[0] + rest}"
 
     def expanded(self, body: str, names: Names) -> Value:
