@@ -133,7 +133,7 @@ template <class W> __global__ void copy(const float* x, float* y, int n) {
 }
 template <class W> void launch(const float* x, float* y, int n) {
   const int X = 16;
-  copy<W><<<CEIL_DIV(n, W::value), {X, 2, 1}>>>(x, y, n);
+  copy<W><<<CEIL_DIV(n, W::value), {X, std::min(2, C10_WARP_SIZE), 1}>>>(x, y, n);
 }
 void run(torch::Tensor x, torch::Tensor y) {
   const int n = x.size(0);

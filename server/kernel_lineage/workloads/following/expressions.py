@@ -155,6 +155,8 @@ class Expressions:
             return Pointer(None)
         if name == "nullptr":
             return Pointer(None)
+        if name == "C10_WARP_SIZE":
+            return plain(DEVICE["warpSize"])
         if name in self.unit.kernels:
             return KernelName(name)
         if name in self.unit.constants and name not in self._constants:
