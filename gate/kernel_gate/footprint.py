@@ -77,8 +77,8 @@ def footprints(
     """For each shape, what the program does with each buffer.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds`
-    is what one launch may take, under the caller's deadline, and `steps` are the basic blocks that a wave may run; with `races`, a race and a barrier in divergent code are
-    faults too; inputs are drawn by `seed` and `variation`. Raises
+    is what one launch may take, under the caller's deadline, and `steps` are the basic blocks that a wave may run; with
+    `races`, a race and a barrier in divergent code are faults too; inputs are drawn by `seed` and `variation`. Raises
     `FootprintError` at the first shape that cannot be built, launched or run without a fault.
     """
     seconds = seconds_left(seconds)

@@ -48,9 +48,9 @@ class _Variable:
 def with_filled_variables(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft:
     """The draft with an input for each variable that the kernel reads and the host fills.
 
-    A variable of a structure of several types that is not followed, or of whole numbers that the kernel does not stay in its buffers with,
-    holds zeros as the module has it, and the draft says so; something is
-    missing where the kernel writes nothing then.
+    A variable of a structure of several types that is not followed, or of whole numbers that the kernel does not stay
+    in its buffers with, holds zeros as the module has it, and the draft says so; something is missing where the kernel
+    writes nothing then.
     """
     if kernel.language is not Language.CUDA or kernel.source is None or draft.missing:
         return draft

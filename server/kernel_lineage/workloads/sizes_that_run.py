@@ -5,7 +5,6 @@ A kernel may count on a size that its host code never names. The test's own size
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from kernel_gate.deadline import seconds_left
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.checked_sizes import CHECKED_ELEMENTS, with_checked_sizes
 from kernel_lineage.workloads.files import Launcher, Target, data_of
@@ -22,7 +22,8 @@ from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
-_LOOP = re.compile(rb"\b(?:for|while)\s*\(")
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
+_LONG = 512
 _MOST_STEPS = 160
 """Basic blocks of a wave: a check runs some hundred launches, each of which is to take a tenth of a second."""
 _FEWEST_ELEMENTS = 1 << 11
@@ -58,7 +59,7 @@ def with_few_steps(draft: Draft, kernel: Target, path: Path, root: Path) -> Draf
     checked = with_checked_sizes(draft)
     if checked.missing or isinstance(kernel, Launcher) or kernel.language is not Language.CUDA:
         return checked
-    if kernel.source is None or not _LOOP.search(kernel.source.data):
+    if not _may_take_many(checked, kernel):
         return checked
     most = CHECKED_ELEMENTS
     while _takes_many_steps(checked, kernel, path, root) and seconds_left() > _SECONDS:
@@ -68,6 +69,18 @@ def with_few_steps(draft: Draft, kernel: Target, path: Path, root: Path) -> Draf
             break
         checked = smaller
     return checked
+
+
+def _may_take_many(draft: Draft, kernel: Kernel) -> bool:
+    """Whether a thread may go through many rounds: those of a loop over a long extent, or of a loop in a loop."""
+    if kernel.source is None or kernel.source.root is None:
+        return False
+    own = kernel.span
+    loops = [
+        n for n in inside(kernel.source.root) if n.type in _LOOPS and own.start <= n.start_byte < own.end
+    ]
+    is_nested = any(b.start_byte < a.start_byte < b.end_byte for a in loops for b in loops)
+    return is_nested or (bool(loops) and max(draft.checked.values(), default=0) > _LONG)
 
 
 def _takes_many_steps(draft: Draft, kernel: Kernel, path: Path, root: Path) -> bool:

@@ -124,6 +124,50 @@ def test_a_dispatch_gives_one_of_its_types(tmp_path: Path, dispatch: str, dtype:
     assert {a.dtype for a in draft.arguments if a.is_buffer} == {dtype}
 
 
+VECTORS = """
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+template <int V> struct Width { static constexpr int value = V; };
+template <class W> __global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < W::value && i < n / W::value; ++k) y[i * W::value + k] = x[i * W::value + k];
+}
+template <class W> void launch(const float* x, float* y, int n) {
+  const int X = 16;
+  copy<W><<<CEIL_DIV(n, W::value), {X, std::min(2, C10_WARP_SIZE), 1}>>>(x, y, n);
+}
+void run(torch::Tensor x, torch::Tensor y) {
+  const int n = x.size(0);
+  if (n % 4 == 0) launch<Width<4>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  else launch<Width<1>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+}
+"""
+
+
+def test_a_branch_whose_sides_both_launch_keeps_what_its_side_is_for(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, VECTORS, "copy")
+    assert draft.template_arguments == ("Width<4>",)
+    assert draft.promises[0] == "n % 4 == 0"
+    assert draft.grid == ("ceil_div(n, 4)",)  # `(n) + (W::value)` is no cast
+    assert draft.block == ("16", "2")
+
+
+def test_what_is_not_followed_is_no_other_size_of_its_name(tmp_path: Path) -> None:
+    text = """
+__global__ void twice(float* x, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 256) x[i] *= 2;
+}
+struct Cells { int count() const; };
+int main() {
+  int n = 512;
+  Cells cells = read_cells(n);
+  twice<<<n / 128, 64>>>(cells.data(), cells.count());
+}
+"""
+    draft = drafted(tmp_path, text, "twice")
+    assert {a.name: a.value for a in draft.arguments}["n"] == "n_given"
+    assert draft.dims["n"] == 512
+
+
 def test_a_stride_of_a_tensor_with_an_unknown_number_of_extents_is_a_size_of_its_own(tmp_path: Path) -> None:
     text = """
 __global__ void pick(const float* x, float* y, long step, int n) {

@@ -197,7 +197,9 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
         if isinstance(value, Number):
             return DraftArgument(name, "scalar", dtype, value=_scalar(value, dtype, facts))
         if dtype is not None and dtype.startswith(("int", "uint")):
-            return DraftArgument(name, "scalar", dtype, value=facts.expression(sizes.free(name)))
+            # A size of this name that the launch does not name is another one.
+            own = name if name not in sizes.dims or argument.written == name else f"{name}_given"
+            return DraftArgument(name, "scalar", dtype, value=facts.expression(sizes.free(own)))
         why = value.why if isinstance(value, Opaque) else "it"
         facts.missing.append(f"the value of {name}, `{argument.written}` at the launch: nothing tells {why}")
         return DraftArgument(name, "scalar", dtype)

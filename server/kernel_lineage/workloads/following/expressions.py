@@ -155,6 +155,8 @@ class Expressions:
             return Pointer(None)
         if name == "nullptr":
             return Pointer(None)
+        if name == "C10_WARP_SIZE":
+            return plain(DEVICE["warpSize"])
         if name in self.unit.kernels:
             return KernelName(name)
         if name in self.unit.constants and name not in self._constants:
@@ -362,6 +364,13 @@ class Expressions:
 
     def _initializer_list(self, node: Node, names: Names) -> Value:
         return [self.either(c, names) for c in node.named_children if c.type != "comment"]
+
+    def _compound_literal_expression(self, node: Node, names: Names) -> Value:
+        """Braces in the place of an expression, as in `<<<n, {32, 8}>>>`, are read as ones whose type is missing."""
+        kind = node.child_by_field_name("type")
+        if kind is not None and not kind.is_missing:
+            raise NotFollowed(f"`{text_of(node)}`")
+        return self.value(node.child_by_field_name("value"), names)
 
     def _lambda_expression(self, node: Node, names: Names) -> Value:
         return Lambda(node, names)

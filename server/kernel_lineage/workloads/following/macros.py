@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from contextlib import suppress
 from functools import lru_cache
 
 from tree_sitter import Node
@@ -15,6 +16,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of
+from kernel_lineage.workloads.following.unit import bare_type
 from kernel_lineage.workloads.following.values import NotFollowed, Opaque, TypeName, Value
 
 DEEPEST = 24
@@ -69,6 +71,28 @@ class Macros(Checks):
             body = re.sub(rf"(?<!#)#\s*({pattern})\b", lambda m: f'"{m[1]}"', body)
             body = re.sub(rf"\b({pattern})\b", lambda m: bound[m[1]], body)
         return self.expanded(re.sub(r"\s*##\s*", "", body), names)
+
+    def _cast_expression(self, node: Node, names: Names) -> Value:
+        """A cast; `(a) + (b)` reads like one of `+(b)` to the type `a`, and is a sum where `a` is no type."""
+        text = self._calculated(node, names)
+        if text is not None:
+            with suppress(NotFollowed):
+                return self.expanded(text, names)
+        return super()._cast_expression(node, names)
+
+    def _calculated(self, node: Node, names: Names) -> str | None:
+        """What reads like a cast of a sign's operand to something that is no type, without its first brackets."""
+        written, operand = (text_of(node.child_by_field_name(part)) for part in ("type", "value"))
+        inner = node.child_by_field_name("value")
+        kind = self.type_named(bare_type(written), names)
+        is_type = "*" in written or bytes_of(kind) is not None or kind in self.unit.fields
+        if is_type or inner is None or inner.type not in ("unary_expression", "pointer_expression"):
+            return None
+        after = inner.child_by_field_name("argument")
+        rest = (
+            self._calculated(after, names) if after is not None and after.type == "cast_expression" else None
+        )
+        return f"{written} {operand if rest is None else operand[0] + rest}"
 
     def expanded(self, body: str, names: Names) -> Value:
         block = snippet(body.strip().rstrip(";"))

@@ -150,7 +150,10 @@ class Follower(Launches):
                 taken = then
         else:
             taken = then if number.value else otherwise
-            if not number.is_constant and then is not None and _leaves(then):
+            if here and not number.is_constant:
+                # Both sides lead there, each with what it is written for.
+                self.sizes.require(number, bool(number.value))
+            elif not number.is_constant and then is not None and _leaves(then):
                 self.sizes.require(number, holds=False)
                 taken = otherwise
         self._branch(taken, names)
