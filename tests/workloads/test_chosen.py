@@ -329,13 +329,13 @@ def test_where_the_order_of_blocks_decides_no_number_of_an_index_comes_twice(tmp
     first = turn.first()
     drawn = {a.name: a.values for a in first.arguments}
     assert drawn["slots"] == "integers(0, slots_values)"
-    said = "it gives other values when its blocks run in another order: cache[0, 0] = 3, expected 2"
-    second = turn.after_reading(first, said)
+    reason = "it gives other values when its blocks run in another order: cache[0, 0] = 3, expected 2"
+    second = turn.after_reading(first, reason)
     assert second is not None
     assert {a.name: a.values for a in second.arguments}["slots"] == "permutation(slots_values)"
     assert second.checked["slots_values"] >= second.checked["n"]
     assert second.workload().keeps_promises(second.checked)
-    assert turn.after_reading(second, said) is None
+    assert turn.after_reading(second, reason) is None
 
 
 PAIRS = """

@@ -19,7 +19,7 @@ BODIES = {
 }
 
 
-def product(body: str, block: tuple[str, ...] = ("16", "16"), told: str = "") -> Draft:
+def product(body: str, block: tuple[str, ...] = ("16", "16"), by_callers: str = "") -> Draft:
     text = f"""__global__ void product(const float* a, const float* b, float* c, int M, int N, int K) {{
         int n = blockIdx.x * 16 + threadIdx.x, m = blockIdx.y * 16 + threadIdx.y;
         if (m < M && n < N) {{ {body} }}
@@ -33,7 +33,7 @@ def product(body: str, block: tuple[str, ...] = ("16", "16"), told: str = "") ->
             *(DraftArgument(n, "scalar", "int32", value=n) for n in "MNK"),
         ),
         grid=("ceil_div(N, 16)", "ceil_div(M, 16)"), block=block, chosen=("M", "N", "K"),
-        assumed=tuple(f"{n} is chosen: nothing tells it" for n in "MNK" if n not in told),
+        assumed=tuple(f"{n} is chosen: nothing tells it" for n in "MNK" if n not in by_callers),
     )  # fmt: skip
     return with_timed_sizes(draft, kernel)
 
@@ -63,4 +63,4 @@ def test_what_a_block_is_made_of_stays() -> None:
 
 
 def test_sizes_that_callers_tell_stay() -> None:
-    assert product(BODIES["walks"], told="MNK").dims == {"M": 16, "N": 512, "K": 96}
+    assert product(BODIES["walks"], by_callers="MNK").dims == {"M": 16, "N": 512, "K": 96}

@@ -45,8 +45,8 @@ class Judged:
         shown = self.document
         if shown.state is VersionState.WRONG:
             return True
-        told = (f for f in shown.findings if f.severity != HINT and f.code != UNMASKED_CODE)
-        return not self.is_of_before and any(told)
+        against = (f for f in shown.findings if f.severity != HINT and f.code != UNMASKED_CODE)
+        return not self.is_of_before and any(against)
 
     @property
     def is_of_before(self) -> bool:

@@ -56,12 +56,12 @@ def with_filled_variables(draft: Draft, kernel: Kernel, path: Path, root: Path) 
         return draft
     if not any(word in kernel.source.data for word in _SIGNS):
         return draft
-    told = {a.variable for a in draft.arguments if a.variable}
+    launched = {a.variable for a in draft.arguments if a.variable}
     zero: list[str] = []
     text = device_text(kernel, path, draft.template_arguments, root).encode()
     filled = {name.decode() for name in _FILLED.findall(kernel.source.data)}
     taken = {a.name for a in draft.arguments}
-    for variable in (v for v in _read(text, filled) if v.name not in told):
+    for variable in (v for v in _read(text, filled) if v.name not in launched):
         argument = _argument(variable, text)
         if argument is not None and argument.name in taken:
             argument = replace(argument, name=f"{argument.name}_variable")

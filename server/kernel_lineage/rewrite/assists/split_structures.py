@@ -201,19 +201,22 @@ class _Splitting:
         if value.type != "conditional_expression":
             parts = self._parts(value)
             return [f"{kind} {name} = {part};" for (kind, name), part in zip(members, parts, strict=True)]
-        return [*(f"{kind} {name};" for kind, name in members), *self._given([n for _, n in members], value)]
+        return [
+            *(f"{kind} {name};" for kind, name in members),
+            *self._member_assignments([n for _, n in members], value),
+        ]
 
     def _assigned(self, left: Node | None, right: Node | None) -> list[str]:
         value = bare(right)
         if left is None or value is None:
             raise Refusal("a structure is assigned in a way that is not split")
-        return self._given(self._parts(left), value)
+        return self._member_assignments(self._parts(left), value)
 
-    def _given(self, targets: list[str], value: Node) -> list[str]:
+    def _member_assignments(self, targets: list[str], value: Node) -> list[str]:
         """The statements that give members the members of a value; none where these are the same."""
         if value.type == "conditional_expression":
             ways = [bare(value.child_by_field_name(f)) for f in ("consequence", "alternative")]
-            then, other = (self._given(targets, way) if way is not None else [] for way in ways)
+            then, other = (self._member_assignments(targets, way) if way is not None else [] for way in ways)
             test = self._text(value.child_by_field_name("condition"))
             unit = indent_unit(self._kernel)
             if not then and not other:

@@ -118,10 +118,10 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
     reduced = [
         attempt(partial(_reduced, syntax, inner, thread, loop.counter)) for inner in statements_of(branch)
     ]
-    known = [one for one in reduced if isinstance(one, _Reduced)]
+    reductions = [one for one in reduced if isinstance(one, _Reduced)]
     data = data_of(kernel)
     layout = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
-    if len(known) < len(reduced):
+    if len(reductions) < len(reduced):
         step = step_of(syntax, loop, branch, thread)
         if isinstance(step, Refusal):
             raise next((one for one in reduced if isinstance(one, Refusal)), step)
@@ -129,11 +129,13 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
             raise Refusal("the tree is not launched with blocks of a power of two, and of two warps at least")
         _check_results(syntax, loop, thread, set(step.arrays))
         return _Rewritten(replace_node(loop.node, _laid_out(step.lines(data, taken), *layout)), True, True)
-    if not known or len({r.array for r in known}) != len(known):
+    if not reductions or len({r.array for r in reductions}) != len(reductions):
         raise Refusal("the loop reduces nothing, or one array twice")
-    _check_results(syntax, loop, thread, {r.array for r in known})
+    _check_results(syntax, loop, thread, {r.array for r in reductions})
     whole = bool(threads) and all(t is not None and t % 32 == 0 for t in threads)
-    new = _shuffles(thread, known, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
+    new = _shuffles(
+        thread, reductions, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole
+    )
     return _Rewritten(replace_node(loop.node, _laid_out(new, *layout)), whole)
 
 

@@ -156,7 +156,10 @@ def at_places(
         replace(p, place=_in(kernel, p.place), candidate=of_both(kernel, first, again, p.candidate))
         for p in also.made
     ]
-    refused = {r.skill: replace(r, reason=f"{r.reason} (where {_said(first)})") for r in also.refused}
+    refused = {
+        r.skill: replace(r, reason=f"{r.reason} (where {_change_within_a_sentence(first)})")
+        for r in also.refused
+    }
     refused |= {r.skill: r for r in plain.refused if r.skill not in refused or not refused[r.skill].overlap}
     now = {p.skill for p in made}
     return Proposals(
@@ -164,7 +167,7 @@ def at_places(
     )
 
 
-def _said(first: Candidate) -> str:
+def _change_within_a_sentence(first: Candidate) -> str:
     """What was changed of a kernel, within a sentence: "calls are written out"."""
     return first.explanation[:1].lower() + first.explanation[1:].rstrip(".")
 
