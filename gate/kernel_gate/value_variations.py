@@ -85,7 +85,7 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
         case Variation.TIES:
             return generator.integers(-64, 64, values.shape, endpoint=True) / 32.0
         case Variation.SIGNED_ZEROS:
-            return np.where(generator.random(values.shape) < 0.5, -0.0, 0.0)
+            return _signed_zeros(values.shape, generator)
         case Variation.SATURATED:
             return np.copysign(generator.uniform(*_SATURATED, values.shape), values)
         case Variation.TAIL:
@@ -93,6 +93,16 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
         case Variation.SUBNORMAL:
             return values * (100.0 * float(boundary[boundary > 0].min()))
     return values
+
+
+def _signed_zeros(shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    """Zeros of both signs; rows begin with one of each, in turns, so that the first of equal ones is of either."""
+    below = np.asarray(generator.random(shape) < 0.5)
+    if shape and below.size and shape[-1] > 1:
+        rows = below.reshape(-1, shape[-1])
+        first = (np.arange(len(rows)) + generator.integers(2)) % 2 == 0
+        rows[:, 0], rows[:, 1] = first, ~first
+    return np.where(below, -0.0, 0.0)
 
 
 _NARROW = (7, 127, 448)
