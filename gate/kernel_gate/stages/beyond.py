@@ -37,9 +37,8 @@ def check_beyond(run: CheckState, seed: int, callers: Mapping[str, int]) -> None
             extent = _extent_of(run, {**small, name: usual}, name, blocks)
             if extent is None or (why := _wrong(run, seed, {**small, name: extent + 1})) is None:
                 continue
-            if (
-                _wrong(run, seed, {**small, name: usual}) is None
-            ):  # else it is not the number of blocks' doing
+            # What is wrong at the usual extent too is not the number of blocks' doing.
+            if _wrong(run, seed, {**small, name: usual}) is None:
                 most = usual if _wrong(run, seed, {**small, name: extent}) else extent
                 run.conditions.setdefault(f"{name} <= {most}", why)
             return
