@@ -141,6 +141,12 @@ WORKLOADS = {
                  "a: input float32 [M, K]", "b: input float32 [K, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K"),
     ),
+    "distances": (
+        workload("distances", "M = [1, 33]\nN = [40]\nK = [19]",
+                 'grid = ["ceil_div(M * N, 256)"]\nblock = [256]', "out: output float32 [M, N]",
+                 "a: input float32 [M, K]", "b: input float32 [N, K]", "M: int32 = M", "N: int32 = N",
+                 "K: int32 = K"),
+    ),
     "half_product": (
         workload("half_product", "M = [33]\nN = [40, 70]\nK = [48]",
                  'grid = ["ceil_div(N, 16)", "ceil_div(M, 16)"]\nblock = [16, 16]', "c: output float16 [M, N]",

@@ -1,9 +1,12 @@
-"""What the loop of a product does with the two values that it reads: the sum that their product is added to."""
+"""What the loop of a product does with the two values that it reads: the sum that their product is added to.
+
+What is added may be something else of both values that is zero where both are: a distance, as `(a - b) * (a - b)`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -23,19 +26,24 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.products import Beside, Operand, Product
 
 LOADED = "\0"
+"""Stands in a factor's text for the value that is read."""
+BOTH = ("\1", "\2")
+"""Stand for the two values in the text of what is made of both."""
 _ALONE = re.compile(r"[\w.]+|\0[^\0]*\0")
 """A name, a number, or a place where something is read."""
-"""Stands in a factor's text for the value that is read."""
 TO_FLOAT = {"float16": "__half2float", "bfloat16": "__bfloat162float"}
 FROM_FLOAT = {"float16": "__float2half", "bfloat16": "__float2bfloat16"}
 _CONVERSIONS = frozenset({*TO_FLOAT.values(), *FROM_FLOAT.values(), "float", "double", "int"})
 _MULTIPLIED = frozenset({"__hmul", "__fmul_rn", "__dmul_rn"})
 _MULTIPLIED_AND_ADDED = frozenset({"fmaf", "fma", "__fmaf_rn", "__fma_rn", "__hfma"})
 _ADDED = frozenset({"__hadd", "__fadd_rn", "__dadd_rn"})
+_ZERO_OF_ZEROS = frozenset(
+    {"abs", "fabs", "fabsf", "min", "max", "fmin", "fmax", "fminf", "fmaxf", "sqrt", "sqrtf"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,8 @@ class SumOfProducts:
     """Pointers that the loop moves on."""
     first: Factor
     second: Factor
+    of_both: str = ""
+    """What is added, with `BOTH` in it; "" for the product."""
 
     @property
     def added(self) -> str:
@@ -137,6 +147,31 @@ def _read(
         raise Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
     stored = _dtype_of(variable)
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
+    pair = attempt(lambda: _factors_of(kernel, product, own, fixed, name, expression, stored))
+    of_both = ""
+    if isinstance(pair, Refusal):
+        of_both = _of_both(product, own, fixed, expression)
+        pair_of_both = [
+            Factor(o, LOADED, _memory_dtype(kernel, o), True) for o in (product.first, product.second)
+        ]
+        if not of_both or any(f.dtype != stored for f in pair_of_both):
+            raise pair
+        pair = pair_of_both[0], pair_of_both[1]
+    kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
+    kind = {"float32": "float", "float64": "double"}.get(stored, kind)
+    return SumOfProducts(name, kind, stored, loop, moved, *pair, of_both)
+
+
+def _factors_of(
+    kernel: Kernel,
+    product: Product,
+    own: dict[str, Node],
+    fixed: set[str],
+    name: str,
+    expression: Node,
+    stored: str,
+) -> tuple[Factor, Factor]:
+    """The two factors of what is added."""
     factors: list[Factor] = []
     scales: list[tuple[Operand, str, tuple[Beside, ...]]] = []
     for node in _factors(expression, own):
@@ -163,9 +198,48 @@ def _read(
     if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in factors):
         raise Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
     first, second = (_scaled(f, [s for s in scales if s[0] is f.operand]) for f in (first, second))
-    kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
-    kind = {"float32": "float", "float64": "double"}.get(stored, kind)
-    return SumOfProducts(name, kind, stored, loop, moved, first, second)
+    return first, second
+
+
+def _of_both(product: Product, own: dict[str, Node], fixed: set[str], expression: Node) -> str:
+    """What is added, with `BOTH` for the values that are read; "" where it is not known to be zero for zeros, which
+    stand beyond the edges of tiles.
+    """
+    reads = {o.access.at: text for o, text in zip((product.first, product.second), BOTH, strict=True)}
+    if product.beside or not _is_zero_of_zeros(expression, reads.keys(), own):
+        return ""
+    parts = [expression]
+    if expression.type == "call_expression" and _called(expression) in _MULTIPLIED_AND_ADDED:
+        parts = list(arguments_of(expression)[:2])
+    texts = [_text_of(part, reads, own, fixed)[0] for part in parts]
+    return " * ".join(f"({t})" if len(texts) > 1 else t for t in texts) if all(texts) else ""
+
+
+def _is_zero_of_zeros(node: Node, reads: Set[tuple[int, int] | None], own: dict[str, Node]) -> bool:
+    """Whether an expression is zero where each value that is read is."""
+    if (node.start_byte, node.end_byte) in reads:
+        return True
+    inner = bare(node)
+    if inner is None:
+        return False
+    if inner.type == "identifier":
+        return text_of(inner) in own and _is_zero_of_zeros(own[text_of(inner)], reads, own)
+    if (
+        inner.type == "call_expression"
+        and _called(inner) in _ZERO_OF_ZEROS | _MULTIPLIED | _MULTIPLIED_AND_ADDED
+    ):
+        parts = arguments_of(inner)[: 2 if _called(inner) in _MULTIPLIED_AND_ADDED else None]
+        return all(_is_zero_of_zeros(part, reads, own) for part in parts)
+    if inner.type == "binary_expression" and (sign := operator_of(inner)) in ("+", "-", "*"):
+        sides = [inner.child_by_field_name(f) for f in ("left", "right")]
+        # Zero times anything else that is no number may be NaN.
+        zeros = [
+            side is not None
+            and (_is_zero_of_zeros(side, reads, own) or (sign == "*" and side.type == "number_literal"))
+            for side in sides
+        ]
+        return all(zeros) and any(side is not None and side.type != "number_literal" for side in sides)
+    return inner != node and _is_zero_of_zeros(inner, reads, own)
 
 
 def _scaled(factor: Factor, scales: list[tuple[Operand, str, tuple[Beside, ...]]]) -> Factor:

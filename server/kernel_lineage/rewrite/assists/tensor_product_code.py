@@ -59,6 +59,8 @@ class TensorTile:
 
 def check_for_tensor_cores(total: SumOfProducts) -> None:
     """Refuse a product whose operands are not what tensor cores multiply."""
+    if total.of_both:
+        raise Refusal(f"what is added to `{total.name}` is no product, which is all that tensor cores add up")
     kinds = {f.dtype for f in (total.first, total.second)} - BYTES.keys()
     for factor in (total.first, total.second):
         operand = factor.operand

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from kernel_gate.expr.polynomials import polynomial, term_of, times
 from kernel_gate.expr.terms import Term, Var, substituted
 from kernel_lineage.code.types import DTYPES
-from kernel_lineage.rewrite.assists.product_sum import LOADED, Factor, SumOfProducts, as_float, beside_at
+from kernel_lineage.rewrite.assists.product_sum import (
+    BOTH,
+    LOADED,
+    Factor,
+    SumOfProducts,
+    as_float,
+    beside_at,
+)
 from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Beside, Operand, Product
 from kernel_lineage.rewrite.assists.term_text import c_text
 
@@ -96,7 +103,7 @@ def tiled_code(
         f"const int {n['row_0']} = blockIdx.{down} * {rows}, {n['column_0']} = blockIdx.{across} * {columns};",
         f"{kind} {sums}[{tile.high}][{tile.wide}] = {{}};",
         *(_copied_ahead if copied else _one_by_one)(
-            product, total, tile, n, _multiplied(kind, tile, n, places)
+            product, total, tile, n, _multiplied(total, tile, n, places)
         ),
         "#pragma unroll",
         f"for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
@@ -153,10 +160,13 @@ def _copied_ahead(
 
 
 def _multiplied(
-    kind: str, tile: Tile, n: Mapping[str, str], places: tuple[tuple[str, str], tuple[str, str]]
+    total: SumOfProducts, tile: Tile, n: Mapping[str, str], places: tuple[tuple[str, str], tuple[str, str]]
 ) -> list[str]:
     """The products of one tile; `places` are the arrays of both operands and where a thread's values lie in them."""
-    i, j, d = n["i"], n["j"], n["d"]
+    kind, i, j, d = total.type, n["i"], n["j"], n["d"]
+    added = total.of_both or " * ".join(BOTH)
+    for value, own in zip(BOTH, (f"{n['first']}[{i}]", f"{n['second']}[{j}]"), strict=True):
+        added = added.replace(value, own)
     (first, own_row), (second, own_column) = places
     return [
         "    #pragma unroll",
@@ -174,7 +184,7 @@ def _multiplied(
         f"        for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
         "            #pragma unroll",
         f"            for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
-        f"                {n['sums']}[{i}][{j}] += {n['first']}[{i}] * {n['second']}[{j}];",
+        f"                {n['sums']}[{i}][{j}] += {added};",
         "            }",
         "        }",
         "    }",
