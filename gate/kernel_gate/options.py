@@ -25,7 +25,7 @@ class GateOptions(BaseModel):
     """For compiling one program."""
     allow_uncontained: bool = False
     """Compile Triton programs, which are Python, also where there is no sandbox for them."""
-    case: dict[str, float] | None = None
+    case: dict[str, int | float] | None = None
     """Check this shape only, with `seed`, `inputs` and `memory` as a failure named them; then nothing is accepted."""
     inputs: str = "as declared"
     """That case's values: a `cases.Variation`."""
