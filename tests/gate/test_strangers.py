@@ -13,7 +13,6 @@ PAIRS = [pair for pairs in SETS.values() for pair in pairs]
 LET_THROUGH = {
     "one less a square": "no more wrong than the root of an x that differs in its last bit",
     "twenty-four probes": "no keys are drawn that crowd a table; comparisons of integers from data are not aimed at",
-    "a narrow index": "no shape of its workload makes an index that does not fit",
 }
 NOT_IN_PLACE = "online, starts at zero"
 """In place, its twin reads a row that another thread has written; the baseline does not."""
