@@ -78,7 +78,10 @@ def _outputs(
     try:
         loaded = LoadedProgram(device, built, case.applied(run.workload))
         with loaded.execution(case.dims, memory=case.memory) as execution:
-            return execution.run(reference.inputs, 0).outputs
+            done = execution.run(reference.inputs, 0)
+        if done.faults:
+            raise DeviceError(done.faults[0].message)
+        return done.outputs
     finally:
         device.close()
 
