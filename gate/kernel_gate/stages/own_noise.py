@@ -52,14 +52,7 @@ class OwnNoise:
 
 def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:
     """That of each float output of the baseline; empty where the emulated device cannot tell."""
-    if elements(run.workload, case.dims) > _MOST_ELEMENTS:
-        return {}
-    try:
-        plain, *noisy = (
-            _outputs(run, run.baseline, case, reference, seed) for seed in (None, *range(_DRAWS))
-        )
-    except (LaunchError, DeviceError):
-        return {}
+    plain, noisy = _plain_and_noisy(run, run.baseline, case, reference)
     noise: dict[str, OwnNoise] = {}
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]
@@ -69,6 +62,19 @@ def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, 
             share = max(rounded_otherwise(outputs[name], want, dtype) for outputs in noisy)
             noise[name] = OwnNoise(Errors(worst, rms), share)
     return noise
+
+
+def _plain_and_noisy(
+    run: CheckState, built: Built, case: Case, reference: Reference
+) -> tuple[Mapping[str, Array], list[Mapping[str, Array]]]:
+    """A program's outputs, and those under rounding noise; none where the emulated device cannot tell."""
+    if elements(run.workload, case.dims) > _MOST_ELEMENTS:
+        return {}, []
+    try:
+        plain, *noisy = (_outputs(run, built, case, reference, seed) for seed in (None, *range(_DRAWS)))
+    except (LaunchError, DeviceError):
+        return {}, []
+    return plain, noisy
 
 
 def _outputs(
@@ -147,12 +153,7 @@ def loses_more(run: CheckState, case: Case, reference: Reference) -> str | None:
 
 def _most_changed(run: CheckState, built: Built, case: Case, reference: Reference) -> Mapping[str, float]:
     """The largest relative change of an element of each float output of a program by rounding noise."""
-    if elements(run.workload, case.dims) > _MOST_ELEMENTS:
-        return {}
-    try:
-        plain, *noisy = (_outputs(run, built, case, reference, seed) for seed in (None, *range(_DRAWS)))
-    except (LaunchError, DeviceError):
-        return {}
+    plain, noisy = _plain_and_noisy(run, built, case, reference)
     changed = {}
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]
