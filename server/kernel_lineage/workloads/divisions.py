@@ -32,11 +32,7 @@ def with_divisions(draft: Draft, target: Target) -> Draft:
     """
     pairs = {p for p in (*_by_kernel(draft, target), *_by_host(draft)) if _is_over_dims(p, draft.dims)}
     draft = replace(draft, divided=tuple(sorted(pairs)))
-    fixed = {
-        n
-        for n in draft.dims
-        if n not in draft.chosen and f"{n} is chosen: nothing tells it" not in draft.assumed
-    }
+    fixed = draft.dims.keys() - draft.chosen - draft.untold
     dims = divisible(draft, draft.dims, fixed)
     return replace(draft, dims=dims, checked=dims if draft.checked == draft.dims else draft.checked)
 

@@ -33,7 +33,7 @@ from kernel_lineage.workloads.fit import (
     sizes_for_sums,
 )
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
-from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
+from kernel_lineage.workloads.model import CHOSEN, NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken, fitted_sizes, with_room_to_grow
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
@@ -273,7 +273,7 @@ def _completed(draft: Draft, plan: Plan, shapes: Shapes, uses: Mapping[str, tupl
         for a in draft.arguments
     )
     shapes = {name: shape for name, shape in shapes.items() if shape is not None}
-    notes = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
+    notes = [f"{name}{CHOSEN}" for name in draft.chosen if name not in draft.told]
     notes += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
     notes += [f"{name} is null: the kernel did not touch it on the emulated device" for name in untouched]
     notes += _shape_notes(shapes)

@@ -18,6 +18,8 @@ UNSHAPED = "the shape of "
 """How what is missing of a shape begins."""
 UNRANGED = "the range of the values of "
 """How what is missing of an index begins; the name follows."""
+CHOSEN = " is chosen: nothing tells it"
+"""How it is said that a size is chosen; the name stands before it."""
 UNTYPED = "nothing tells the dtype of "
 """How it is said that a type is assumed; the name follows."""
 UNMASKED = " is taken to hold: nothing masks the access on line "
@@ -125,6 +127,11 @@ class Draft:
     """Whether it is what host code did when it was run."""
     tested: bool = False
     """Whether that is a test, so that nothing had to be made up for what it gives."""
+
+    @property
+    def untold(self) -> frozenset[str]:
+        """The dims whose size was chosen, as the draft says; not those that are yet to be chosen."""
+        return frozenset(name for name in self.dims if f"{name}{CHOSEN}" in self.assumed)
 
     @property
     def guesses_types(self) -> bool:

@@ -71,10 +71,7 @@ def _growing(draft: Draft) -> tuple[list[str], list[str]]:
     free = [
         n
         for n in draft.dims
-        if f"{n} is chosen: nothing tells it" in draft.assumed
-        and n in extents
-        and not stays_small(n)
-        and usual_number(n) is None
+        if n in draft.untold & extents and not stays_small(n) and usual_number(n) is None
     ]
     return [n for n in free if n in in_grid], [n for n in free if n not in in_grid]
 

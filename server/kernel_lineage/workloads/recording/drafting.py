@@ -14,6 +14,7 @@ from kernel_lineage.workloads.device_size import counts_multiprocessors, multipr
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.model import (
+    CHOSEN,
     CONSTANT,
     NULL,
     UNRANGED,
@@ -124,8 +125,8 @@ def _alike(series: Series) -> tuple[tuple[Mapping[str, int], Launch], ...]:
 
 
 def _notes(series: Series, dims: Mapping[str, int]) -> list[str]:
-    where = "is chosen: nothing tells it" if series.given else f"is {{}} in {series.way}"
-    return [f"{n} {where.format(size)}" for n, size in dims.items() if not counts_multiprocessors(n)]
+    where = CHOSEN if series.given else f" is {{}} in {series.way}"
+    return [f"{n}{where.format(size)}" for n, size in dims.items() if not counts_multiprocessors(n)]
 
 
 def _extents(of: Callable[[Launch], tuple[int, int, int]], facts: _Gathered) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.chosen_sizes import stays_small, usual_number
-from kernel_lineage.workloads.model import UNTYPED
+from kernel_lineage.workloads.model import CHOSEN, UNTYPED
 from kernel_lineage.workloads.triton.documented import Axes, documented_axes
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
 from kernel_lineage.workloads.triton.values import Open, Size, Tensor, size_of, text_of
@@ -153,7 +153,7 @@ class Chosen:
             table = _SMALL if stays_small(name) else _SIZES
             taken = sum(stays_small(n) == stays_small(name) for n in self.sizes)
             self.sizes[name] = table[taken % len(table)]
-            self.said.append(f"{name} is chosen: nothing tells it")
+            self.said.append(f"{name}{CHOSEN}")
         return Size(name)
 
     def _functions(self) -> list[ast.FunctionDef]:

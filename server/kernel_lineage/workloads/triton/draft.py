@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument, Taken
+from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
@@ -207,7 +207,7 @@ def _guessed_alone(
         dim = next(iter(names & guesses.keys() - used), None)
         if tensor is not None and dim is not None and grid and used & {*reading.reader.sizes}:
             alone[pointer] = tensor, dim
-    notes = [f"{dim} is chosen: nothing tells it" for _, dim in alone.values()]
+    notes = [f"{dim}{CHOSEN}" for _, dim in alone.values()]
     notes += [f"{guesses[d]} is taken to have the shape ({d})" for _, d in alone.values()]
     reading.said[:] = [note for note in reading.said if note not in notes]
     return alone
