@@ -61,13 +61,14 @@ def with_few_steps(draft: Draft, kernel: Target, path: Path, root: Path) -> Draf
         return checked
     if not _may_take_many(checked, kernel):
         return checked
-    most = CHECKED_ELEMENTS
-    while _takes_many_steps(checked, kernel, path, root) and seconds_left() > _SECONDS:
+    most = CHECKED_ELEMENTS // 2
+    while (
+        most >= _FEWEST_ELEMENTS
+        and _takes_many_steps(checked, kernel, path, root)
+        and seconds_left() > _SECONDS
+    ):
+        checked = with_checked_sizes(draft, most)
         most //= 2
-        smaller = with_checked_sizes(draft, most)
-        if most < _FEWEST_ELEMENTS:
-            break
-        checked = smaller
     return checked
 
 
