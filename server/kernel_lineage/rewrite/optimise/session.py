@@ -92,10 +92,11 @@ def _one(
     root, text = folder_of(path), kernel.source.data
     situation = situation_of(kernel, path, root, device=asked.device)
     facts = asked.stated.merged(situation.facts)
-    if situation.workload is None:
+    if situation.workload is not None:
+        spot = SpotWorkload(situation.workload.workload, situation.workload.path)
+    else:
         say(f"{kernel.name}: drafting a workload")
-    spot = workload_on_the_spot(path, kernel.name, "emulated", record=asked.record)
-    if spot.path is None:
+        spot = workload_on_the_spot(path, kernel.name, "emulated", record=asked.record)
         say(in_a_line(kernel.name, path.name, spot))
         facts = facts.merged(workload_facts(spot.workload, "the drafted workload"))
     search = Search(
