@@ -151,12 +151,11 @@ def _read(
     of_both = ""
     if isinstance(pair, Refusal):
         of_both = _of_both(product, own, fixed, expression)
-        pair_of_both = [
-            Factor(o, LOADED, _memory_dtype(kernel, o), True) for o in (product.first, product.second)
-        ]
-        if not of_both or any(f.dtype != stored for f in pair_of_both):
+        operands = product.first, product.second
+        if not of_both or any(_memory_dtype(kernel, o) != stored for o in operands):
             raise pair
-        pair = pair_of_both[0], pair_of_both[1]
+        first, second = (Factor(o, LOADED, stored, True) for o in operands)
+        pair = first, second
     kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
     kind = {"float32": "float", "float64": "double"}.get(stored, kind)
     return SumOfProducts(name, kind, stored, loop, moved, *pair, of_both)

@@ -50,7 +50,7 @@ def unmasked(
 ) -> dict[str, str]:
     """What accesses without a mask ask of sizes, over dims, with a note for people: `N % 64 == 0`.
 
-    Of a tile that the kernel masks at another access the note says so: there a mask is missing.
+    Where another access of the same tile is masked the note says so: there a mask is missing.
     """
     if kernel.function is None:
         return {}
