@@ -88,10 +88,9 @@ def register(server: EditorServer) -> None:
     async def apply_accepted(params: types.ExecuteCommandParams) -> Any:
         job = argument(EditRequest, params).job
         answer = await edit(server, server.accepted.get(job))
+        # One that was refused can be made once the edits since are taken back.
         if answer.applied:
-            server.accepted.pop(
-                job, None
-            )  # one that was refused can be made once the edits since are taken back
+            server.accepted.pop(job, None)
         return answer.model_dump(by_alias=True)
 
 

@@ -96,6 +96,14 @@ def data_of(kernel: Kernel) -> bytes:
     return source_of(kernel).data
 
 
+def either_way(test: str, then: Sequence[str], other: Sequence[str], unit: str) -> list[str]:
+    """The lines of an `if` and its `else`, one step further in; a side without lines is left out."""
+    first, second = ([unit + line for line in side] for side in (then, other))
+    if not first:
+        return [f"if (!({test})) {{", *second, "}"] if second else []
+    return [f"if ({test}) {{", *first, *(["} else {", *second] if second else []), "}"]
+
+
 def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
     """The loop that a span names: the outermost one inside of it, else the innermost one around it."""
     inside: Loop | None = None

@@ -22,6 +22,7 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
     descendants,
+    either_way,
     fresh_name,
     identifiers_in,
     indent_at,
@@ -218,13 +219,7 @@ class _Splitting:
             ways = [bare(value.child_by_field_name(f)) for f in ("consequence", "alternative")]
             then, other = (self._member_assignments(targets, way) if way is not None else [] for way in ways)
             test = self._text(value.child_by_field_name("condition"))
-            unit = indent_unit(self._kernel)
-            if not then and not other:
-                return []
-            if not then:
-                return [f"if (!({test})) {{", *(unit + line for line in other), "}"]
-            rest = ["} else {", *(unit + line for line in other)] if other else []
-            return [f"if ({test}) {{", *(unit + line for line in then), *rest, "}"]
+            return either_way(test, then, other, indent_unit(self._kernel))
         parts = self._parts(value)
         return [] if parts == targets else [f"{t} = {p};" for t, p in zip(targets, parts, strict=True)]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import field_of, test_of, text_of
-from kernel_lineage.rewrite.assists.layout import dedented, descendants, statements_of
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, either_way, statements_of
 from kernel_lineage.rewrite.assists.model import Refusal
 
 _LOOPS = {"for_statement", "while_statement", "do_statement", "switch_statement", "for_range_loop"}
@@ -88,12 +88,7 @@ class Body:
             raise Refusal("a branch of the function returns on some of its ways only")
         sides = [side if _ends(side) else [*side, *rest] for side in (then, other)]
         first, second = (self._written(side, target) for side in sides)
-        if not first and not second:
-            return []
-        if not first:
-            return [f"if (!({self._text(test)})) {{", *(self.unit + line for line in second), "}"]
-        lines = [f"if ({self._text(test)}) {{", *(self.unit + line for line in first)]
-        return [*lines, *(["} else {", *(self.unit + line for line in second)] if second else []), "}"]
+        return either_way(self._text(test), first, second, self.unit) if first or second else []
 
     def _plain(self, statement: Node) -> list[str]:
         changes = [(n, self.renamed[text_of(n)]) for n in _named(statement) if text_of(n) in self.renamed]
