@@ -7,7 +7,7 @@ import math
 import os
 import tokenize
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -185,26 +185,6 @@ def other_inputs(workload: Workload, case: Case, inputs: Mapping[str, Array]) ->
         axis = next(number for number, extent in enumerate(held.shape) if extent > 1)
         others[argument.name] = np.roll(held, int(generator.integers(1, held.shape[axis])), axis)
     return others
-
-
-def like_inputs(workload: Workload, case: Case, inputs: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
-    """Inputs that a key of a part of them, or one that knows no order, takes for these: one element of each row is
-    another, then two elements of each row have changed their places.
-    """
-    generator = np.random.default_rng([case.seed, 80])
-    others = other_inputs(workload, case, inputs)
-    free = [a.name for a in workload.args if a.name in inputs and not a.has_structure and inputs[a.name].size]
-    for exchanged in (False, True):
-        changed = {name: inputs[name].copy() for name in free}
-        for name, values in changed.items():
-            rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
-            row = np.arange(len(rows))
-            at, to = generator.integers(0, rows.shape[1], (2, len(rows)))
-            if exchanged:
-                rows[row, at], rows[row, to] = rows[row, to], rows[row, at]
-            else:
-                rows[row, at] = others[name].reshape(rows.shape)[row, at]
-        yield {**inputs, **changed}
 
 
 def _must_fit(workload: Workload, case: Case) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+
+import numpy as np
 
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import Array
 from kernel_gate.execution import Execution, Run
-from kernel_gate.inputs import like_inputs, make_inputs
+from kernel_gate.inputs import make_inputs, other_inputs
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.stages.check_state import CheckState, Stop, execution_of, hard_fault, launch, say
 from kernel_gate.stages.judge_outputs import compare_outputs, first_difference, may_vary, unrepeatable
 from kernel_gate.stages.reference import run_baseline
+from kernel_gate.workload import Workload
 
 
 def require_nothing_remembered(
@@ -36,6 +39,26 @@ def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Exec
     changed = make_inputs(run.workload, other)
     done = launch(run, execution, changed, 0)
     _require_right(run, other, done, changed, "with new data at the same addresses")
+
+
+def _like_inputs(workload: Workload, case: Case, inputs: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
+    """Inputs that a key of a part of them, or one that knows no order, takes for these: one element of each row is
+    another, then two elements of each row have changed their places.
+    """
+    generator = np.random.default_rng([case.seed, 80])
+    others = other_inputs(workload, case, inputs)
+    free = [a.name for a in workload.args if a.name in inputs and not a.has_structure and inputs[a.name].size]
+    for exchanged in (False, True):
+        changed = {name: inputs[name].copy() for name in free}
+        for name, values in changed.items():
+            rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+            row = np.arange(len(rows))
+            at, to = generator.integers(0, rows.shape[1], (2, len(rows)))
+            if exchanged:
+                rows[row, at], rows[row, to] = rows[row, to], rows[row, at]
+            else:
+                rows[row, at] = others[name].reshape(rows.shape)[row, at]
+        yield {**inputs, **changed}
 
 
 def _require_right(run: CheckState, case: Case, done: Run, inputs: Mapping[str, Array], what: str) -> None:
@@ -63,7 +86,7 @@ def require_no_variable(
         return
     done = launch(run, execution, inputs, 0)
     if hard_fault(done) is None and (first_difference(first, done) is None or may_vary(run)):
-        for like in like_inputs(run.workload, case, inputs):
+        for like in _like_inputs(run.workload, case, inputs):
             launch(run, execution, inputs, 0)
             _require_right(
                 run, case, launch(run, execution, like, 0), like, "after data that are nearly alike"

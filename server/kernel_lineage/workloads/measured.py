@@ -6,7 +6,6 @@ the product of dims (or a sum of products) that gives what was reached at all of
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
@@ -15,17 +14,14 @@ from itertools import chain, islice
 from pathlib import Path
 
 from kernel_gate.deadline import ends_within, seconds_left
-from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
-from kernel_lineage.workloads.chosen_sizes import Plan, plans
-from kernel_lineage.workloads.divisions import divisible, divisors
+from kernel_lineage.workloads.chosen_sizes import Plan
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.fit import (
-    MOST_TIMES,
     NoFitError,
     Sizes,
     fitted,
@@ -35,8 +31,9 @@ from kernel_lineage.workloads.fit import (
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import CHOSEN, NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
-from kernel_lineage.workloads.promises import broken, fitted_sizes, with_room_to_grow
+from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
+from kernel_lineage.workloads.trials import for_dims_of, promised, trials_of
 
 _SEED = 91
 _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
@@ -48,8 +45,6 @@ _ROLES_SHARE = 0.25
 """The part of the time that is left for seeing which buffers are read and which are written, and nothing else."""
 _LATE = "the time for a draft is up; --seconds gives more"
 _MOST_NUMBERS = 3
-_MOST_THREADS = 1 << 18
-"""Threads of a launch that is tried before those that have more: what runs within a second or two."""
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
@@ -77,7 +72,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         draft = with_ranges_in_bounds(draft, kernel, path, root)
     ranged, free = _with_ranges(draft), _without_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
-    trials = _trials(ranged)
+    trials = trials_of(ranged)
     first = trials[0]
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
@@ -86,7 +81,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         # Roles show at the sizes that are checked: at larger ones a kernel may not end in time.
         often = with_checked_sizes(ranged).checked
         small = {n: min(size, often[n]) for n, size in first.tried.items()}
-        trials.insert(0, _promised(replace(first, tried=small), ranged))
+        trials.insert(0, promised(replace(first, tried=small), ranged))
     why: list[str] = []
     unbuilt = ""
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that races
@@ -94,14 +89,14 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     # fails of something else fails of it where nobody looks at the order of threads, too.
     racing: list[tuple[Draft, Plan]] = []
     partly: Draft | None = None
-    free_ways = [(free, _of(free, first), True)] if free is not None else []
+    free_ways = [(free, for_dims_of(free, first), True)] if free is not None else []
     starts = row_offsets(kernel) & {m.removeprefix(UNRANGED) for m in draft.missing}
     counted = _with_shapes(draft, starts & {*unknown}, _Measured(ranged, first, True, kernel, path, root))
     rows = [_with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
-    ways = [*free_ways, *((d, _trials(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
+    ways = [*free_ways, *((d, trials_of(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
     is_left = False
     lengths = (
-        (d, p, True) for d in _up_to_numbers(draft) if is_left for p in (_trials(d)[0], _trials(d)[-1])
+        (d, p, True) for d in _up_to_numbers(draft) if is_left for p in (trials_of(d)[0], trials_of(d)[-1])
     )
     for way, plan, races in chain(ways, lengths, ((d, p, False) for d, p in racing)):
         if not seconds_left():
@@ -142,7 +137,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     # Where only ranges were asked for, they stay open.
     asked = ranged if ranged.missing or draft.chosen else draft
     missing = [f"{m} ({reason})" for m in asked.missing] or [f"sizes for {', '.join(draft.chosen)}: {reason}"]
-    best = _of(asked, first)
+    best = for_dims_of(asked, first)
     return replace(asked, dims=best.timed, checked=best.tried, missing=tuple(missing), unbuilt=unbuilt)
 
 
@@ -179,35 +174,6 @@ def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | 
         assumed=(*draft.assumed, *_shape_notes(sorted(names))),
         missing=tuple(m for m in draft.missing if not any(m.startswith(f"{UNSHAPED}{n}:") for n in names)),
     )
-
-
-def _trials(draft: Draft) -> list[Plan]:
-    """The sizes to run a draft at, in turn: last those at which a launch has more threads than are run in time."""
-    trials = plans(draft.dims, draft.chosen, draft.told, divisors(draft))
-    return sorted(
-        (_promised(plan, draft) for plan in trials), key=lambda p: _threads(draft, p) > _MOST_THREADS
-    )
-
-
-def _threads(draft: Draft, plan: Plan) -> int:
-    """The threads of a launch at the sizes that are tried, programs of Triton; 0 where the draft does not tell."""
-    try:
-        return math.prod(int(evaluate(text, plan.tried)) for text in (*draft.grid, *draft.block))
-    except (ExpressionError, ArithmeticError, ValueError):
-        return 0
-
-
-def _of(draft: Draft, plan: Plan) -> Plan:
-    """A plan for the dims that a draft has."""
-    tried, timed = ({n: sizes[n] for n in draft.dims} for sizes in (plan.tried, plan.timed))
-    return replace(plan, tried=tried, timed=timed)
-
-
-def _promised(plan: Plan, draft: Draft) -> Plan:
-    """A plan whose sizes keep what the host code asks for, those that are tried also where one of them is larger."""
-    promises, fixed = draft.promises, draft.dims.keys() - draft.chosen
-    tried, timed = (divisible(draft, fitted_sizes(s, promises), fixed) for s in (plan.tried, plan.timed))
-    return replace(plan, tried=with_room_to_grow(tried, promises, MOST_TIMES), timed=timed)
 
 
 _BELOW = re.compile(r"integers\(0, ([^,]+)\)")

@@ -354,7 +354,10 @@ REFUSED = {
         "more than a factor",
     ),
     "a recurrence": (_changed("acc += A", "acc = 0.5f * acc + A"), "adds no product"),
-    "a difference": (_changed("acc += A[row * K + k] *", "acc += A[row * K + k] -"), "more than a factor"),
+    "a difference that is not zero for zeros": (
+        _changed("acc += A[row * K + k] *", "acc += 1.0f + A[row * K + k] -"),
+        "more than a factor",
+    ),
     "ends early": (_changed("col]; }", "col]; if (acc > 9.0f) break; }"), "adds no product"),
     "the counter is used behind": (
         _changed(
