@@ -31,6 +31,7 @@ __global__ void sum(float* out, const float* inp, int N, int C) {
     }
 }
 """
+IN_A_MACRO = NAIVE.replace("total += inp[row * C + c];", "ADD(inp[row * C + c])")
 WRONG = FAST.replace("c < C", "c < C - 1")
 
 
@@ -70,6 +71,13 @@ def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
         ("Add double buffering and fix a race", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
         ("Add double buffering", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
         ("Implement masks", NAIVE, UNROLLED, Intent.FEATURE),
+        ("Add pre-commit hooks", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.REFACTOR),
+        (
+            "faster!",
+            "#define ADD(x) { total += x; }\n" + IN_A_MACRO,
+            "#define ADD(x)   \\\n  {              \\\n    total += x;  \\\n  }\n" + IN_A_MACRO,
+            Intent.REFACTOR,
+        ),
         (
             "split files for faster template compilation",
             NAIVE,

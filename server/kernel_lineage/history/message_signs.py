@@ -49,6 +49,12 @@ _FIXES_PROSE = re.compile(
     r"licen[cs]e\w*|naming|indent\w*|whitespace)\b",
     re.IGNORECASE,
 )
+_TOOLS = re.compile(
+    r"\b(?:pre-?commit|clang-?(?:format|tidy)|github (?:actions?|workflows?)|ci (?:jobs?|workflows?|config\w*)|"
+    r"autoupdate|linters?|ruff|flake8|isort|yapf|mypy|pylint)\b",
+    re.IGNORECASE,
+)
+"""What works on code as text, whatever is done to it: `Add pre-commit` is no feature of a kernel."""
 _REFACTOR = re.compile(
     r"\b(?:refactor\w*|clean[- ]?ups?|clean(?:ed|ing|s)?|renam\w*|mov(?:e[sd]?|ing)|re-?organi[sz]\w*|simplif\w*|"
     r"comments?|typos?|const'?ness|const[- ]correct\w*|format\w*|style|lint\w*|whitespace|migrat\w*|utilit(?:y|ies)|"
@@ -126,7 +132,7 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
     if re.match(r"Merge\b", subject):
         share *= 0.6
     words = _OF_THE_BUILD.sub(" ", _CODE.sub(" ", subject))
-    if _FIXES_PROSE.search(words):
+    if _FIXES_PROSE.search(words) or _TOOLS.search(words):
         return [(Intent.REFACTOR, share * 1.5, f'message: "{short(subject)}"')]
     signs = []
     for intent, weight, pattern in _WORDS:
@@ -146,7 +152,7 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
 
 def says_fix(commit: Commit | None) -> bool:
     """Whether a message's subject says that something is mended, whatever else it says."""
-    if commit is None or _FIXES_PROSE.search(commit.subject):
+    if commit is None or _FIXES_PROSE.search(commit.subject) or _TOOLS.search(commit.subject):
         return False
     return _FIX.search(_CODE.sub(" ", commit.subject)) is not None
 

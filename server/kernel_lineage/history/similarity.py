@@ -18,6 +18,8 @@ _COMMENTS = {
 }
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\w\s]")
 _TOKEN_OR_LINE = re.compile(rf"{TOKEN.pattern}|\n")
+_CONTINUED = re.compile(r"\\[ \t\r]*\n")
+"""A line that goes on in the next one."""
 _SKETCH = 16
 _TELLING_LINE = 12
 
@@ -39,6 +41,7 @@ def code_statements(text: str, python: bool) -> list[str]:
     A comma before a closing bracket is layout.
     """
     bare = _COMMENTS[python].sub(lambda m: "\n" * m[0].count("\n"), text)
+    bare = _CONTINUED.sub(" ", bare)
     statements: list[str] = []
     current: list[str] = []
     depth = 0
