@@ -272,6 +272,7 @@ def shell(agent: str, moment: str, call: dict, **environment: str) -> subprocess
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("agent", "moment", "tool"),
     first_now([("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]),

@@ -79,6 +79,7 @@ async def test_arguments_that_do_not_fit_are_refused_in_words(top):
         assert "secret" not in answer and "pydantic" not in answer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", first_now(ERAS))
 async def test_both_eras_over_stdio(top, mode):
     async with stdio(top, mode) as client:
@@ -208,6 +209,7 @@ def _group_of(stat: Path) -> int | None:
     return None if state == "Z" else int(group)
 
 
+@pytest.mark.long
 async def test_a_result_fits_and_all_of_it_is_a_resource(top):
     source = "\n".join(
         KERNELS.split("void run")[0].replace("scale", f"scale{i}").replace("shift", f"shift{i}")
@@ -229,6 +231,7 @@ NO_MESSAGES = [b"not json", b'{"jsonrpc":', b"{}", b"[1, 2]", b"null", b"\xff\xf
                b'{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": "x"}']  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_line_that_is_no_message_gets_an_error_and_the_next_its_answer(top):
     ping = b'{"jsonrpc": "2.0", "id": 4, "method": "ping"}'
     command = [sys.executable, "-m", "kernel_lineage", "mcp", str(top)]

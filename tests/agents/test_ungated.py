@@ -29,6 +29,7 @@ def _unchanged(top):
     assert (top / ".klineage" / "workloads" / "scale.toml").read_text() == WORKLOAD
 
 
+@pytest.mark.long
 async def test_1_it_asks_for_a_wrong_kernel_to_be_written(top):
     async with server(top) as client:
         answer = await call(
@@ -90,6 +91,7 @@ async def test_5_it_names_the_file_by_another_way_in(top):
         assert edit(top, *HALVED, path="other.cu").exit_code == REFUSED
 
 
+@pytest.mark.long
 async def test_6_it_makes_the_workload_blind(top):
     async with server(top) as client:
         blind = WORKLOAD.replace("n = [200]", "n = [1]")

@@ -139,6 +139,7 @@ def test_a_workload_in_the_editor_is_looked_through_within_bounds(tmp_path: Path
     assert 0 < len(problems(tmp_path / "w.toml", text, Meant())) <= 50
 
 
+@pytest.mark.long
 def test_a_workload_that_is_too_long_for_the_editor_is_said(tmp_path: Path):
     path = tmp_path / ".klineage" / "workloads" / "w.toml"
     path.parent.mkdir(parents=True)

@@ -120,6 +120,7 @@ def test_two_processes_that_find_the_damage_set_one_file_aside(tmp_path: Path):
     assert len(messages) == 1 and (tmp_path / CACHE).stat().st_ino == fresh
 
 
+@pytest.mark.long
 def test_two_processes_on_one_repository_give_the_same(repository: Path):
     expected = mine(repository, use_cache=False, jobs=1)
     command = [sys.executable, "-m", "kernel_lineage", "mine", str(repository), "--json", "--jobs", "1"]
@@ -142,6 +143,7 @@ main(sys.argv[2:], prog_name="klineage")
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", [0, 20_000, 60_000])
 def test_a_disk_without_room_ends_mining_with_its_answer(repository: Path, room: int):
     """A limit on the size of files is what stops writing also for root and on every file system."""
@@ -165,6 +167,7 @@ def test_a_disk_without_room_ends_mining_with_its_answer(repository: Path, room:
     assert mine(repository, jobs=1).lineages == expected.lineages
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["report", "workload"])
 def test_a_disk_without_room_is_said_and_leaves_nothing(repository: Path, tmp_path: Path, command: str):
     out = tmp_path / "out"
@@ -203,6 +206,7 @@ def test_a_write_that_fails_leaves_the_last_good_state(tmp_path: Path, monkeypat
     assert path.read_bytes() == b"good" and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.long
 def test_what_is_kept_can_lie_elsewhere(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     place = tmp_path / "elsewhere"
     done = run("--keep-in", place, "mine", repository)

@@ -109,6 +109,7 @@ def test_a_link_or_another_users_folder_is_not_used(scratch: Path):
         temporary_root()
 
 
+@pytest.mark.long
 def test_folders_nested_thousands_deep_and_unreadable_are_removed(tmp_path: Path):
     top = tmp_path / "deep"
     top.mkdir()
@@ -169,6 +170,7 @@ def within(seconds: float, condition: Callable[[], bool]) -> bool:
     return holds
 
 
+@pytest.mark.long
 def test_a_contained_program_ends_with_a_killed_gate(tmp_path: Path):
     def sleeps() -> bool:
         for entry in Path("/proc").glob("[0-9]*/cmdline"):

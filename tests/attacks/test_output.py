@@ -57,6 +57,7 @@ def test_a_terminal_gets_our_colours_and_none_of_a_kernels_own(monkeypatch: pyte
     assert not any(banned in printed for banned in ("\x1b[31m", "\x1b]", "\x1b[2J", *BANNED[1:-1]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [[], ["--json"], ["--kernel", "scale_kernel1"]])
 def test_a_commit_subject_reaches_no_pipe_as_an_escape_sequence(tmp_path: Path, form: list[str]):
     steps = [
@@ -71,6 +72,7 @@ def test_a_commit_subject_reaches_no_pipe_as_an_escape_sequence(tmp_path: Path, 
     assert "--json" not in form or json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_an_error_that_quotes_a_name_is_cleaned():
     command = [sys.executable, "-m", "kernel_lineage", "applicable", "no\u202efile.cu:k"]
     done = subprocess.run(command, capture_output=True, timeout=60)

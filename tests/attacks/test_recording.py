@@ -346,6 +346,7 @@ def test_names_of_headers_that_no_file_can_have_are_missing_and_no_more(tmp_path
     assert Headers(root).at(root, names[0]) is None
 
 
+@pytest.mark.long
 def test_headers_and_numbers_nested_beyond_what_a_person_writes_are_read_without_a_crash(tmp_path):
     for number in range(1500):
         (tmp_path / f"h{number}.h").write_text(f'#include "h{number + 1}.h"\nint x{number};\n')

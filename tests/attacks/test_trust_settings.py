@@ -66,6 +66,7 @@ async def test_without_trust_nothing_is_started(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options", [{"trusted": False, "checkSeconds": 0}, {"checkSeconds": 0, "trusted": "true"}]
 )
@@ -96,6 +97,7 @@ async def test_an_invalid_setting_runs_nothing_and_is_shown(scale, options):
     assert {p: p.stat().st_mtime_ns for p in scale.parent.rglob("*")} == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trusted", [False, True])
 def test_opening_starts_a_check_only_where_it_is_trusted(scale, trusted):
     """Kernels are checked when a document is opened: a compiler, a kernel, an oracle, below the server."""
@@ -112,6 +114,7 @@ def test_opening_starts_a_check_only_where_it_is_trusted(scale, trusted):
         editor.close()
 
 
+@pytest.mark.long
 async def test_a_change_of_settings_gives_no_trust(scale):
     async with session(scale.parent, {"trusted": False}) as editor:
         uri = editor.open(scale)

@@ -132,6 +132,7 @@ def test_sizes_that_are_too_large_are_made_smaller_and_said(judged):
     assert wrong.standing is Standing.UNDECIDED and "smaller sizes than its own" in wrong.reason
 
 
+@pytest.mark.long
 def test_code_that_names_its_sizes_is_run_again_at_them(judged):
     large = REFERENCE.replace("torch.randn(3, 40)", "torch.randn(4000, 40)")
     own = SUBMISSION.replace("        return ext", "        assert x.shape[0] == 4000\n        return ext")

@@ -71,6 +71,7 @@ def test_a_wrong_candidate_is_rejected_in_words(gate):
     assert "sanitize skipped" in result.stdout
 
 
+@pytest.mark.long
 def test_the_kernel_may_be_left_to_the_workload_and_be_named_in_full(gate):
     text = (
         "namespace ours { namespace inner {\ntemplate <typename T, int W>\n"
@@ -105,6 +106,7 @@ def test_only_what_was_asked_for_fails(gate):
     assert "--fail-on takes rejected, lacking, not-judged, undecided, right" in unknown.stderr
 
 
+@pytest.mark.long
 def test_the_candidate_may_have_another_name(gate):
     assert (
         gate(KERNEL.replace("twice", "doubled"), "--candidate-kernel", "doubled").exit_code == ExitCode.RIGHT
@@ -118,6 +120,7 @@ def test_a_candidate_without_the_kernel_is_not_judged(gate, candidate):
     assert "new.cu has no kernel `twice`" in result.stdout
 
 
+@pytest.mark.long
 def test_a_missing_gpu_is_the_environments_fault(gate, monkeypatch, tmp_path):
     blocked = tmp_path / "blocked" / "pycuda"
     blocked.mkdir(parents=True)
@@ -128,6 +131,7 @@ def test_a_missing_gpu_is_the_environments_fault(gate, monkeypatch, tmp_path):
     assert "kernel-lineage[gpu]" in result.stderr
 
 
+@pytest.mark.long
 def test_limits_are_options_and_part_of_the_evidence(gate):
     limits = ("--launch-seconds", "3.5", "--build-seconds", "77", "--check-seconds", "60")
     verdict = Verdict.model_validate_json(gate(KERNEL, *limits, "--json").stdout)
@@ -136,6 +140,7 @@ def test_limits_are_options_and_part_of_the_evidence(gate):
     assert gate(KERNEL, "--launch-seconds", "0").exit_code == ExitCode.WRONG_USE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", [("--evidence", "made"), ("--html", "page.html")])
 def test_a_full_disk_is_said_and_leaves_no_half_of_a_report(gate, tmp_path, monkeypatch, asked):
     def full(handle: int) -> None:
@@ -150,6 +155,7 @@ def test_a_full_disk_is_said_and_leaves_no_half_of_a_report(gate, tmp_path, monk
     assert "Rejected by check" in result.stdout
 
 
+@pytest.mark.long
 def test_the_verdict_is_written_in_every_format_that_is_asked_for(gate, tmp_path, monkeypatch):
     step = tmp_path / "step.md"
     step.write_text("# Before\n")
@@ -168,6 +174,7 @@ def test_the_verdict_is_written_in_every_format_that_is_asked_for(gate, tmp_path
     assert Verdict.model_validate_json(kept.read_text()).code == "not-written"
 
 
+@pytest.mark.long
 def test_a_report_that_cannot_be_written_is_said(gate, tmp_path):
     (tmp_path / "file").write_text("")
     result = gate(KERNEL, "--junit", str(tmp_path / "file" / "junit.xml"))
@@ -188,6 +195,7 @@ def test_the_same_question_is_not_worked_out_twice(gate, tmp_path, monkeypatch):
     assert first.stdout == again.stdout == anew.stdout
 
 
+@pytest.mark.long
 def test_since_gates_what_the_work_tree_changed(tmp_path, monkeypatch):
     repo = Repo.init(tmp_path)
     (tmp_path / "k.cu").write_text(KERNEL)

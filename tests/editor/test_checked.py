@@ -99,6 +99,7 @@ def test_rows():
 """
 
 
+@pytest.mark.long
 def test_a_kernel_whose_threads_race_with_whatever_an_index_holds_is_not_called_wrong(tmp_path: Path) -> None:
     version = _checked(tmp_path, STARTS, measure=True)
     assert version.state is VersionState.UNKNOWN

@@ -172,6 +172,7 @@ def test_the_schema_is_the_models():
                    'dtype = "int32", shape = [3]}]\nlaunch = {grid = 1, block = 32}\n')  # fmt: skip
 
 
+@pytest.mark.long
 async def test_an_editor_is_told_and_asks(workload):
     async with session(workload.parents[2], {"trusted": False}) as editor:
         uri = editor.open(workload, WORKLOAD.replace('kind = "output"', 'kind = "out"'))

@@ -140,6 +140,7 @@ def test_the_bits_of_a_float_are_not_followed() -> None:
     assert "integer" in comparison.why
 
 
+@pytest.mark.long
 def test_no_time_leaves_it_open() -> None:
     backwards = "float t = 0; for (int k = c - 1; k >= 0; k--) t += x[k]; y[i] = t;"
     stage = verdict(SERIAL, backwards, algebra_seconds=1e-9)
@@ -157,6 +158,7 @@ def verdict(before: str, after: str, **options: float) -> Stage:
     return stage
 
 
+@pytest.mark.long
 def test_another_expression_has_no_claim_to_the_tolerance_of_sums() -> None:
     before = "double t = 0; for (int k = 0; k < c; k++) t += x[k] * x[k]; y[i] = t / c;"
     after = before.replace("t / c", "t / c * (1 + (c - 1) * 2e-8)")
@@ -173,6 +175,7 @@ def test_another_expression_that_rounds_alike_passes_and_is_said() -> None:
     assert stage.details["algebra"][0]["answer"] == "other"
 
 
+@pytest.mark.long
 def test_a_sum_in_another_order_may_be_further_off_than_one_launch_was() -> None:
     allowed = Allowed(1e-6, 1e-7, "")
     wider = allowed.for_another_order()
@@ -189,6 +192,7 @@ NORMED = """float m = 0, v = 0; for (int k = 0; k < c; k++) m += x[k]; m /= c;
 SCALED = "float offset = -(m * r); y[i] = fmaf(x[i], r, offset);"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("after", "status"),
     [(SCALED, StageStatus.PASS), (SCALED.replace("offset)", "offset + 4e-3f)"), StageStatus.FAIL)],
@@ -199,6 +203,7 @@ def test_a_row_that_cancels_is_as_far_off_as_its_inputs_are_rounded(after: str, 
     assert stage.status is status, stage.reason
 
 
+@pytest.mark.long
 def test_one_program_beside_itself_is_not_asked_for_its_expression() -> None:
     stage = verdict(SERIAL, SERIAL, algebra_seconds=20)
     assert stage.status is StageStatus.PASS

@@ -35,6 +35,7 @@ def test_the_rows_that_can_be_judged_without_a_gpu_are_there():
     assert {e.case["row"] for e in ENTRIES} >= {*range(1, 16), 17, 18, 29, 30, 31}
 
 
+@pytest.mark.long
 def test_an_honest_twin_may_round_where_the_baseline_saturates():
     """With this seed rows of values below the code's constants leave of the baseline's `1 + tanh` its roundings."""
     (entry,) = (e for e in ENTRIES if e.name == "07_bfloat16_cut_off")

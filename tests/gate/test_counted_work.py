@@ -85,6 +85,7 @@ def test_operations_of_instructions(opcode, thread, warp):
     assert (per_thread(opcode), per_warp(opcode)) == (thread, warp)
 
 
+@pytest.mark.long
 def test_a_kernel_that_skips_at_the_timed_shape_what_it_reads_elsewhere_is_implausible_without_declared_work():
     entry = next(e for e in entries() if e.name == "23_less_than_must_be_moved")
     undeclared = entry.request("cheat").workload.model_copy(

@@ -97,6 +97,7 @@ def test_variables_of_any_space_are_filled(space):
     assert v.outcome is Outcome.REJECTED
 
 
+@pytest.mark.long
 def test_a_variable_in_a_namespace():
     def inside(body: str) -> Program:
         text = SMOOTH.replace("__constant__ float taps[3];", "namespace a { __constant__ float taps[3]; }")

@@ -156,6 +156,7 @@ def test_servers_that_are_asked_for_no_more_end_with_their_last_process(monkeypa
     assert ends(servers[0]) and runs(servers[-1])
 
 
+@pytest.mark.long
 def test_what_is_imported_before_starts_no_thread():
     code = (
         "from kernel_gate.processes import fork_server as f\n"

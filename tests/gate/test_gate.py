@@ -144,6 +144,7 @@ def test_a_launch_that_no_device_takes_is_rejected(launch):
     assert "affine.cu: " in v.reason
 
 
+@pytest.mark.long
 def test_a_kernel_that_does_not_end_is_rejected():
     v = verdict(affine("if (i < n)", "while (n > 0) y[0] += 1.0f; if (i < n)"))
     assert "did not end" in v.reason
@@ -179,6 +180,7 @@ def test_time_that_ran_out_is_said():
     assert "nothing was compared" in v.reason or "did not fit" in v.reason
 
 
+@pytest.mark.long
 def test_a_tiny_case_says_nothing_of_the_time_of_a_large_one(monkeypatch):
     ticks = itertools.count(step=0.05)
     monkeypatch.setattr("kernel_gate.stages.check.time.monotonic", lambda: next(ticks))

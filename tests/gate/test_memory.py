@@ -66,6 +66,7 @@ def test_restricted_parameters_are_not_aliased(qualified):
     assert "y=x" not in memories(workload(), source)
 
 
+@pytest.mark.long
 def test_a_new_need_of_alignment_is_said_as_a_condition():
     v = check(VECTORISED, workload())
     stage = v.stage("check")
@@ -76,6 +77,7 @@ def test_a_new_need_of_alignment_is_said_as_a_condition():
     assert check(VECTORISED, workload(), baseline=VECTORISED).stage("check").details["conditions"] == []
 
 
+@pytest.mark.long
 def test_a_promise_that_does_not_suffice_rejects_and_one_that_does_is_enough():
     v = check(VECTORISED, x_with("align = 4"))
     assert (v.code, v.stage("check").status) == (Reason.NEEDS_ALIGNMENT, StageStatus.FAIL)

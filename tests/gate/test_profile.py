@@ -50,6 +50,7 @@ def test_less_work_is_accepted_with_its_figures():
     assert device.closed_timers == 1
 
 
+@pytest.mark.long
 def test_more_work_is_rejected_and_as_much_is_the_same():
     assert judged(SLOW, affine()).code is Reason.SLOWER
     assert judged(affine("1.0f", "1.00f"), affine(), need="not_slower").code is Reason.SAME_SPEED
@@ -87,6 +88,7 @@ def failing(code: Reason, after: int) -> TimedEmulated:
     return TimedEmulated(refuse=lambda ptx, timed: code if timed >= after and "marked" in ptx else None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", [Reason.HANG, Reason.ILLEGAL_ADDRESS, Reason.DEVICE_LOST])
 @pytest.mark.parametrize("after", [0, 30])
 def test_a_candidate_that_fails_while_it_is_timed_is_rejected(code, after):
@@ -96,12 +98,14 @@ def test_a_candidate_that_fails_while_it_is_timed_is_rejected(code, after):
     assert v.standing in v.code.leads_to
 
 
+@pytest.mark.long
 def test_a_baseline_that_fails_while_it_is_timed_says_nothing_of_the_candidate():
     v = judged(affine(), marked(SLOW), failing(Reason.HANG, 30))
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.TIMING_FAILED), v.reason
     assert "did not end within" in v.reason
 
 
+@pytest.mark.long
 def test_the_limit_of_a_timed_launch_follows_from_what_one_takes():
     limits: set[float] = set()
     device = TimedEmulated(watch=limits.add)
@@ -109,6 +113,7 @@ def test_the_limit_of_a_timed_launch_follows_from_what_one_takes():
     assert len(limits) == 2 and all(0.5 < limit < 0.5 + 50 * 5 for limit in limits)
 
 
+@pytest.mark.long
 def test_what_keeps_a_shape_from_being_timed():
     none = timed_workload(**{TIMED: ""})
     assert judged(asked=none).code is Reason.NO_PROFILE_DIMS
@@ -121,6 +126,7 @@ def test_what_keeps_a_shape_from_being_timed():
     assert judged(asked=impossible).code is Reason.TIMING_FAILED
 
 
+@pytest.mark.long
 def test_times_without_an_answer_on_a_hot_device_say_that_it_is_hot():
     v = judged(
         affine("1.0f", "1.00f"),
@@ -131,6 +137,7 @@ def test_times_without_an_answer_on_a_hot_device_say_that_it_is_hot():
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.THROTTLED), v.reason
 
 
+@pytest.mark.long
 def test_too_little_time_for_an_interval_is_ambiguous_and_can_be_shown():
     v = judged(profile_seconds=1e-6)
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.AMBIGUOUS_NOISE), v.reason
@@ -140,6 +147,7 @@ def test_too_little_time_for_an_interval_is_ambiguous_and_can_be_shown():
     assert Verdict.model_validate_json(v.model_dump_json()) == v
 
 
+@pytest.mark.long
 def test_lines_that_a_program_asks_the_cache_to_keep_are_forgotten_before_cold_launches():
     hinted = affine(
         "y[i] = 2.0f * x[i] + 1.0f;",
@@ -154,6 +162,7 @@ def test_lines_that_a_program_asks_the_cache_to_keep_are_forgotten_before_cold_l
         assert shape["forgets_kept_lines"] is forgets
 
 
+@pytest.mark.long
 def test_a_candidate_that_is_wrong_at_the_timed_shape_only_is_not_timed():
     v = judged(affine("+ 1.0f", "+ (n < 500 ? 1.0f : 1.5f)"))
     assert (v.outcome, v.code) == (Outcome.REJECTED, Reason.WRONG_AFTER_TIMING), v.reason
@@ -161,6 +170,7 @@ def test_a_candidate_that_is_wrong_at_the_timed_shape_only_is_not_timed():
     assert "measure" not in v.stage("profile").details["seconds_of"]
 
 
+@pytest.mark.long
 def test_a_difference_from_a_baseline_that_has_a_race_is_not_the_candidates():
     line = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
     staged = """__shared__ float s[64];
@@ -175,6 +185,7 @@ def test_a_difference_from_a_baseline_that_has_a_race_is_not_the_candidates():
     assert judged(wrong).outcome is Outcome.REJECTED
 
 
+@pytest.mark.long
 def test_a_baseline_that_races_alone_is_no_reference_for_the_timed_size():
     line = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
     racing = affine(
@@ -241,6 +252,7 @@ block = [1]
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("until", "wrong"),
     first_now([("n", ""), ("(n < 4000 ? n : n - n / 16)", "terms that are not zero in a sum, y[0] = ")]),
@@ -267,6 +279,7 @@ def test_a_baseline_that_loses_small_terms_does_not_reject_a_better_order_of_its
     assert len(measured) <= 3
 
 
+@pytest.mark.long
 def test_inputs_that_this_machine_cannot_hold_are_nobodys_fault():
     v = judged(asked=timed_workload(**{"C = 200": "C = 1099511627776"}))
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.OUT_OF_MEMORY), v.reason

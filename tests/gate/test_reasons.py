@@ -176,6 +176,7 @@ def test_what_a_compiler_earns(monkeypatch, nothing_built):
     assert judged(affine()).code is Reason.COMPILER_MISSING
 
 
+@pytest.mark.long
 def test_what_a_case_too_large_to_watch_earns():
     large = workload(**{"N = [1, 3]\nC = [32, 70]": "N = [1]\nC = [140000]"})
     v = timed_verdict(affine(), affine(), large, hidden=False)

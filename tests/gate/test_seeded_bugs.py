@@ -20,6 +20,7 @@ def judged(seeded: SeededKernel, mutant: Mutant | None) -> Seeded:
     return result_of(seeded, mutant, judge(*programs, workload, device="emulated", options=OPTIONS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["matmul.cu:matmul_double_buffered", "neighbours.cu:histogram", "blocks.py:softmax"]
 )

@@ -130,6 +130,7 @@ def test_two_launches_may_become_one():
     assert passed(verdict(two_kernels(), one_kernel()))
 
 
+@pytest.mark.long
 def test_a_triton_module_of_several_kernels():
     triton = HEAD + SUMS + LAUNCHES.replace("block = [64]", "constexpr = { BLOCK = 128 }")
     changed = two_kernels("/ C", "* (1.0 / C)", "triton")

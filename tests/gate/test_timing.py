@@ -60,12 +60,14 @@ def test_known_differences_are_seen(candidate_us, state):
     assert comparison.code is None
 
 
+@pytest.mark.long
 def test_identical_programs_are_hardly_ever_called_fast_or_slow():
     states = [compared(SyntheticSampler(50.0, 50.0, noise=0.01, seed=s), 1.0, s).state for s in range(120)]
     assert sum(state in {FAST, SLOW} for state in states) == 0
     assert states.count(SAME) > 110
 
 
+@pytest.mark.long
 def test_copies_that_differ_by_their_place_widen_the_noise_and_deceive_nobody():
     comparisons = [compared(SyntheticSampler(50.0, 50.0, copies=0.004, seed=s), 0.2, s) for s in range(40)]
     assert max(c.noise for c in comparisons) > 0.004
@@ -114,6 +116,7 @@ def test_a_clear_answer_ends_the_measurement():
     assert compared(SyntheticSampler(100.0, 100.5, noise=0.02)).blocks > 500
 
 
+@pytest.mark.long
 def test_the_evidence_keeps_samples_of_so_many_blocks_from_first_to_last():
     comparison = compared(SyntheticSampler(100.0, 100.3, noise=0.05), seconds=4.0)
     assert comparison.blocks > comparison.blocks_kept == 1000

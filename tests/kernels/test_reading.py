@@ -124,6 +124,7 @@ PIECES = (
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(
     which=st.sampled_from([(CUDA, Language.CUDA), (TRITON, Language.TRITON)]),

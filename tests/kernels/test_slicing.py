@@ -183,6 +183,7 @@ COMPILES = {
 }
 
 
+@pytest.mark.long
 def test_what_a_library_s_type_has_of_a_template_comes_with_that_type():
     code = (
         "template <class T> struct count { static constexpr int value = 1; };\n"
@@ -336,6 +337,7 @@ def test_a_header_takes_what_it_lacks_from_those_that_stand_before_it(
     assert compiles(part, "rows")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "code",
     [
@@ -369,6 +371,7 @@ def test_code_that_names_pytorch_without_its_headers_does_not_compile():
         compiles(part)
 
 
+@pytest.mark.long
 def test_algorithms_of_the_standard_library_are_there():
     part = cut(
         "#include <algorithm>\n#include <cub/cub.cuh>\n#include <cub/device/device_scan.cuh>\n"
@@ -416,6 +419,7 @@ template <typename T, Kind K> FUNCTION vec<2, T, K> operator*(vec<2, T, K> a, ve
 """
 
 
+@pytest.mark.long
 def test_a_library_of_templates_is_cut_with_what_its_kernel_needs():
     text = '#include "vec.hpp"\n__global__ void k(float* x) { vec<2, float> v(x[0], x[1]), w; x[0] = (v * w)[1]; }\n'
     part = cut(text, headers={"dir/vec.hpp": VECTORS})

@@ -174,6 +174,7 @@ def test_a_kernel_that_nobody_launches_is_not_judged_and_the_question_is_asked(t
     assert line.startswith("lone: no workload names it, and kernels.cu leaves open: ")
 
 
+@pytest.mark.long
 def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> None:
     edit(top, "FACTOR 2.0f", "FACTOR 3.0f", "factor.h")
     (only,) = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")

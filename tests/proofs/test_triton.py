@@ -129,6 +129,7 @@ def test_what_is_wrong_is_refuted_and_seen_in_a_run(name: str, tmp_path: Path) -
     assert refuted.confirmed == ("arithmetic" if kind == "overflow" else "interpreter")
 
 
+@pytest.mark.long
 def test_programs_in_groups_stay_within_the_matrix(tmp_path: Path) -> None:
     grid = ["ceil_div(M, BM) * ceil_div(N, BN)"]
     case = _case(_GROUPED, {**_TILES, "outputs": {"out": [1]}}, {**_SIZES, "G": 4}, grid=grid)

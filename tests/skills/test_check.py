@@ -74,6 +74,7 @@ def test_a_case_that_does_not_do_what_it_says_is_refused(tmp_path: Path, cases: 
     assert says in problems(tmp_path, cases=cases)
 
 
+@pytest.mark.long
 def test_a_library_a_single_folder_or_everything_can_be_checked(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "library", GOOD, CASES)
     assert check_all([tmp_path / "library"], tmp_path) == (1, [])

@@ -154,6 +154,7 @@ def test_the_built_in_library_reads_without_a_problem() -> None:
     assert skills
 
 
+@pytest.mark.long
 def test_two_hundred_skills_are_read(tmp_path: Path) -> None:
     for number in range(200):
         write(tmp_path, a_skill(f"skill-{number}", title=f"Skill {number}"))

@@ -106,6 +106,7 @@ def test_a_launch_in_another_file_is_found_with_its_template_arguments(state: St
     assert [a.shape for a in draft.arguments if a.shape] == [("rows", "cols")] * 2
 
 
+@pytest.mark.long
 def test_template_arguments_that_are_computed_are_written_as_numbers(state: State) -> None:
     runner = state.root / "run/runner.cu"
     runner.write_text(runner.read_text().replace("edge = 16", "edge = 64 * 64 / (32 * 8)"))
@@ -205,6 +206,7 @@ void run(float* out, const float* x, const float* mean, int n) {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("centred", "kind"), [("false", "null"), ("true", "input")])
 def test_a_buffer_that_the_kernel_never_touches_is_null(tmp_path: Path, centred: str, kind: str) -> None:
     (tmp_path / "shift.cu").write_text(SWITCHED % centred)

@@ -372,6 +372,7 @@ def test_what_the_file_does_not_tell_is_said_and_never_made_up(gone: str, there:
         draft.workload()
 
 
+@pytest.mark.long
 def test_a_size_that_the_user_of_a_program_gives_is_chosen(tmp_path: Path) -> None:
     draft = drafted(FILE.replace("int C = 768;", "int C = atoi(argv[1]);"), "embed")
     assert draft.chosen == ("C",)

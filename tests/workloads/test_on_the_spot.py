@@ -147,6 +147,7 @@ def test_a_kernel_that_does_not_build_is_asked_for_no_shape(tmp_path: Path) -> N
     assert "--set" not in str(raised.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("block", "rows"), first_now([("rows", 128), ("dim3(32, rows)", 4), ("dim3(rows, 32)", 4)])
 )

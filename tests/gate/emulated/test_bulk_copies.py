@@ -48,17 +48,20 @@ def run_barrier(source: str):
     return launch(compile_90(source), arguments, 1, 128, arch="sm_90"), x.astype(np.float64).sum(0)[::-1]
 
 
+@pytest.mark.long
 def test_threads_that_wait_for_an_mbarrier_are_ordered():
     done, expected = run_barrier(BARRIER)
     assert done.faults == ()
     np.testing.assert_allclose(done.arrays["out"], expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long
 def test_a_tile_written_again_too_early_is_a_race():
     done, _ = run_barrier(BARRIER.replace("all.arrive_and_wait();  // reuse", ""))
     assert {(f.kind, f.line) for f in done.faults} == {("race", line_of(BARRIER, "write"))}
 
 
+@pytest.mark.long
 def test_an_arrival_that_is_missing_is_a_deadlock():
     done, _ = run_barrier(BARRIER.replace("init(&all, blockDim.x)", "init(&all, blockDim.x + 1)"))
     assert [f.kind for f in done.faults] == ["barrier"]
@@ -109,6 +112,7 @@ __global__ void kernel(float* out, const float* x, int n) {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "source", first_now([COOPERATIVE, PIPELINE]), ids=["cooperative groups", "cuda::pipeline"]
 )
@@ -118,6 +122,7 @@ def test_copies_of_a_whole_block(source):
     np.testing.assert_allclose(done.arrays["out"], expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long
 def test_a_pipeline_nobody_waits_for_is_a_race():
     done, _ = run_barrier(PIPELINE.replace("pipe.consumer_wait();", ""))
     assert ("race", line_of(PIPELINE, "read")) in {(f.kind, f.line) for f in done.faults}

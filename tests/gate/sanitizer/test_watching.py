@@ -180,6 +180,7 @@ def test_a_tool_that_found_nothing_watches_the_next_recording_and_one_that_did_i
         assert watching._running[0].process.poll() is not None
 
 
+@pytest.mark.long
 def test_a_spare_tool_that_has_died_is_replaced(tmp_path, monkeypatch, images):
     answering = stand_in(tmp_path)
     monkeypatch.setattr(tool, "find_tool", lambda: answering)

@@ -157,6 +157,7 @@ BYTES = replace(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("low", "high", "exprs"),
     [
@@ -176,6 +177,7 @@ def test_a_range_of_integers_is_found_where_none_that_the_workload_names_is_righ
     assert {probed_condition.condition.expr for probed_condition in report.conditions} == exprs
 
 
+@pytest.mark.long
 def test_a_position_may_be_0_and_a_size_that_leads_nowhere_is_left_for_another():
     positions = WORKLOAD.replace("C = [64]", "C = [64]\nS = [5]").replace('value = "C"', 'value = "S"')
     step = replace(STEP, workload=parse_workload(positions))
@@ -195,6 +197,7 @@ def test_a_budget_ends_it_and_says_what_was_not_reached(runs):
     assert report.not_reached == (f"sizes: {runs} runs are spent",)
 
 
+@pytest.mark.long
 def test_the_same_step_and_seed_give_the_same_bytes():
     first, second = (probed(lambda case, _: case["C"] % 4 == 0).model_dump_json() for _ in range(2))
     assert first == second
@@ -213,6 +216,7 @@ def test_failures_that_no_probe_is_left_for_are_told_with_what_parts_them_so_far
     assert report.dropped[0].counterexample.dims["C"] % 4
 
 
+@pytest.mark.long
 def test_a_second_condition_is_found_among_the_boundaries_that_were_left():
     report = probed(lambda case, _: case["C"] % 4 == 0 and case["N"] <= 100)
     assert {c.condition.expr for c in report.conditions} >= {"C % 4 == 0"}

@@ -99,6 +99,7 @@ def test_the_crossing_is_a_profit_condition_from_the_first_size_that_pays():
     parse(condition.expr)
 
 
+@pytest.mark.long
 def test_sizes_on_which_the_step_is_not_valid_are_not_timed():
     (sweep,) = sweeps(STEP, judge_by(law), device="cuda", valid=["N <= 32"])
     assert [size.extent for size in sweep.sizes] == [32]

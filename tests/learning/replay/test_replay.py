@@ -316,6 +316,7 @@ void run(float* out, const float* x, int n) { copy<<<(n + 63) / 64, 64>>>(out, x
 """
 
 
+@pytest.mark.long
 def test_sizes_that_nothing_tells_are_made_up_so_that_both_states_take_them(pool, tmp_path):
     top = tmp_path / "tiles"
     top.mkdir()
@@ -413,6 +414,7 @@ def test_what_is_timed_is_drawn_in_seconds():
 CLAMPED = SCALAR.replace("2.0f * x[i]", "2.0f * fminf(x[i], 50.0f)")
 
 
+@pytest.mark.long
 def test_a_step_that_differs_on_unusual_values_only_is_right_on_plain_ones(tmp_path: Path, pool: LocalPool):
     commit(tmp_path, "Scale a vector", CLAMPED)
     commit(tmp_path, "Speed up: 2x faster without the minimum", SCALAR)

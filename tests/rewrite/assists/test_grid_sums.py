@@ -95,6 +95,7 @@ def rewritten(code: str) -> object:
     return assist.rewrite(kernel, anchors[0] if anchors else anchors_of(kernel)[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", SPELLINGS.values(), ids=SPELLINGS)
 def test_a_sum_over_the_grid_is_the_sum(code: str) -> None:
     made = rewritten(code)

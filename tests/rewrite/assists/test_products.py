@@ -125,11 +125,13 @@ def agrees(
 HALVES = [n for n in SPELLINGS if n.startswith(("half", "bf16"))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", first_now([n for n in SPELLINGS if n not in HALVES], 2))
 def test_a_product_in_tiles_is_the_product(name: str) -> None:
     agrees(SPELLINGS[name], made_of(assist("multiply_in_tiles"), SPELLINGS[name])[-1], EDGES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sizes", first_now([ALIGNED, EDGES]), ids=["aligned", "edges"])
 @pytest.mark.parametrize("identity", ["multiply_on_tensor_cores", "multiply_by_warpgroups"])
 @pytest.mark.parametrize("name", first_now(HALVES))
@@ -137,6 +139,7 @@ def test_a_product_on_tensor_cores_is_the_product(name: str, identity: str, size
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], sizes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     first_now(["half, added up in float", "half, both factors by rows", "half, the first factor by columns"]),
@@ -165,6 +168,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "identity"), first_now(sorted({(n, i) for n, i, _ in CHOICES})))
 def test_special_values_go_where_they_went(name: str, identity: str) -> None:
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], EDGES, varied=True)

@@ -15,6 +15,7 @@ def settings_for(server: ProtocolServer, **changes: object) -> ModelSettings:
     return ModelSettings(base_url=server.url, model="m", **changes)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_good_answer_is_given_whole_and_charged_by_what_the_endpoint_says() -> None:
     text = '{"answer": "' + "x" * 1000 + '"}'
     with ProtocolServer(Reply(text, tokens=321)).running() as server:

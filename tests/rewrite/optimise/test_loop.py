@@ -155,6 +155,7 @@ def run(y, x):
 """
 
 
+@pytest.mark.long
 def test_other_places_of_a_skill_that_has_won_are_tried_though_other_choices_of_it_lost() -> None:
     def judge(before: Version, after: Version, _options: GateOptions) -> Verdict:
         first, then = (v.text.count(b"range(0, n, ROWS)") for v in (before, after))

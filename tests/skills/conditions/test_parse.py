@@ -89,6 +89,7 @@ _PIECES = ["C", "N", "x", "4", "0", "1.5", "'a'", "(8, 0)", "and", "or", "not", 
 _PIECES += [".", "float32", "align(x)", "launch.block.x", *FACT_NAMES, *FUNCTIONS]
 
 
+@pytest.mark.long
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(_PIECES), max_size=20).map(" ".join)))
 def test_any_text_gives_a_tree_or_a_condition_error(text: str) -> None:
     try:

@@ -124,6 +124,7 @@ def copied(x, places, out):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", ["arange(rows)", "arange(0, rows)", "randperm(rows)"])
 def test_places_that_a_test_counts_come_once_each(tmp_path: Path, made: str) -> None:
     test = f"""\
