@@ -30,7 +30,7 @@ from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, is_num
 from kernel_lineage.workloads.triton.ways import Reading, Ways, left_out, may_be_none
 from kernel_lineage.workloads.triton.windows import shapes_by_windows
 
-_MOST_READINGS = 60
+MOST_READINGS = 60
 
 
 def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) -> Iterator[Draft]:
@@ -45,7 +45,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
     tested = False
-    for reading, defaults in islice(_readings(kernel, own, sites, modules, taken), _MOST_READINGS):
+    for reading, defaults in islice(readings(kernel, own, sites, modules, taken), MOST_READINGS):
         tested = tested or reading.tested
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
@@ -62,7 +62,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
             yield _draft(kernel, path, own, reading, touches, {})
 
 
-def _readings(
+def readings(
     kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules, taken: Taken
 ) -> Iterator[tuple[Reading, Defaults]]:
     """The ways to the kernel's launches, those that tell most first."""
