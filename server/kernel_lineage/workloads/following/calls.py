@@ -218,12 +218,12 @@ class Calls(Macros):
 
     def record(self, kind: str, args: list[Value]) -> Record:
         """A struct with what an initialiser gives its fields."""
-        fields = self.unit.fields.get(kind, ())
+        fields = self.unit.fields_of(kind)
         return Record(kind, {f.name: v for f, v in zip(fields, args, strict=False)})
 
     def of_type(self, value: Value, kind: str) -> Value:
         """A value where a type is asked for: a list in braces is a struct of it."""
-        return self.record(kind, value) if isinstance(value, list) and kind in self.unit.fields else value
+        return self.record(kind, value) if isinstance(value, list) and self.unit.fields_of(kind) else value
 
     def constructed(self, element: str, args: list[Value], name: str, names: Names) -> Value:
         """A vector of the host or the device: memory where it has a length, else a list."""

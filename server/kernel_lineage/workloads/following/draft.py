@@ -56,14 +56,20 @@ def followed_drafts(
 ) -> Iterator[Draft]:
     """The drafts of a kernel by each function that leads to its launch; `rooted` has the functions of its headers.
 
-    `block` is the number of threads to take where a caller goes through several.
+    `block` is the number of threads to take where a caller goes through several. Templates count where no other
+    function tells all.
     """
     roles = roles_of(rooted)
     ways = [(leading, entry) for leading in unit.launching(kernel.name) for entry in unit.entries(leading)]
-    for leading, entry in sorted(ways, key=lambda way: way[1].name != "main"):
+    is_open = True
+    for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
+        if entry.template and not is_open:
+            return
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
-            yield _draft(kernel, path_name, roles, unit, *reached)
+            draft = _draft(kernel, path_name, roles, unit, *reached)
+            is_open &= bool(draft.missing) or entry.template != ()
+            yield draft
 
 
 class Gathered:
