@@ -68,13 +68,12 @@ class Declarations(Calls):
             return self.parameter(replace(parameter, type=optional[1], default=None), names)
         if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
             return self.sizes.tensor(name)
-        if parameter.default is not None:
-            value = self.either(parameter.default, names)
-            if isinstance(value, Number) and (
-                not value.whole or isinstance(value.value, bool) or value.value < 16
-            ):
-                self.sizes.say(f"{name} is {value.text}, as {self.function} has it by default")
-                return value
+        value = self._default(parameter, names)
+        if isinstance(value, Number) and (
+            not value.whole or isinstance(value.value, bool) or value.value < 16
+        ):
+            self.sizes.say(f"{name} is {value.text}, as {self.function} has it by default")
+            return value
         if parameter.stars:
             return self.unset(kind, parameter.stars, name)
         if kind == "bool":
@@ -102,6 +101,17 @@ class Declarations(Calls):
         if (numbers := _LIST.fullmatch(kind)) is not None:
             return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
         return Opaque(f"`{name}`")
+
+    def _default(self, parameter: HostParameter, names: Names) -> Value | None:
+        """What a caller may leave out, of the function itself or of what binds it."""
+        if parameter.default is not None:
+            return self.either(parameter.default, names)
+        bound = self.unit.defaults.get(self.function, {})
+        for function in self.unit.functions.get(self.function, ()) if bound else ():
+            for at, other in enumerate(function.parameters):
+                if other is parameter and at in bound:
+                    return self.expanded(f"({bound[at]})", names)
+        return None
 
     def _has_several(self, kind: str) -> bool:
         """Whether the function that is entered has several parameters of a type, or of one template."""

@@ -14,6 +14,7 @@ from kernel_lineage.kernels.cuda_text import Macro, at_commas
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.bindings import Defaults, defaults_of_bindings
 from kernel_lineage.workloads.following.types import VECTORS
 
 _QUALIFIERS = re.compile(
@@ -96,6 +97,8 @@ class Unit:
     enums: dict[str, str] = field(default_factory=dict)
     """Enumeration → its name with the namespaces and classes around it."""
     kernels: frozenset[str] = frozenset()
+    defaults: Defaults = field(default_factory=dict)
+    """What bindings give the parameters of functions that are left out."""
     _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
     def fields_of(self, kind: str) -> tuple[HostParameter, ...]:
@@ -190,6 +193,7 @@ def unit_of(text: str) -> Unit:
     source = read(text.encode(), Language.CUDA)
     unit = Unit(text, source.root) if source.root is not None else _nothing()
     unit.kernels = frozenset(k.name for k in source.kernels)
+    unit.defaults = defaults_of_bindings(text)
     unit.macros.update((m.name, m) for m in layers(text.encode()).macros)
     for node in _outside(unit.root):
         _keep(node, unit)
