@@ -95,7 +95,7 @@ class CheckState:
 
     @property
     def is_beside_itself(self) -> bool:
-        """Whether both programs are one on a device that computes the same each time: each is run in the other's place."""
+        """Whether both programs are one, on a device that computes the same each time: a run of one is the other's."""
         before, after = self.baseline.program, self.candidate.program
         return self.device.kind == "emulated" and replace(before, name=after.name) == after
 
