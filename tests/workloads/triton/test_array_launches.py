@@ -7,12 +7,12 @@ import pytest
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 
-SAXPY = '''
+SAXPY = """
 __global__ void saxpy(const float *x, float *y, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] += a * x[i];
 }
-'''
+"""
 CUPY = f"""
 import cupy as cp
 saxpy = cp.RawKernel(r'''extern "C" {SAXPY}''', 'saxpy')
@@ -84,7 +84,7 @@ def test_a_launch_is_read(tmp_path: Path, text: str):
     assert workload.scalars(dims)["n"] == 5000
     bound = draft.block[:1], draft.grid[0]
     assert bound[0] == ("128",)
-    assert [eval(bound[1], {}, {name: size}) for name in dims for size in (5000, 129)] == [40, 2]  # noqa: S307
+    assert [eval(bound[1], {}, {name: size}) for name in dims for size in (5000, 129)] == [40, 2]
 
 
 def test_shared_bytes_and_values_are_those_of_the_launch(tmp_path: Path):
@@ -131,3 +131,20 @@ def test_a_test_in_another_file_tells_sizes(tmp_path: Path):
     assert not draft.missing, draft.text
     assert list(draft.dims.values()) == [5000]
     assert "test_run in test_axpy.py" in draft.way
+
+
+CASES = """
+import pytest
+@pytest.mark.parametrize("rows", [3, 40, 7, 12])
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize("columns", [128])
+def test_run(rows, columns, dtype):
+    run(cp.ones((rows, columns), dtype), cp.ones((rows, columns), dtype), 1.5)
+"""
+
+
+def test_a_test_with_several_sizes_tells_several_that_are_timed(tmp_path: Path):
+    draft = drafted(tmp_path, CUPY.partition("def test_run")[0] + CASES)
+    assert not draft.missing, draft.text
+    assert [d["rows"] for d in draft.workload().profile_dims] == [40, 3, 7]
+    assert {d["columns"] for d in draft.workload().profile_dims} == {128}

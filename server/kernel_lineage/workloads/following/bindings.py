@@ -10,7 +10,9 @@ from kernel_lineage.kernels.cuda_text import at_commas, blank_literals, closing,
 IS_BINDING = re.compile(rb"\bPYBIND11_MODULE\b|\bTORCH_LIBRARY\w*")
 _BINDS = re.compile(rb"\.\s*(def|impl)\s*\(")
 _FUNCTION = re.compile(r"&?\s*(?:::)?(?:\w+\s*::\s*)*(\w+)|.*\(\s*&\s*(?:\w+\s*::\s*)*(\w+)\s*\)", re.DOTALL)
-_ARGUMENT = re.compile(r'(?:\w+::)*arg\s*\(\s*"\w+"\s*\)(?:\.\w+\(\))?\s*(?:=\s*(.+))?|"\w+"_a\s*(?:=\s*(.+))?', re.DOTALL)
+_ARGUMENT = re.compile(
+    r'(?:\w+::)*arg\s*\(\s*"\w+"\s*\)(?:\.\w+\(\))?\s*(?:=\s*(.+))?|"\w+"_a\s*(?:=\s*(.+))?', re.DOTALL
+)
 _SCHEMA = re.compile(r'"(?:\w+::)?(\w+)\s*\((.*)\)\s*->', re.DOTALL)
 _NAME = re.compile(r'(?:\w+\(\s*)?"(?:\w+::)?(\w+)"', re.DOTALL)
 _DEFAULT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|true|false|True|False")

@@ -1,4 +1,4 @@
-"""A workload drafted from a CUDA C++ kernel that Python code launches by itself: CuPy's `RawKernel`, PyCUDA's functions.
+"""A workload drafted from a CUDA C++ kernel that Python launches by itself: CuPy's `RawKernel`, PyCUDA's functions.
 
 The host code is read as that of a Triton kernel, in torch's words; types are those of the kernel's parameters.
 """
@@ -16,8 +16,16 @@ from kernel_lineage.kernels.reading import AS_WRITTEN
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.model import NULL, UNTYPED, Draft, DraftArgument, Taken
-from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, is_expression, scalar, why_unknown
+from kernel_lineage.workloads.triton.arguments import (
+    Defaults,
+    as_tensor,
+    buffer,
+    is_expression,
+    scalar,
+    why_unknown,
+)
 from kernel_lineage.workloads.triton.array_modules import BLOCK, SHARED, as_torch, name_of
+from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.draft import MOST_READINGS, readings
 from kernel_lineage.workloads.triton.grid import grid_of
 from kernel_lineage.workloads.triton.host_modules import module_of
@@ -26,7 +34,7 @@ from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import each_once
 from kernel_lineage.workloads.triton.sites import sites_of
-from kernel_lineage.workloads.triton.values import Open, Size, Tensor, Unknown, product, text_of
+from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, product, text_of
 from kernel_lineage.workloads.triton.ways import Reading
 
 
@@ -59,7 +67,9 @@ def _draft(
 ) -> Draft:
     """The draft of one way to a launch."""
     roles = roles_of(kernel)
-    tensors = {p.name: _typed(as_tensor(args.get(p.name), reading), p) for p in kernel.parameters if p.pointer}
+    tensors = {
+        p.name: _typed(as_tensor(args.get(p.name), reading), p) for p in kernel.parameters if p.pointer
+    }
     arguments: list[DraftArgument] = []
     for parameter in kernel.parameters:
         name = parameter.name
@@ -97,7 +107,8 @@ def _draft(
         way=reading.way,
         tested=reading.tested,
     )
-    return with_named_dims(draft, reading.reader, reading.constants)
+    draft = with_named_dims(draft, reading.reader, reading.constants)
+    return replace(draft, others=other_sizes(draft.dims, reading.cases))
 
 
 def _typed(tensor: Tensor | None, parameter: Parameter) -> Tensor | None:

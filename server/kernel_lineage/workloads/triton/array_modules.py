@@ -23,7 +23,9 @@ _NUMBERS = frozenset(
      "intc", "uintc", "int_", "single", "double", "bool_"}
 )  # fmt: skip
 _ELEMENTS = frozenset({"asarray", "array"})
-_THE_SAME = frozenset({"In", "Out", "InOut", "to_gpu", "to_gpu_async", "to_device", "asnumpy", "ascontiguousarray"})
+_THE_SAME = frozenset(
+    {"In", "Out", "InOut", "to_gpu", "to_gpu_async", "to_device", "asnumpy", "ascontiguousarray"}
+)
 """Functions that give the elements of what they are given first, perhaps elsewhere."""
 _GENERATORS = frozenset({"default_rng", "RandomState"})
 _METHODS = {"astype": "to", "copy": "clone", "get": "cpu"}
@@ -236,13 +238,15 @@ class _Launches(ast.NodeTransformer):
         parts = [_given(node, place, name) for place, name in enumerate(("grid", "block", "args"))]
         if all(parts):
             grid, block, listed = (p for p in parts if p is not None)
-            args = listed.elts if isinstance(listed, (ast.Tuple, ast.List)) else [ast.Starred(listed, ast.Load())]
+            args = (
+                listed.elts
+                if isinstance(listed, (ast.Tuple, ast.List))
+                else [ast.Starred(listed, ast.Load())]
+            )
             return _launch(kernel, grid, block, args, _given(node, 3, "shared_mem") or none)
         return node
 
 
-def _launch(
-    kernel: str, grid: ast.expr, block: ast.expr, args: list[ast.expr], shared: ast.expr
-) -> ast.Call:
+def _launch(kernel: str, grid: ast.expr, block: ast.expr, args: list[ast.expr], shared: ast.expr) -> ast.Call:
     options = [ast.keyword(BLOCK, block), ast.keyword(SHARED, shared)]
     return ast.Call(ast.Subscript(_name(kernel), grid, ast.Load()), args, options)

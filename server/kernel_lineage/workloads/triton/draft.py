@@ -14,6 +14,7 @@ from pathlib import Path
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
+from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
@@ -181,11 +182,12 @@ def _draft(
         tested=reading.tested,
     )
     draft = with_named_dims(draft, reading.reader, reading.constants)
+    draft = replace(draft, others=other_sizes(draft.dims, reading.cases))
     if not reading.fixed:
         return draft
     only = tuple(f"{name} == {size}" for name, size in draft.dims.items())
     why = "the numbers that the test writes out hold at its own sizes alone"
-    return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
+    return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why), others=())
 
 
 def _guessed_alone(
