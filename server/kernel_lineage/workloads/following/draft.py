@@ -318,6 +318,12 @@ def _dtype(parameter: Parameter, value: Value, facts: Gathered) -> str | None:
     return None
 
 
+def _is_told(value: str, unit: Unit) -> bool:
+    """Whether a template's argument is more than a name of the function around the launch."""
+    known = value in ("true", "false") or value in unit.macros or value in unit.constants
+    return known or not value.isidentifier()
+
+
 def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Gathered) -> tuple[str, ...]:
     """The template's arguments, where the kernel is one."""
     result: list[str] = []
@@ -326,6 +332,8 @@ def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Ga
             result.append(types[parameter.name])
         elif position < len(launch.template):
             argument = launch.template[position]
+            if parameter.type is not None and not _is_told(argument, facts.unit):
+                facts.missing.append(f"the template argument {parameter.name}: nothing tells `{argument}`")
             enum = facts.unit.enums.get(bare_type(parameter.type or "").rsplit("::", 1)[-1])
             # C++ takes no number for an enumerator.
             result.append(f"({enum}){argument}" if enum and argument.isdigit() else argument)
