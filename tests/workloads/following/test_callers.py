@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-
 from pathlib import Path
 
 import pytest
@@ -140,3 +139,15 @@ def test_a_lambda_that_leads_to_the_launch_is_called_by_who_is_handed_it(
         assert list(draft.template_arguments) == told and not about_template
     else:
         assert about_template == ["the template argument kTimes: nothing tells `T`"]
+
+
+def test_what_goes_to_functions_that_are_not_here_may_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(
+        "__global__ void scale(const float* x, float* y, float* z, int n) { body(threadIdx.x, x, y, n); z[0] = 1.f; }\n"
+        "void run(const float* x, float* y, float* z, int n) { scale<<<1, n>>>(x, y, z, n); }\n"
+    )
+    kernel = target_of(path, "scale")
+    draft = next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
+    assert [a.kind for a in draft.arguments] == ["input", "inout", "output", "scalar"]
+    assert draft.unread_roles == {"y"}

@@ -16,7 +16,7 @@ from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
-from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit, bare_type
@@ -59,7 +59,7 @@ def followed_drafts(
     `block` is the number of threads to take where a caller goes through several. Templates count where no other
     function tells all.
     """
-    roles = roles_of(rooted)
+    roles, unseen = roles_of(rooted), handed_on(rooted)
     ways = [(leading, entry) for leading in unit.launching(kernel.name) for entry in unit.entries(leading)]
     is_open = True
     for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
@@ -68,8 +68,16 @@ def followed_drafts(
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
             draft = _draft(kernel, path_name, roles, unit, *reached)
+            draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft
+
+
+def _with_unseen(draft: Draft, unseen: frozenset[str]) -> Draft:
+    """The draft in which buffers that go to functions whose text is not here may be written there."""
+    unread = frozenset(a.name for a in draft.arguments if a.name in unseen and a.kind == "input")
+    arguments = tuple(replace(a, kind="inout") if a.name in unread else a for a in draft.arguments)
+    return replace(draft, arguments=arguments, unread_roles=draft.unread_roles | unread)
 
 
 class Gathered:
