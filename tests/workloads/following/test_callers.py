@@ -10,6 +10,7 @@ import pytest
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import with_headers
@@ -151,3 +152,15 @@ def test_what_goes_to_functions_that_are_not_here_may_be_written(tmp_path: Path)
     draft = next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
     assert [a.kind for a in draft.arguments] == ["input", "inout", "output", "scalar"]
     assert draft.unread_roles == {"y"}
+
+
+def test_a_parameter_whose_name_ends_like_another_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "move.cu"
+    path.write_text(
+        "__device__ void body(int i, const float* point, float* result_point, float buffer_point[8]) {\n"
+        "  result_point[i] = point[i]; buffer_point[i] += 1.f; }\n"
+        "__global__ void move(const float* point, float* result_point, float* buffer) {\n"
+        "  body(threadIdx.x, point, result_point, buffer); }\n"
+        "void run(const float* x, float* y, float* z, int n) { move<<<1, n>>>(x, y, z); }\n"
+    )
+    assert roles_of(target_of(path, "move")) == {"point": "input", "result_point": "output", "buffer": "inout"}
