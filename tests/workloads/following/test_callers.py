@@ -163,4 +163,8 @@ def test_a_parameter_whose_name_ends_like_another_is_another(tmp_path: Path) -> 
         "  body(threadIdx.x, point, result_point, buffer); }\n"
         "void run(const float* x, float* y, float* z, int n) { move<<<1, n>>>(x, y, z); }\n"
     )
-    assert roles_of(target_of(path, "move")) == {"point": "input", "result_point": "output", "buffer": "inout"}
+    assert roles_of(target_of(path, "move")) == {
+        "point": "input",
+        "result_point": "output",
+        "buffer": "inout",
+    }
