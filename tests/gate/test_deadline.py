@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from kernel_gate.build.contained_run import run_contained
 from kernel_gate.build.errors import BuildError
 from kernel_gate.deadline import Threads, TimeSpentError, ends_within, seconds_left
 from kernel_gate.gate import judge
+from kernel_gate.processor_seconds import processor_seconds
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.stages import build, check
@@ -98,3 +101,35 @@ def test_a_worker_that_is_late_tells_what_passed_and_what_it_was_at(tmp_path: Pa
     assert verdict.code is Reason.HANG
     assert "without a verdict, at N 1, C 32" in verdict.reason
     assert verdict.stages[0].code is None
+
+
+def test_seconds_of_work_are_given_back_where_other_work_took_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, worked = [1000.0], [50.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("kernel_gate.deadline.processor_seconds", lambda: worked[0])
+    with ends_within(100.0, of_work=True):
+        now[0], worked[0] = 1080.0, 60.0  # 80 by the clock, of which 10 for this work
+        assert seconds_left() == 90.0
+        with ends_within(30.0):
+            now[0], worked[0] = 1130.0, 75.0
+            assert seconds_left() == 15.0
+            now[0] = 1200.0
+            assert seconds_left() == 0.0  # four times 30 by the clock
+        now[0], worked[0] = 1390.0, 76.0
+        assert seconds_left() == 10.0  # four times 100
+        now[0], worked[0] = 1050.0, 250.0  # several processors
+        assert seconds_left() == 50.0
+    with ends_within(10.0), ends_within(100.0, of_work=True):
+        assert seconds_left() == 10.0
+
+
+def test_what_a_running_child_takes_is_counted() -> None:
+    before = processor_seconds()
+    burns = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ntime.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", burns], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(0.6)  # an answer is good for half a second
+        taken = processor_seconds() - before
+        child.kill()
+    assert taken >= 0.45

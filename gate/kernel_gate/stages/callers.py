@@ -230,7 +230,8 @@ def check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
         run.device.checks = replace(checks, races=False)
         inputs = make_inputs(run.workload, case)
         before = _blocks(run, "baseline", case, inputs)
-        after = _blocks(run, "candidate", case, inputs) if before is not None else None
+        alone = run.is_beside_itself or before is None
+        after = before if alone else _blocks(run, "candidate", case, inputs)
     except TimeSpentError:
         reached.why_not = "the sampled blocks did not end in their time"
         return

@@ -51,14 +51,15 @@ def check_case(run: CheckState, case: Case, *, again: bool) -> None:
             run_baseline(run, case, inputs)
         raise Stop("candidate", error.code, f"{error}; {case}{promise_hint(case)}") from error
     with execution:
-        first = launch(run, execution, inputs, 0)
+        done = reference.done if reference is not None and run.is_beside_itself else None
+        first = done or launch(run, execution, inputs, 0)
         fault = hard_fault(first)
         if fault is not None and fault.kind == "unsupported":
             message = say(fault, label, case)
             reason = f"the {run.device.kind} device cannot run this kernel: {message}"
             raise Stop("environment", Reason.UNSUPPORTED_INSTRUCTION, reason)
         if reference is None and not first.result.device_lost:
-            reference = run_baseline(run, case, inputs)
+            reference = run_baseline(run, case, inputs, first if run.is_beside_itself else None)
         if fault is not None or reference is None:
             if fault is None:
                 lost = {"fault": "device_lost", "line": None}

@@ -14,6 +14,7 @@ from kernel_gate.cases import Case
 from kernel_gate.compare import compare, measure, truncated, unwritten
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.dtypes import DTYPES, Array, DType
+from kernel_gate.execution import Run
 from kernel_gate.inputs import perturbed
 from kernel_gate.launching import LaunchError
 from kernel_gate.reasons import FAULT_REASONS, Reason
@@ -59,10 +60,17 @@ class Reference:
     """Buffers that the baseline reads before anything has written them."""
     condition: Mapping[str, Errors] | None = None
     """What the last bit of the inputs does to the baseline's outputs; measured when it is needed."""
+    done: Run | None = None
+    """The baseline's run."""
 
 
-def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Reference:
-    """What is expected, and how well the baseline itself does. Raises `Stop` or `Dropped` for one that does not."""
+def run_baseline(
+    run: CheckState, case: Case, inputs: Mapping[str, Array], done: Run | None = None
+) -> Reference:
+    """What is expected, and how well the baseline itself does. Raises `Stop` or `Dropped` for one that does not.
+
+    `done` is what it did, where it has been run.
+    """
     unusable = partial(unusable_baseline, case)
 
     if case.origin == "hidden" and run.device.kind != "emulated" and _may_break(run.baseline):
@@ -73,7 +81,7 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
         stop_for_the_environment(error, case)
         raise unusable(error.code, str(error)) from error
     with execution:
-        done = launch(run, execution, inputs, 0)
+        done = done or launch(run, execution, inputs, 0)
         doubtful = any(
             DTYPES[argument_of(run.workload, n).dtype].poisoned(o, 0).any() for n, o in done.outputs.items()
         )
@@ -117,7 +125,7 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
         if truncated(got, expected[name], dtype):
             truncates.add(name)
     unwritten_reads = (f.buffer for f in done.faults if f.kind == "uninitialised" and f.buffer is not None)
-    return Reference(inputs, expected, errors, frozenset(truncates), frozenset(unwritten_reads))
+    return Reference(inputs, expected, errors, frozenset(truncates), frozenset(unwritten_reads), done=done)
 
 
 def _may_break(built: Built) -> bool:

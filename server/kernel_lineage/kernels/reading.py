@@ -12,6 +12,9 @@ from kernel_lineage.kernels.source import Kernel, Language, Problem, SourceFile
 LARGEST_FILE = 8 * 1024 * 1024
 """Bytes. Sources of kernels stay far below; what is larger is generated data, and is not read."""
 
+AS_WRITTEN = "as written"
+"""Where a source keeps its text with the Python around its CUDA C++."""
+
 _CUDA = frozenset({".cu", ".cuh"})
 _CPP = frozenset({".h", ".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
 _PYTHON = frozenset({".py"})
@@ -42,7 +45,11 @@ def read(data: bytes, language: Language) -> SourceFile:
     refused = refusal(data) or beyond_budget(data, language)
     if refused:
         return SourceFile(language, data, (), (), (), (Problem(refused),))
-    return cuda.parse(cuda_in_python(data)) if language is Language.CUDA else triton.parse(data)
+    if language is not Language.CUDA:
+        return triton.parse(data)
+    source = cuda.parse(cuda_in_python(data))
+    source.derived[AS_WRITTEN] = data
+    return source
 
 
 def kernels_of(path: str, data: bytes | None) -> tuple[Kernel, ...]:

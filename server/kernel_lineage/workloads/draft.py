@@ -45,6 +45,7 @@ from kernel_lineage.workloads.sizes_that_run import with_few_steps
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.timed_sizes import with_timed_sizes
+from kernel_lineage.workloads.triton.array_draft import array_drafts
 from kernel_lineage.workloads.triton.draft import triton_drafts
 from kernel_lineage.workloads.unsupported import unsupported
 
@@ -240,6 +241,8 @@ def _drafts(kernel: Target, path: Path, state: State, taken: Taken) -> Iterator[
                     where = f"the launch is that of {draft.way or 'a function'} in {place.name}"
                     draft = replace(draft, assumed=(where, *draft.assumed))
                 yield draft
+    if path.suffix == ".py":
+        yield from array_drafts(kernel, path, state.modules, taken)
 
 
 def _host_sides(kernel: str, place: Path, data: bytes | None, state: State) -> Iterator[Unit]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from kernel_gate.workload import Workload, WorkloadError, parse_workload
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.toml_text import written
 
 NULL = "null"
@@ -127,6 +128,16 @@ class Draft:
     """Whether it is what host code did when it was run."""
     tested: bool = False
     """Whether that is a test, so that nothing had to be made up for what it gives."""
+    others: tuple[Mapping[str, int], ...] = ()
+    """Other sizes of the dims that the same caller comes with."""
+
+    @property
+    def timed(self) -> tuple[Mapping[str, int], ...]:
+        """The sizes that are timed, those of its dims first: all that callers come with, as far as promises hold."""
+        sizes = ({name: other.get(name, size) for name, size in self.dims.items()} for other in self.others)
+        kept = [dict(self.dims)]
+        kept += [other for other in sizes if other not in kept and not broken(other, self.promises)]
+        return tuple(kept)
 
     @property
     def untold(self) -> frozenset[str]:

@@ -54,10 +54,10 @@ def workload_on_the_spot(
 ) -> SpotWorkload:
     """The workload that the repository has for a kernel, else a draft with what it sees of wrong kernels.
 
-    A draft may take so many seconds; what they do not reach is left open. With `record`, host code is built and run,
-    contained, where reading it leaves something open. Raises `NoWorkloadError` when the draft is not complete, and
-    when the repository's file for the kernel cannot be read: a draft does not take the place of what a person wrote.
-    Raises as `prove` does, too.
+    A draft may take so many seconds of work; what they do not reach is left open. With `record`, host code is built
+    and run, contained, where reading it leaves something open. Raises `NoWorkloadError` when the draft is not complete,
+    and when the repository's file for the kernel cannot be read: a draft does not take the place of what a person
+    wrote. Raises as `prove` does, too.
     """
     target = target_of(path, kernel)
     saved = saved_workload(path, target.name)
@@ -65,7 +65,7 @@ def workload_on_the_spot(
         return saved
     try:
         recorder = recorder_for(path) if record else None
-        with ends_within(seconds):
+        with ends_within(seconds, of_work=True):
             return drafted_workload(target, path, path, device, on_progress=on_progress, recorder=recorder)
     except NoWorkloadError as error:
         raise NoWorkloadError(

@@ -7,16 +7,14 @@ compile, *same* when it compiles to the kernel's own code (what was changed is n
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
 
-from kernel_gate.deadline import seconds_left
+from kernel_gate.deadline import Threads, seconds_left
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
@@ -126,7 +124,6 @@ def prove(
     Raises `ProgramError` when no program can be made of the kernel, `DeviceError` when the device that was asked for
     is missing.
     """
-    end = time.monotonic() + seconds_left()
     # A survivor is told by its check: what it costs does not matter.
     options = GateOptions(check_seconds=seconds, profile_seconds=0.05, need="not_slower")
     baseline = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
@@ -140,7 +137,7 @@ def prove(
         request = GateRequest.of(baseline, program, workload, device=device, options=options)
         worker = idle.get()
         try:
-            return worker.judge(request, timeout=min(6 * seconds, max(1.0, end - time.monotonic())))
+            return worker.judge(request, timeout=min(6 * seconds, max(1.0, seconds_left())))
         finally:
             idle.put(worker)
 
@@ -150,7 +147,7 @@ def prove(
 
     def judged(mutant: Mutant) -> Tried:
         nonlocal done
-        if time.monotonic() >= end:
+        if not seconds_left():
             return Tried(mutant, "undecided", "no time was left for it")
         try:
             tried = fate_of(mutant, verdict_of(mutant.source))
@@ -161,13 +158,13 @@ def prove(
             on_progress(done, len(chosen))
         return tried
 
-    with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
+    with ExitStack() as stack, Threads(jobs) as pool:
         for _ in range(jobs):
             idle.put(stack.enter_context(Worker()))
         of_itself = verdict_of(data_of(kernel))
         itself = _ended(of_itself)
         if itself is not None:
-            cut = of_itself.code is Reason.HANG and time.monotonic() >= end
+            cut = of_itself.code is Reason.HANG and not seconds_left()
             return Proof(itself.reason, built=itself.name != "build", cut=cut)
         return Proof("", tuple(pool.map(judged, chosen)))
 

@@ -14,6 +14,7 @@ from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.files import Target, kernel_in, source_of, target_in
+from kernel_lineage.workloads.following.bindings import IS_BINDING
 from kernel_lineage.workloads.triton.modules import Modules
 
 _MOST_FILES = 5000
@@ -73,14 +74,21 @@ class State:
                 yield path
 
     def files_calling(self, functions: Collection[str], near: Path) -> list[Path]:
-        """The source files besides `near` in which one of some functions is called, the nearest in the tree first."""
+        """The source files besides `near` in which one of some functions is called, or bound to a name of Python, the
+        nearest in the tree first.
+        """
         if not functions:
             return []
         names = [f.encode() for f in functions]
         called = re.compile(rb"\b(?:%s)\s*(?:<[^;(){}]*>\s*)?\(" % b"|".join(map(re.escape, names)))
         files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
         texts = ((path, data) for path in files if any(name in (data := self._cpp()[path]) for name in names))
-        paths = [path for path, data in texts if called.search(_NO_CALL.sub(b" ", data))]
+        bound = re.compile(rb"&\s*(?:\w+\s*::\s*)*(?:%s)\s*[,)]" % b"|".join(map(re.escape, names)))
+        paths = [
+            path
+            for path, data in texts
+            if called.search(_NO_CALL.sub(b" ", data)) or (IS_BINDING.search(data) and bound.search(data))
+        ]
         return sorted(paths, key=partial(_apart, near.resolve()))
 
     def files_including(self, header: Path) -> list[Path]:

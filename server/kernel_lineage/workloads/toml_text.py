@@ -29,9 +29,9 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield ""
     yield "[dims]"
     yield from (f"{name} = [{size}]" for name, size in draft.checked.items())
-    if draft.dims:
+    for dims in draft.timed if draft.dims else ():
         yield "[[profile_dims]]"
-        yield from (f"{name} = {size}" for name, size in draft.dims.items())
+        yield from (f"{name} = {size}" for name, size in dims.items())
     filling = [a for a in draft.arguments if a.variable]
     apart = [a.name for a in draft.arguments if a.kind in ("null", "constant")]
     for argument in draft.arguments:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import pytest
 
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import with_headers
@@ -100,3 +105,66 @@ def test_a_parameter_without_a_name_tells_nothing(tmp_path):
     )
     draft = draft_of(target_of(tmp_path / "k.cu", "fill"), tmp_path / "k.cu", State(tmp_path), measure=False)
     assert draft.block == ("32",) and "n" in draft.dims
+
+
+SCALE = """\
+template <int kTimes> __global__ void scale(const float* x, float* y, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) y[i] = kTimes * x[i];
+}
+template <typename F> bool choose(int value, F f) { return select_one(value, f); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("timed([&] { LAUNCH(3); });", ["3"]),
+        ("auto t = lib::timed(n, [=]() { LAUNCH(3); });", ["3"]),
+        ("bool ok = choose(n, [&]() { LAUNCH(3); return true; });", ["3"]),
+        ("choose(n, [&](auto times) { constexpr int T = decltype(times)::value; LAUNCH(T); });", None),
+    ],
+    ids=["of a library", "with a value", "of a template here", "with a number that it is given"],
+)
+def test_a_lambda_that_leads_to_the_launch_is_called_by_who_is_handed_it(
+    tmp_path: Path, call: str, told: list[str] | None
+) -> None:
+    path = tmp_path / "scale.cu"
+    call = re.sub(r"LAUNCH\((\w+)\)", r"scale<\1><<<(n + 63) / 64, 64>>>(x, y, n)", call)
+    path.write_text(f"{SCALE}void run(const float* x, float* y, int n) {{ {call} }}\n")
+    kernel = target_of(path, "scale")
+    draft = next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
+    assert draft.grid == ("ceil_div(n, 64)",)
+    about_template = [m for m in draft.missing if "template" in m]
+    if told is not None:
+        assert list(draft.template_arguments) == told and not about_template
+    else:
+        assert about_template == ["the template argument kTimes: nothing tells `T`"]
+
+
+def test_what_goes_to_functions_that_are_not_here_may_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(
+        "__global__ void scale(const float* x, float* y, float* z, int n) { body(threadIdx.x, x, y, n); z[0] = 1.f; }\n"
+        "void run(const float* x, float* y, float* z, int n) { scale<<<1, n>>>(x, y, z, n); }\n"
+    )
+    kernel = target_of(path, "scale")
+    draft = next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
+    assert [a.kind for a in draft.arguments] == ["input", "inout", "output", "scalar"]
+    assert draft.unread_roles == {"y"}
+
+
+def test_a_parameter_whose_name_ends_like_another_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "move.cu"
+    path.write_text(
+        "__device__ void body(int i, const float* point, float* result_point, float buffer_point[8]) {\n"
+        "  result_point[i] = point[i]; buffer_point[i] += 1.f; }\n"
+        "__global__ void move(const float* point, float* result_point, float* buffer) {\n"
+        "  body(threadIdx.x, point, result_point, buffer); }\n"
+        "void run(const float* x, float* y, float* z, int n) { move<<<1, n>>>(x, y, z); }\n"
+    )
+    assert roles_of(target_of(path, "move")) == {
+        "point": "input",
+        "result_point": "output",
+        "buffer": "inout",
+    }

@@ -165,3 +165,34 @@ def test_a_list_in_braces_is_the_structure_that_is_asked_for(
     assert draft.missing == ()
     assert [a.value for a in draft.arguments if a.kind == "scalar"] == [*draft.dims]
     assert draft.block == ("128",)
+
+
+VIEWS = """\
+template <typename T> struct view { T* data; int rows; int cols; };
+#define EXPECTS(c) do { if (!(c)) abort(); } while (0)
+__global__ void scale(const float* x, float* y, int rows, int cols) {
+  for (int i = threadIdx.x; i < cols; i += 64) y[blockIdx.x * cols + i] = 2.0f * x[blockIdx.x * cols + i];
+}
+template <typename T> void run(view<const T> in, lib::view<T> out) {
+  EXPECTS(in.rows == out.rows && in.cols == out.cols);
+  scale<<<in.rows, 64>>>(in.data, out.data, out.rows, in.cols);
+}
+"""
+CALLER = """\
+TEST_P(Scale, Rows) {
+  auto [rows, cols] = GetParam();
+  run<float>({in.data(), rows, cols}, {out.data(), rows, cols});
+}
+"""
+
+
+@pytest.mark.parametrize("caller", ["", CALLER], ids=["alone", "called where sizes are not told"])
+def test_views_of_a_template_have_sizes_that_checks_tie(tmp_path: Path, caller: str) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(VIEWS + caller)
+    kernel = target_of(path, "scale")
+    *_, draft = followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel)
+    assert draft.grid == ("in_rows",)
+    assert [a.value for a in draft.arguments if a.kind == "scalar"] == ["in_rows", "in_cols"]
+    assert not draft.promises and set(draft.dims) == {"in_rows", "in_cols"}
+    assert all(m.startswith("the shape of ") for m in draft.missing)

@@ -78,3 +78,16 @@ def test_an_extent_that_a_check_says_by_an_expression_is_that_expression(tmp_pat
     assert _shapes(draft)["y"] is not None
     assert _shapes(draft)["y"][1:] == ("n // 2",)  # type: ignore[index]
     assert not draft.promises
+
+
+def test_what_leaves_is_denied_part_by_part(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "void f(const float* x, float* y, int n, int m, int k) {"
+        " if (n != m || k < n || !(k % 8 == 0)) return;"
+        " copy<<<m, 32>>>(x, y, n * k); }",
+    )
+    assert draft.grid == ("n",)
+    assert set(draft.dims) == {"n", "k"}
+    assert {p.replace(" ", "") for p in draft.promises} == {"k>=n", "k%8==0"}
+    assert draft.dims["k"] >= draft.dims["n"] and draft.dims["k"] % 8 == 0

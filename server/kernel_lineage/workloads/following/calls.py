@@ -30,6 +30,7 @@ from kernel_lineage.workloads.following.unit import (
     Unit,
     bare_type,
     template_names,
+    words_in,
 )
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -145,9 +146,20 @@ class Calls(Macros):
             return self.lambda_called(bound, listed, names)
         functions = self.unit.functions.get(bound.text if isinstance(bound, Text) else last, [])
         given_nodes = arguments_of(listed)
-        for function in functions:
-            if function.of_host and _takes(function, len(given_nodes)):
-                return self.inlined(function, given_nodes, template, names, last)
+        function = next((f for f in functions if f.of_host and _takes(f, len(given_nodes))), None)
+        handed = self._handed(given_nodes)
+        if function is not None:
+            try:
+                value = self.inlined(function, given_nodes, template, names, last)
+            except NotFollowed:
+                if handed is None:
+                    raise
+            else:
+                if handed is None:
+                    return value
+        if handed is not None:
+            # Who is handed what leads to the launch calls it, in a way that is not followed.
+            return self.lambda_called(Lambda(handed, names), None, names)
         for at, handed in enumerate(given_nodes):
             for function in self.unit.functions.get(text_of(handed), ()) if last not in names.values else ():
                 rest = given_nodes[at + 1 :]
@@ -155,6 +167,11 @@ class Calls(Macros):
                     # Who is handed a function with all its arguments calls it with them.
                     return self.inlined(function, rest, None, names, last)
         return self._library(written, last, template, given_nodes, node, names)
+
+    def _handed(self, nodes: list[Node]) -> Node | None:
+        """The lambda among arguments that leads to the launch."""
+        lambdas = (n for n in nodes if n.type == "lambda_expression")
+        return next((n for n in lambdas if words_in(n) & self.leading), None)
 
     def _chevrons(self, callee: Node, node: Node, names: Names) -> Value:
         inner = callee
@@ -218,12 +235,12 @@ class Calls(Macros):
 
     def record(self, kind: str, args: list[Value]) -> Record:
         """A struct with what an initialiser gives its fields."""
-        fields = self.unit.fields.get(kind, ())
+        fields = self.unit.fields_of(kind)
         return Record(kind, {f.name: v for f, v in zip(fields, args, strict=False)})
 
     def of_type(self, value: Value, kind: str) -> Value:
         """A value where a type is asked for: a list in braces is a struct of it."""
-        return self.record(kind, value) if isinstance(value, list) and kind in self.unit.fields else value
+        return self.record(kind, value) if isinstance(value, list) and self.unit.fields_of(kind) else value
 
     def constructed(self, element: str, args: list[Value], name: str, names: Names) -> Value:
         """A vector of the host or the device: memory where it has a length, else a list."""

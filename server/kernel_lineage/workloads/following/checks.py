@@ -25,6 +25,9 @@ from kernel_lineage.workloads.following.values import (
 
 _COMPARED = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_AROUND = frozenset({"parenthesized_expression", "condition_clause"})
+
 
 class Checks(Places):
     """Follows checks."""
@@ -39,27 +42,30 @@ class Checks(Places):
         elif nodes:
             self.hold(nodes[0], names)
 
-    def hold(self, condition: Node, names: Names) -> None:
-        """Note that a condition holds. Raises `NotFollowed` where it is not known what it says."""
+    def hold(self, condition: Node, names: Names, holds: bool = True) -> None:
+        """Note that a condition holds, or that it does not. Raises `NotFollowed` where it is not known what it says."""
         node = condition
-        while node.type == "parenthesized_expression" and node.named_child_count == 1:
+        while node.type in _AROUND and node.named_child_count == 1:
             node = node.named_child(0) or node
         operator = text_of(node.child_by_field_name("operator")) if node.type == "binary_expression" else ""
         sides = [node.child_by_field_name(side) for side in ("left", "right")]
-        if operator == "&&":
+        if node.type == "unary_expression" and text_of(node.child_by_field_name("operator")) == "!":
+            self.hold(node.child_by_field_name("argument") or node, names, not holds)
+            return
+        if operator == ("&&" if holds else "||"):
             for side in sides:
                 try:
-                    self.hold(side or node, names)
+                    self.hold(side or node, names, holds)
                 except NotFollowed:
                     continue
             return
-        if operator in ("==", ">=", "<=", "<", ">", "!="):
+        if operator in _OPPOSITE:
             left, right = (self.value(side, names) for side in sides)
-            self._hold(operator, left, right, text_of(node))
+            self._hold(operator if holds else _OPPOSITE[operator], left, right, text_of(node))
             return
         value = self.value(node, names)
         if isinstance(value, Number):
-            self.sizes.require(value)
+            self.sizes.require(value, holds)
 
     def _hold(self, operator: str, left: Value, right: Value, written: str) -> None:
         if isinstance(left, Record) and isinstance(right, Record) and operator == "==":

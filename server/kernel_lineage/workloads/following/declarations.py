@@ -68,13 +68,12 @@ class Declarations(Calls):
             return self.parameter(replace(parameter, type=optional[1], default=None), names)
         if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
             return self.sizes.tensor(name)
-        if parameter.default is not None:
-            value = self.either(parameter.default, names)
-            if isinstance(value, Number) and (
-                not value.whole or isinstance(value.value, bool) or value.value < 16
-            ):
-                self.sizes.say(f"{name} is {value.text}, as {self.function} has it by default")
-                return value
+        value = self._default(parameter, names)
+        if isinstance(value, Number) and (
+            not value.whole or isinstance(value.value, bool) or value.value < 16
+        ):
+            self.sizes.say(f"{name} is {value.text}, as {self.function} has it by default")
+            return value
         if parameter.stars:
             return self.unset(kind, parameter.stars, name)
         if kind == "bool":
@@ -93,16 +92,31 @@ class Declarations(Calls):
         if kind in self.unit.enums:
             self.sizes.say(f"{name} of {self.function} is taken to be the first of {kind}: nothing tells it")
             return plain(0)
-        if kind in self.unit.fields:
-            # The axes of a vector say nothing without its name.
-            front = f"{name}_" if kind in VECTORS else ""
-            fields = self.unit.fields[kind]
+        if fields := self.unit.fields_of(kind):
+            # The axes of a vector say nothing without its name, nor do the fields of one of several.
+            front = f"{name}_" if kind in VECTORS or self._has_several(parameter.type) else ""
             return Record(
                 kind, {f.name: self.parameter(replace(f, name=front + f.name), names) for f in fields}
             )
         if (numbers := _LIST.fullmatch(kind)) is not None:
             return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
         return Opaque(f"`{name}`")
+
+    def _default(self, parameter: HostParameter, names: Names) -> Value | None:
+        """What a caller may leave out, of the function itself or of what binds it."""
+        if parameter.default is not None:
+            return self.either(parameter.default, names)
+        bound = self.unit.defaults.get(self.function, {})
+        for function in self.unit.functions.get(self.function, ()) if bound else ():
+            for at, other in enumerate(function.parameters):
+                if other is parameter and at in bound:
+                    return self.expanded(f"({bound[at]})", names)
+        return None
+
+    def _has_several(self, kind: str) -> bool:
+        """Whether the function that is entered has several parameters of a type, or of one template."""
+        functions = self.unit.functions.get(self.function, ())
+        return any([_template(p.type) for p in f.parameters].count(_template(kind)) > 1 for f in functions)
 
     def _numbers(self, name: str, count: int) -> Value:
         """A list of whole numbers that a caller gives: of one number where its type does not tell how many."""
@@ -126,8 +140,8 @@ class Declarations(Calls):
             return Pointer(Buffer(name, dtype="" if kind == "void" else kind), "" if kind == "void" else kind)
         if kind == "dim3":
             return dim3([])
-        if kind in self.unit.fields:
-            return Record(kind, {f.name: self.unset(f.type, f.stars, f.name) for f in self.unit.fields[kind]})
+        if fields := self.unit.fields_of(kind):
+            return Record(kind, {f.name: self.unset(f.type, f.stars, f.name) for f in fields})
         if kind.endswith(("Prop", "Config_t", "_t")) and kind.startswith("cuda"):
             return Record(kind)
         if re.match(r"(?:std::)?(?:vector|array)\b", kind):
@@ -179,7 +193,7 @@ class Declarations(Calls):
         vector = re.search(r"vector\s*<(.*)>$", kind)
         if vector is not None:
             return self.constructed(vector[1], args, name, names)
-        if kind in self.unit.fields:
+        if self.unit.fields_of(kind):
             return self.record(kind, args)
         return args[0] if len(args) == 1 else Opaque(f"`{name}`")
 
@@ -215,7 +229,7 @@ class Declarations(Calls):
             args = [self.either(n, names) for n in arguments_of(node)]
             if kind == "dim3":
                 return args[0] if len(args) == 1 and isinstance(args[0], Record) else dim3(args)
-            if kind in self.unit.fields:
+            if self.unit.fields_of(kind):
                 if args:
                     return self.record(kind, args)
                 empty = self.unset(kind, 0, name)
@@ -269,3 +283,8 @@ class Declarations(Calls):
         if not asked and any(n.type in _COMPUTED or self._is_variable(n, names) for n in inside(node)):
             return value
         return self.sizes.dim_in_code(name, int(value.value), self.function)
+
+
+def _template(kind: str) -> str:
+    """The name of a type without its namespaces and a template's arguments."""
+    return kind.partition("<")[0].rpartition("::")[2]

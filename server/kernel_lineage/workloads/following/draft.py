@@ -16,7 +16,7 @@ from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
-from kernel_lineage.workloads.following.roles import roles_of
+from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit, bare_type
@@ -56,14 +56,28 @@ def followed_drafts(
 ) -> Iterator[Draft]:
     """The drafts of a kernel by each function that leads to its launch; `rooted` has the functions of its headers.
 
-    `block` is the number of threads to take where a caller goes through several.
+    `block` is the number of threads to take where a caller goes through several. Templates count where no other
+    function tells all.
     """
-    roles = roles_of(rooted)
+    roles, unseen = roles_of(rooted), handed_on(rooted)
     ways = [(leading, entry) for leading in unit.launching(kernel.name) for entry in unit.entries(leading)]
-    for leading, entry in sorted(ways, key=lambda way: way[1].name != "main"):
+    is_open = True
+    for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
+        if entry.template and not is_open:
+            return
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
-            yield _draft(kernel, path_name, roles, unit, *reached)
+            draft = _draft(kernel, path_name, roles, unit, *reached)
+            draft = _with_unseen(draft, unseen)
+            is_open &= bool(draft.missing) or entry.template != ()
+            yield draft
+
+
+def _with_unseen(draft: Draft, unseen: frozenset[str]) -> Draft:
+    """The draft in which buffers that go to functions whose text is not here may be written there."""
+    unread = frozenset(a.name for a in draft.arguments if a.name in unseen and a.kind == "input")
+    arguments = tuple(replace(a, kind="inout") if a.name in unread else a for a in draft.arguments)
+    return replace(draft, arguments=arguments, unread_roles=draft.unread_roles | unread)
 
 
 class Gathered:
@@ -312,6 +326,12 @@ def _dtype(parameter: Parameter, value: Value, facts: Gathered) -> str | None:
     return None
 
 
+def _is_told(value: str, unit: Unit) -> bool:
+    """Whether a template's argument is more than a name of the function around the launch."""
+    known = value in ("true", "false") or value in unit.macros or value in unit.constants
+    return known or not value.isidentifier()
+
+
 def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Gathered) -> tuple[str, ...]:
     """The template's arguments, where the kernel is one."""
     result: list[str] = []
@@ -320,6 +340,8 @@ def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Ga
             result.append(types[parameter.name])
         elif position < len(launch.template):
             argument = launch.template[position]
+            if parameter.type is not None and not _is_told(argument, facts.unit):
+                facts.missing.append(f"the template argument {parameter.name}: nothing tells `{argument}`")
             enum = facts.unit.enums.get(bare_type(parameter.type or "").rsplit("::", 1)[-1])
             # C++ takes no number for an enumerator.
             result.append(f"({enum}){argument}" if enum and argument.isdigit() else argument)

@@ -35,7 +35,7 @@ def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:
 
 def _parts(parameter: Parameter, argument: LaunchArgument, unit: Unit) -> Iterator[Passed]:
     kind = alias_of(bare_type(parameter.type), unit)
-    fields = unit.fields.get(kind, ())
+    fields = unit.fields_of(kind)
     record = argument.value
     plain = all(not f.array and (f.stars or _dtype(f.type, unit) is not None) for f in fields)
     if parameter.pointer or not isinstance(record, Record) or not fields or not plain:

@@ -101,4 +101,5 @@ def _parameters(unit: Unit) -> tuple[str, ...]:
         listed = listed.child_by_field_name("parameters") or listed.child_by_field_name("declarator")
     pointers = unit.pointer_parameters
     texts = [(p.text or b"").decode("utf-8", "replace") for p in listed.named_children] if listed else []
-    return tuple(next((n for n in pointers if text.rstrip("[]").endswith(n)), "") for text in texts)
+    words = (re.findall(r"\w+", re.split(r"[\[=]", text)[0]) for text in texts)
+    return tuple(own[-1] if own and own[-1] in pointers else "" for own in words)

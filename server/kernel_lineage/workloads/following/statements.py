@@ -154,9 +154,16 @@ class Follower(Launches):
                 # Both sides lead there, each with what it is written for.
                 self.sizes.require(number, bool(number.value))
             elif not number.is_constant and then is not None and _leaves(then):
-                self.sizes.require(number, holds=False)
+                self._deny(condition, number, names)
                 taken = otherwise
         self._branch(taken, names)
+
+    def _deny(self, condition: Node | None, number: Number, names: Names) -> None:
+        """Note that a condition does not hold: each part of it by itself, where it is read."""
+        try:
+            self.hold(condition, names, holds=False) if condition is not None else None
+        except NotFollowed:
+            self.sizes.require(number, holds=False)
 
     def _assume(self, condition: Node | None, names: Names) -> None:
         """Note that a condition holds, where it can be told what it says."""

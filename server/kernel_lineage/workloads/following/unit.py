@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
-from kernel_lineage.kernels.cuda_text import Macro
+from kernel_lineage.kernels.cuda_text import Macro, at_commas
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.bindings import Defaults, defaults_of_bindings
 from kernel_lineage.workloads.following.types import VECTORS
 
 _QUALIFIERS = re.compile(
@@ -96,7 +97,20 @@ class Unit:
     enums: dict[str, str] = field(default_factory=dict)
     """Enumeration → its name with the namespaces and classes around it."""
     kernels: frozenset[str] = frozenset()
+    defaults: Defaults = field(default_factory=dict)
+    """What bindings give the parameters of functions that are left out."""
     _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
+
+    def fields_of(self, kind: str) -> tuple[HostParameter, ...]:
+        """The plain fields of a struct, or of an instance of a struct template; none of another type."""
+        template, _, rest = kind.partition("<")
+        if kind in self.fields or not rest or template.startswith("std::"):
+            return self.fields.get(kind, ())
+        name = template.strip().rpartition("::")[2]
+        code = self.classes.get(name)
+        given = at_commas(rest.rpartition(">")[0])
+        types = dict(zip(code.template if code is not None else (), given, strict=False))
+        return tuple(replace(f, type=types.get(f.type, f.type)) for f in self.fields.get(name, ()))
 
     def leading_to(self, kernel: str) -> frozenset[str]:
         """The names of host functions and macros by which a kernel is launched, its own among them."""
@@ -160,15 +174,15 @@ class Unit:
     def entries(self, leading: frozenset[str]) -> list[HostCode]:
         """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
 
-        Templates only where there is nothing else: who calls them stands in another file.
+        Templates last: who calls them stands in another file, or takes no types from its arguments.
         """
         hosts = [f for n, fs in self.functions.items() if n in leading for f in fs]
         hosts = [f for f in hosts if f.of_host and f.words & leading]
-        hosts = [f for f in hosts if not f.template] or hosts
         called = {w for f in hosts for w in f.words if w != f.name}
 
-        def rank(function: HostCode) -> tuple[bool, bool, int]:
-            return (function.name != "main", function.name in called, function.node.start_byte)
+        def rank(function: HostCode) -> tuple[bool, bool, bool, int]:
+            is_main, is_template = function.name == "main", bool(function.template)
+            return (not is_main, is_template, function.name in called, function.node.start_byte)
 
         return sorted(hosts, key=rank)
 
@@ -179,6 +193,7 @@ def unit_of(text: str) -> Unit:
     source = read(text.encode(), Language.CUDA)
     unit = Unit(text, source.root) if source.root is not None else _nothing()
     unit.kernels = frozenset(k.name for k in source.kernels)
+    unit.defaults = defaults_of_bindings(text)
     unit.macros.update((m.name, m) for m in layers(text.encode()).macros)
     for node in _outside(unit.root):
         _keep(node, unit)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -89,6 +89,23 @@ def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list
         fixed = keywords.get("args")
         if isinstance(fixed, dict) and fixed:
             yield [str(name) for name in fixed], [tuple(fixed.values())]
+
+
+def other_sizes(dims: Mapping[str, int], cases: Sequence[Names]) -> tuple[dict[str, int], ...]:
+    """What dims are in other cases of a test than its first: the smallest, and one in the middle.
+
+    A case counts that differs from the first in whole numbers alone, each of them a dim.
+    """
+    sizes: dict[int, dict[str, int]] = {}
+    for case in cases[1:]:
+        changed = {name: value for name, value in case.items() if value != cases[0].get(name)}
+        whole = {name: value for name, value in changed.items() if type(value) is int and value > 0}
+        known = all(name in dims and dims[name] == cases[0].get(name) for name in changed)
+        other = {**dims, **whole}
+        if changed and known and len(whole) == len(changed):
+            sizes.setdefault(prod(other.values()), other)
+    ordered = [sizes[extent] for extent in sorted(sizes)]
+    return tuple(ordered[: len(ordered) // 2 + 1 : max(1, len(ordered) // 2)])
 
 
 def _names(value: object) -> list[str]:

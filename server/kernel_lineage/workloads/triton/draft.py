@@ -14,6 +14,7 @@ from pathlib import Path
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
+from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
@@ -30,7 +31,7 @@ from kernel_lineage.workloads.triton.values import Open, Tensor, Unknown, is_num
 from kernel_lineage.workloads.triton.ways import Reading, Ways, left_out, may_be_none
 from kernel_lineage.workloads.triton.windows import shapes_by_windows
 
-_MOST_READINGS = 60
+MOST_READINGS = 60
 
 
 def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) -> Iterator[Draft]:
@@ -45,7 +46,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
     tested = False
-    for reading, defaults in islice(_readings(kernel, own, sites, modules, taken), _MOST_READINGS):
+    for reading, defaults in islice(readings(kernel, own, sites, modules, taken), MOST_READINGS):
         tested = tested or reading.tested
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
@@ -62,7 +63,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
             yield _draft(kernel, path, own, reading, touches, {})
 
 
-def _readings(
+def readings(
     kernel: Kernel, own: HostModule, sites: Sequence[Site], modules: Modules, taken: Taken
 ) -> Iterator[tuple[Reading, Defaults]]:
     """The ways to the kernel's launches, those that tell most first."""
@@ -181,11 +182,12 @@ def _draft(
         tested=reading.tested,
     )
     draft = with_named_dims(draft, reading.reader, reading.constants)
+    draft = replace(draft, others=other_sizes(draft.dims, reading.cases))
     if not reading.fixed:
         return draft
     only = tuple(f"{name} == {size}" for name, size in draft.dims.items())
     why = "the numbers that the test writes out hold at its own sizes alone"
-    return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
+    return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why), others=())
 
 
 def _guessed_alone(

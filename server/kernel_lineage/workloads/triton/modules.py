@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ class Modules:
     """File → the one that is read in its place where it is imported."""
     found: dict[tuple[Path, str], Path | None] = field(default_factory=dict)
     """Importing file and dotted name → the file."""
+    reworded: Callable[[HostModule], HostModule] | None = None
+    """How modules are read in other words."""
     concluded: dict[Path, Any] = field(default_factory=dict)
     """What was concluded of who uses a module, once for all of its kernels."""
 
@@ -40,7 +42,8 @@ class Modules:
         """The module of a file; None when it cannot be read or does not parse."""
         if path not in self.known:
             within = path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
-            self.known[path] = read_module(path, str(within))
+            module = read_module(path, str(within))
+            self.known[path] = self.reworded(module) if self.reworded and module is not None else module
         return self.known[path]
 
     def defining(self, module: HostModule, name: str, depth: int = 6) -> tuple[HostModule, str] | None:

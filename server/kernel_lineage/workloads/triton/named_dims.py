@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) -> Draft:
     """The draft with the dims that it uses, those made of numbers by the first name that the code has for them."""
     texts = [t for a in draft.arguments for t in (*(a.shape or ()), str(a.value or ""), a.values)]
-    texts += [*draft.grid, *draft.constexpr.values()]
+    texts += [*draft.grid, *draft.block, draft.shared_bytes, *draft.constexpr.values()]
     used = {n for t in texts for n in _NAME.findall(t)}
     # A scalar may have the name of a dim that it is; expressions would mean one of two otherwise.
     means = {a.name: str(a.value) if a.kind == "scalar" else "" for a in draft.arguments}
@@ -49,6 +49,8 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
         checked=dims,
         arguments=arguments,
         grid=tuple(map(in_new_names, draft.grid)),
+        block=tuple(map(in_new_names, draft.block)),
+        shared_bytes=in_new_names(draft.shared_bytes),
         constexpr={n: t if t[0] in "'\"" else in_new_names(t) for n, t in draft.constexpr.items()},
         promises=tuple(map(in_new_names, promises)),
         assumed=tuple(map(in_new_names, draft.assumed)),

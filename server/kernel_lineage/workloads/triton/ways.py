@@ -47,6 +47,8 @@ class Reading:
     missing: list[str] = field(default_factory=list)
     tested: bool = False
     """Whether a test leads there."""
+    cases: Sequence[Names] = ()
+    """The cases of the test, the one first that is read."""
     constants: set[str] = field(default_factory=set)
     """Constexpr parameters that the grid is a function of: known by their values, and no dims."""
     fixed: bool = False
@@ -82,6 +84,7 @@ class Ways:
             cases = cases_of(usage, self._test_reader(usage))
             reading = self._tried(usage, cases[0], keeps=True)
             if reading is not None:
+                reading.cases = cases
                 yield reading
             elif len(cases) > 1:
                 left.append((usage, cases[1:]))

@@ -1,0 +1,64 @@
+"""Defaults that a binding gives a function's parameters: `py::arg("eps") = 1e-5`, `float eps=1e-6` of a schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from kernel_lineage.kernels.cuda_text import at_commas, blank_literals, closing, split
+
+IS_BINDING = re.compile(rb"\bPYBIND11_MODULE\b|\bTORCH_LIBRARY\w*")
+_BINDS = re.compile(rb"\.\s*(def|impl)\s*\(")
+_FUNCTION = re.compile(r"&?\s*(?:::)?(?:\w+\s*::\s*)*(\w+)|.*\(\s*&\s*(?:\w+\s*::\s*)*(\w+)\s*\)", re.DOTALL)
+_ARGUMENT = re.compile(
+    r'(?:\w+::)*arg\s*\(\s*"\w+"\s*\)(?:\.\w+\(\))?\s*(?:=\s*(.+))?|"\w+"_a\s*(?:=\s*(.+))?', re.DOTALL
+)
+_SCHEMA = re.compile(r'"(?:\w+::)?(\w+)\s*\((.*)\)\s*->', re.DOTALL)
+_NAME = re.compile(r'(?:\w+\(\s*)?"(?:\w+::)?(\w+)"', re.DOTALL)
+_DEFAULT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|true|false|True|False")
+
+Defaults = Mapping[str, Mapping[int, str]]
+"""Function → place of a parameter → its default as C++ has it."""
+
+
+def defaults_of_bindings(text: str) -> Defaults:
+    """The numbers and truth values that callers of the bound functions may leave out."""
+    raw = text.encode()
+    if IS_BINDING.search(raw) is None:
+        return {}
+    defaults: dict[str, dict[int, str]] = {}
+    schemas: dict[str, dict[int, str]] = {}
+    for function, bound in _bound(raw, schemas):
+        defaults.setdefault(function, {}).update(bound)
+    return defaults
+
+
+def _bound(raw: bytes, schemas: dict[str, dict[int, str]]) -> Iterator[tuple[str, dict[int, str]]]:
+    """Each function with the defaults by place; `schemas` is filled with what is declared by name."""
+    code = blank_literals(raw)
+    for match in _BINDS.finditer(code):
+        end = closing(code, match.end() - 1)
+        if end is None:
+            continue
+        parts = [raw[a:b].decode("utf-8", "replace").strip() for a, b in split(code, match.end(), end)]
+        name, schema = _NAME.match(parts[0]), _SCHEMA.match(parts[0])
+        if schema is not None:
+            schemas[schema[1]] = _listed(schema[2])
+        function = next((m[1] or m[2] for p in parts[1:] if "&" in p and (m := _FUNCTION.fullmatch(p))), "")
+        if not function and len(parts) > 1 and (plain := re.fullmatch(r"(?:\w+::)*(\w+)", parts[-1])):
+            function = plain[1]
+        if not function:
+            continue
+        listed = schemas.get(schema[1] if schema is not None else name[1] if name is not None else "")
+        given = [m[1] or m[2] or "" for p in parts[1:] if (m := _ARGUMENT.fullmatch(p))]
+        yield function, listed or _numbers(given)
+
+
+def _listed(schema: str) -> dict[int, str]:
+    """The defaults in a schema: `Tensor! out, Tensor x, *, float eps=1e-6`."""
+    parameters = [p for p in at_commas(schema) if p != "*"]
+    return _numbers([p.partition("=")[2] for p in parameters])
+
+
+def _numbers(given: list[str]) -> dict[int, str]:
+    return {at: text.strip().lower() for at, text in enumerate(given) if _DEFAULT.fullmatch(text.strip())}
