@@ -107,8 +107,20 @@ ONE_INPUT = (
     Variation.LAST_PEAK,
 )
 """What `MIXED` draws from for each input; finite all of them."""
-AT_LARGEST = frozenset({Variation.LOWEST, Variation.HIGHEST, Variation.FIRST_PEAK, Variation.LAST_PEAK})
-"""Asked of the largest named shape as well: for counts that overflow, and ends that a block does not reach."""
+AT_LARGEST = frozenset(
+    {
+        Variation.LOWEST,
+        Variation.HIGHEST,
+        Variation.FIRST_PEAK,
+        Variation.LAST_PEAK,
+        Variation.TIES,
+        Variation.FEW,
+        Variation.NON_FINITE,
+    }
+)
+"""Asked of the largest named shape as well: for counts that overflow, ends that a block does not reach, and equal
+values and NaNs of which one lies in another tile than the other.
+"""
 
 
 _MIXED = 3

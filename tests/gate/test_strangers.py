@@ -24,6 +24,8 @@ def test_each_set_is_tested_in_one_file() -> None:
         "one row by zero",
         "an answer kept by every eighth element",
         "two rows of an odd number",
+        "a cap that rate and decay reach together",
+        "a tie is asked within its tile",
         pytest.param("a row of infinities below", marks=pytest.mark.long),
     ],
 )
