@@ -13,7 +13,6 @@ FILES = {
 """Sets by the file that tests them, `test_strangers_FILE.py`; each takes about as long as another."""
 LET_THROUGH = {
     "one less a square": "no more wrong than the root of an x that differs in its last bit",
-    "twenty-four probes": "no keys are drawn that crowd a table; comparisons of integers from data are not aimed at",
 }
 NOT_IN_PLACE = "online, starts at zero"
 """In place, its twin reads a row that another thread has written; the baseline does not."""

@@ -26,6 +26,9 @@ def test_each_set_is_tested_in_one_file() -> None:
         "two rows of an odd number",
         "a cap that rate and decay reach together",
         "a tie is asked within its tile",
+        "twenty-four probes",
+        "rows alike in their first four",
+        "the other block may have left",
         pytest.param("a row of infinities below", marks=pytest.mark.long),
     ],
 )

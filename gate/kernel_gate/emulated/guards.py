@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _READS_OTHERS = frozenset(
     {"ldu", "atom", "red", "call", "shfl", "vote", "match", "activemask", "redux", "cp", "mma", "wgmma"}
 )
+_WORD = 1 << 32
+_LEAST_FACTOR = 1 << 16
 _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
@@ -182,12 +184,15 @@ class Constants:
     """Floats that stand elsewhere: where a maximum starts, what is added."""
     whole: set[int] = field(default_factory=set)
     """Integers that it compares with, and those that it takes off what it compares: where a range begins."""
+    factors: set[int] = field(default_factory=set)
+    """Large odd integers that it multiplies by, and keeps the lower half: what hashes are made of."""
 
     def include(self, other: Constants) -> None:
         """Add those of another kernel."""
         self.compared |= other.compared
         self.others |= other.others
         self.whole |= other.whole
+        self.factors |= other.factors
 
 
 def constants(kernel: DecodedKernel) -> Constants:
@@ -204,6 +209,8 @@ def constants(kernel: DecodedKernel) -> Constants:
             elif isinstance(operand, Integer):
                 if compares:
                     numbers.whole.add(operand.value)
+                elif _is_hashed_by(instruction, operand.value):
+                    numbers.factors.add(operand.value % _WORD)
                 elif instruction.parts[0] == "add" and compared.intersection(names(instruction.operands[:1])):
                     numbers.whole.add(-operand.value)
                 value = _float_in_bits(instruction, operand.value, floats)
@@ -212,6 +219,11 @@ def constants(kernel: DecodedKernel) -> Constants:
             if value is not None:
                 (numbers.compared if compares else numbers.others).add(value)
     return numbers
+
+
+def _is_hashed_by(instruction: Instruction, number: int) -> bool:
+    opcode, *kinds = instruction.parts
+    return opcode in ("mul", "mad") and "lo" in kinds and number % 2 == 1 and number % _WORD > _LEAST_FACTOR
 
 
 def _read_as_floats(body: Sequence[Instruction]) -> dict[str, str]:

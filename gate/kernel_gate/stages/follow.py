@@ -38,6 +38,7 @@ _MOST_CONSTANTS = 8
 _MOST_OF_ROWS = 4
 _MOST_ROW_CASES = 8
 _MOST_SCALES = 4
+_MOST_FACTORS = 2
 _SMALL = 1e-2
 _FEW = 40
 _LARGEST = 1 << 16
@@ -143,6 +144,11 @@ class Paths:
         between = [(a + b) / 2 for a, b in itertools.pairwise(sorted(compared))]
         return [c for c in (*compared, *between) if 0.0 < abs(c) < _LARGEST]
 
+    def factors(self) -> list[int]:
+        """What the candidate hashes by, its own first; after the first shape was asked."""
+        before, after = self._constants
+        return sorted(after.factors, key=lambda f: (f in before.factors, f))[:_MOST_FACTORS]
+
     def floats(self) -> set[float]:
         """Floats of the code of the programs; after the first shape was asked."""
         before, after = self._constants
@@ -226,7 +232,7 @@ def followed(
         scales = list(
             dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
         )
-        of_rows = paths.of_rows()
+        of_rows, factors = paths.of_rows(), paths.factors()
         usual = typical_shape(named)
         plain = [c for c in cases if c.memory == ALLOCATED]
         of_scalars = scalar_cases(
@@ -247,6 +253,11 @@ def followed(
         extra += [
             Case(named[-1], seed + 4550 + i, Variation.ROWS_AT, origin="hidden", around=tuple(of_rows))
             for i in range(_MOST_ROW_CASES)
+        ]
+    if any(a.values_spec[0] == "integers" for a in workload.args if a.kind in {"input", "inout"}):
+        extra += [
+            Case(named[-1], seed + 4650 + i, Variation.CROWDED, origin="hidden", around=(float(factor),))
+            for i, factor in enumerate(factors)
         ]
     if any(a.kind in {"input", "inout"} and may_shrink(a) for a in workload.args):
         extra += [
