@@ -15,8 +15,8 @@ from kernel_gate.deadline import seconds_left
 from kernel_gate.workload import Workload
 
 Scalars = tuple[tuple[str, float], ...]
-Sides = set[tuple[int, int]]
-"""Guards, each with a side of it."""
+Side = tuple[tuple[int, int], int]
+"""A guard, by its kernel and number there, and a side of it."""
 _MOST_VARIED = 4
 """Scalars, the first ones."""
 _MOST_NUMBERS = 16
@@ -26,7 +26,7 @@ _FAR = (8.0, 1 / 8, 128.0, 1 / 128, 1.0)
 
 
 def scalar_cases(
-    sides_of: Callable[[Mapping[str, int], Scalars], Sides],
+    sides_of: Callable[[Mapping[str, int], Scalars], set[Side]],
     workload: Workload,
     planned: Sequence[Case],
     dims: Mapping[str, int],
@@ -36,7 +36,7 @@ def scalar_cases(
     """A case for each side that a scalar leads to and no planned case takes."""
     if not constant_scalars(workload):
         return []
-    seen: Sides = set()
+    seen: set[Side] = set()
     for case in planned:
         seen |= sides_of(case.dims, case.scalars)
     cases: list[Case] = []
