@@ -1,4 +1,4 @@
-"""What is asked of wrong candidates and their honest twins; the sets are tested by files, which run beside each other."""
+"""What is asked of wrong candidates and their honest twins; sets are tested by files, which run beside each other."""
 
 import pytest
 

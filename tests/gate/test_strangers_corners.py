@@ -1,4 +1,4 @@
-"""Wrong candidates and their honest twins as strangers write them: sets of hand-overs, slips, corners and layers of models."""
+"""Wrong candidates and their honest twins as strangers write them: sets of hand-overs, slips, corners and layers."""
 
 import pytest
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .model import workload_of
-from .rewrites import AT, F, INT, flat, inp, number, out, paired, rows
+from .rewrites import AT, INT, F, flat, inp, number, out, paired, rows
 
 U8, U32 = "uint8", "uint32"
 ADAMW = f"""__global__ void adamw(float *p, float *m, float *v, const float *g, float lr, float decay, float c1, float c2, int n) {{
@@ -16,7 +16,20 @@ ADAMW = f"""__global__ void adamw(float *p, float *m, float *v, const float *g, 
 }}
 """
 ADAMW_LINE = "p[i] = p[i] * (1.0f - lr * decay) - lr * (a / c1) / (sqrtf(b / c2) + 1e-8f);"
-ADAMW_WORKLOAD = flat("adamw", [("p", "inout", F, "n"), ("m", "inout", F, "n"), ("v", "inout", F, "n", "uniform"), inp("g"), number("lr", "0.01", F), number("decay", "0.1", F), number("c1", "0.19", F), number("c2", "0.002", F), number("n")])
+ADAMW_WORKLOAD = flat(
+    "adamw",
+    [
+        ("p", "inout", F, "n"),
+        ("m", "inout", F, "n"),
+        ("v", "inout", F, "n", "uniform"),
+        inp("g"),
+        number("lr", "0.01", F),
+        number("decay", "0.1", F),
+        number("c1", "0.19", F),
+        number("c2", "0.002", F),
+        number("n"),
+    ],
+)
 ROUTE = """__global__ void route(int *y, const int *x, int C) {
     if (threadIdx.x) return;
     const int *r = x + (size_t)blockIdx.x * C; int a = -1, b = -1;
@@ -96,7 +109,9 @@ PACK4 = f"""__global__ void pack4(unsigned char *y, const float *x, float s, int
 }}
 """
 MAGIC = """__device__ int nibble(float v) { return VALUE; }
-""" + PACK4.replace("min(max(__float2int_rn(x[2 * i] * s), -8), 7)", "nibble(x[2 * i] * s)").replace("min(max(__float2int_rn(x[2 * i + 1] * s), -8), 7)", "nibble(x[2 * i + 1] * s)")
+""" + PACK4.replace("min(max(__float2int_rn(x[2 * i] * s), -8), 7)", "nibble(x[2 * i] * s)").replace(
+    "min(max(__float2int_rn(x[2 * i + 1] * s), -8), 7)", "nibble(x[2 * i + 1] * s)"
+)
 FP8 = f"""#include <cuda_fp8.h>
 __global__ void narrow(unsigned char *y, const float *x, float s, int n) {{
     {AT}

@@ -42,7 +42,21 @@ RAGGED = """def ragged(y, q, k, v, length, T, D: tl.constexpr, BLOCK: tl.constex
         most = new
     tl.store(y + row * D + d, tl.where(many > 0, acc / total, 0.0))
 """
-RAGGED_WORKLOAD = launched("ragged", {"N": [2, 4], "T": [20, 70]}, [out("y", F, "N,16"), inp("q", F, "N,16"), inp("k", F, "N,T,16"), inp("v", F, "N,T,16"), inp("length", INT, "N", "integers(0, T + 1)"), number("T")], "N", "32", {"N": 16, "T": 256}).replace("constexpr = {", 'constexpr = { D = "16",')
+RAGGED_WORKLOAD = launched(
+    "ragged",
+    {"N": [2, 4], "T": [20, 70]},
+    [
+        out("y", F, "N,16"),
+        inp("q", F, "N,16"),
+        inp("k", F, "N,T,16"),
+        inp("v", F, "N,T,16"),
+        inp("length", INT, "N", "integers(0, T + 1)"),
+        number("T"),
+    ],
+    "N",
+    "32",
+    {"N": 16, "T": 256},
+).replace("constexpr = {", 'constexpr = { D = "16",')
 ZEROS = """def zeros(y, q, z, s, C, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
@@ -182,12 +196,15 @@ BEST = """def best(y, x, C, K, BLOCK: tl.constexpr):
         tl.store(y + row * K + k, m)
         v = tl.where(c == at, -2147483648, v)
 """
-SORTED = HEAD + """def best(y, x, C, K, BLOCK: tl.constexpr):
+SORTED = (
+    HEAD
+    + """def best(y, x, C, K, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
     v = tl.sort(tl.load(x + row * C + c, mask=c < C, other=OTHER), descending=True)
     tl.store(y + row * K + c, v, mask=c < K)
 """
+)
 NIBBLES = """def nibbles(y, x, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0)
