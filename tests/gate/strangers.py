@@ -24,7 +24,7 @@ def pairs_of(file: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("pair", pairs, ids=[f"{p.ground.name}: {p.name}" for p in pairs])
 
 
-def told_apart(pair: Pair, judge: Judge) -> None:
+def tell_apart(pair: Pair, judge: Judge) -> None:
     """Assert that the wrong one is seen, unless it is known to pass, and that its twin is not refused."""
     row = judged(pair, "emulated", judge, 0, callers_seconds=30.0)  # on a loaded machine too
     assert row.missed is (pair.name in LET_THROUGH), row.wrong.reason

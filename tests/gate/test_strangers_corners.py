@@ -4,10 +4,10 @@ import pytest
 
 from benchmarks.strangers.model import Pair
 from benchmarks.strangers_table import Judge
-from gate.strangers import pairs_of, told_apart
+from gate.strangers import pairs_of, tell_apart
 
 
 @pytest.mark.long
 @pairs_of("corners")
 def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_here: Judge) -> None:
-    told_apart(pair, judge_here)
+    tell_apart(pair, judge_here)
