@@ -23,6 +23,10 @@ def put_around(
     """
     dtype, constants = DTYPES[argument.dtype], case.around
     rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+    if case.variation is Variation.CROWDED:
+        if argument.values_spec[0] == "integers":
+            _crowd(values, dtype, int(constants[0]), generator)
+        return
     if not dtype.is_float or not argument.has_free_values:
         if inside := _constants_within(values, constants, limits, dtype):
             chosen = generator.random(rows.shape) < 0.5
@@ -47,6 +51,18 @@ def put_around(
                     row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
                 case _:
                     row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
+
+
+_KEYS = 1 << 17
+"""Keys of which those with the least products are taken."""
+
+
+def _crowd(values: Array, dtype: DType, factor: int, generator: np.random.Generator) -> None:
+    """Keys that a table places by the upper bits of a product all come to one place; many come more than once."""
+    keys = np.unique(generator.integers(int(values.min()), int(values.max()), _KEYS, endpoint=True))
+    products = keys.astype(np.uint32) * np.uint32(factor % (1 << 32))
+    nearest = keys[np.argsort(products)][: -(-values.size // 2)]
+    values[...] = dtype.narrow(generator.choice(nearest, values.shape))
 
 
 _OF_ROWS = 5

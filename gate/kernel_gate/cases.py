@@ -295,14 +295,18 @@ _ABOVE_ONE = 2
 
 
 def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
-    """Values beside those of integer scalars that are numbers; of 64-bit ones also what only the upper half tells."""
+    """Values beside those of integer scalars that are numbers, and those that stand for none; of 64-bit ones also what
+    only the upper half tells.
+    """
     for name, value in list(constant_integers(workload).items())[:_MOST_SCALARS]:
         argument = workload.argument(name)
         yield name, value + 1
-        if argument is not None and value > 0 and not argument.dtype.startswith("u"):
+        if argument is not None and value >= 0 and not argument.dtype.startswith("u"):
             yield name, -1
         if argument is not None and argument.dtype.endswith("int64"):
             yield name, value + _WIDE
+        if value > 0:
+            yield name, 0
 
 
 def _shares(workload: Workload, dims: Mapping[str, int]) -> list[str]:

@@ -72,6 +72,8 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
             return _with_nans(values, generator)
         case Variation.INFINITE:
             return _with_infinities(values, generator)
+        case Variation.ALIKE:
+            return _alike(values, generator)
         case Variation.FAR_FROM_ZERO:
             return values + 1000.0
         case Variation.FAR_BELOW:
@@ -93,6 +95,15 @@ def vary(values: Array, variation: Variation, generator: np.random.Generator, bo
         case Variation.SUBNORMAL:
             return values * (100.0 * float(boundary[boundary > 0].min()))
     return values
+
+
+def _alike(values: Array, generator: np.random.Generator) -> Array:
+    """Copies of the first row, each with another number in a place of its own."""
+    if not values.size or not values.ndim:
+        return values
+    rows = np.repeat(values.reshape(-1, values.shape[-1])[:1], values.size // values.shape[-1], axis=0)
+    rows[np.arange(len(rows)), generator.integers(values.shape[-1], size=len(rows))] += 1.0
+    return rows.reshape(values.shape)
 
 
 def _signed_zeros(shape: tuple[int, ...], generator: np.random.Generator) -> Array:

@@ -23,6 +23,8 @@ class Variation(StrEnum):
     NON_FINITE = "NaN and infinities"
     NOT_A_NUMBER = "NaNs"
     INFINITE = "one infinity, and a row of them below zero"
+    ALIKE = "rows that differ in one element each"
+    """What is kept of a row for the next, or taken from another that looks the same, is seen."""
     FAR_FROM_ZERO = "mean far above the spread"
     FAR_BELOW = "mean far below zero"
     NEGATIVE = "all negative"
@@ -41,6 +43,8 @@ class Variation(StrEnum):
     """All below them."""
     ROWS_AT = "rows-at"
     """Rows whose sum, mean, largest value or mean square is a constant that the case names, or near it."""
+    CROWDED = "crowded"
+    """Whole numbers, half as many as elements, whose products with a factor that the case names begin alike."""
     ALL_TINY = "all scaled by 1e-10"
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"
@@ -84,8 +88,10 @@ IN_TURN = frozenset({Variation.NOT_A_NUMBER, Variation.NAN_AT_ENDS, Variation.IN
 """Variations that each input without limits has a case of."""
 OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
 """Variations of inputs with declared limits; the others are of values that nothing is promised of."""
-OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW, Variation.ROWS_AT})
-"""Variations around constants of the code."""
+OF_CONSTANTS = frozenset(
+    {Variation.AROUND, Variation.ABOVE, Variation.BELOW, Variation.ROWS_AT, Variation.CROWDED}
+)
+"""Variations that constants of the code make."""
 TO_LARGEST = (Variation.TOWARDS_LARGEST, Variation.NEARER_LARGEST, Variation.AT_LARGEST)
 TO_SMALLEST = (Variation.TOWARDS_SMALLEST, Variation.NEARER_SMALLEST)
 OF_RANGE = frozenset({*TO_LARGEST, *TO_SMALLEST, Variation.SCALED})
@@ -107,8 +113,20 @@ ONE_INPUT = (
     Variation.LAST_PEAK,
 )
 """What `MIXED` draws from for each input; finite all of them."""
-AT_LARGEST = frozenset({Variation.LOWEST, Variation.HIGHEST, Variation.FIRST_PEAK, Variation.LAST_PEAK})
-"""Asked of the largest named shape as well: for counts that overflow, and ends that a block does not reach."""
+AT_LARGEST = frozenset(
+    {
+        Variation.LOWEST,
+        Variation.HIGHEST,
+        Variation.FIRST_PEAK,
+        Variation.LAST_PEAK,
+        Variation.TIES,
+        Variation.FEW,
+        Variation.NON_FINITE,
+    }
+)
+"""Asked of the largest named shape as well: for counts that overflow, ends that a block does not reach, and equal
+values and NaNs of which one lies in another tile than the other.
+"""
 
 
 _MIXED = 3
@@ -127,6 +145,7 @@ def variations_of(workload: Workload) -> Iterator[Variation]:
     times = {
         Variation.SMALL: bool(free) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.MIXED: _MIXED * (free > 1),
+        Variation.ALIKE: any(a.has_free_values and len(a.shape or ()) > 1 for a in inputs),
         Variation.DYADIC: bool(scaled) or any(a.values_spec[0] == "uniform" for a in limited),
         Variation.ENDS: bool(limited),
         Variation.FEW: bool(limited) or free > 1,

@@ -20,6 +20,8 @@ from .strangers import (
     corners_triton,
     hurried,
     hurried_apart,
+    layers,
+    layers_triton,
     numbers,
     numbers_apart,
     rewrites,
@@ -51,6 +53,7 @@ SETS = {
     "subtle": (*subtle.PAIRS, *subtle_apart.PAIRS),
     "slips": (*slips.PAIRS, *slips_apart.PAIRS),
     "corners": (*corners.PAIRS, *corners_triton.PAIRS),
+    "layers": (*layers.PAIRS, *layers_triton.PAIRS),
 }
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""

@@ -32,9 +32,14 @@ launch = { grid = ["ceil_div(n, 32)"], block = [32] }
         ("short b = blockIdx.x; int i = b * 32 + threadIdx.x;", ["n <= 1048576"]),
         ("int i = (blockIdx.x & 32767) * 32 + threadIdx.x;", ["n <= 1048576"]),
         ("int i = (unsigned short)blockIdx.x * 32 + threadIdx.x;", ["n <= 2097152"]),
+        pytest.param(
+            "int i = (int)((float)blockIdx.x * 32.0f + threadIdx.x);",
+            ["n <= 16777216"],
+            marks=pytest.mark.long,
+        ),
         ("int b = blockIdx.x, i = ((b & 255) | (b >> 8 << 8)) * 32 + threadIdx.x;", []),
     ],
-    ids=["with a sign", "15 bits", "without a sign", "all of it in two parts"],
+    ids=["with a sign", "15 bits", "without a sign", "a float", "all of it in two parts"],
 )
 def test_blocks_beyond_the_callers_sizes_are_run_where_few_bits_of_their_number_are_kept(index, needed):
     texts = ("int i = blockIdx.x * 32 + threadIdx.x;", index)

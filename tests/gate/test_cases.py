@@ -209,7 +209,7 @@ def test_integers_that_the_workload_gives_as_numbers_get_others():
     seeded = workload(**{'value = "N * C"': 'value = "7"', 'dtype = "int32"': 'dtype = "int64"'})
     assert constant_integers(seeded) == {"n": 7}
     cases = [c for c in plan(seeded, 91) if c.scalars]
-    assert [c.scalars for c in cases] == [(("n", 8),), (("n", -1),), (("n", 7 + (1 << 32)),)]
+    assert [c.scalars for c in cases] == [(("n", 8),), (("n", -1),), (("n", 7 + (1 << 32)),), (("n", 0),)]
     assert (
         the_case(seeded, {**cases[2].dims, "n": 7 + (1 << 32)}, 91, "as declared", "").scalars
         == cases[2].scalars
@@ -286,6 +286,15 @@ def test_integers_near_their_highest_are_not_all_alike():
     assert x.min() >= 111 and x.max() <= 126 and len(set(x.flat)) > 8
 
 
+def test_crowded_keys_come_to_one_place_of_a_table():
+    case = the_case(with_values("integers(0, 100000)", "int32"), DIMS, 5, "crowded 2654435761", "")
+    assert (case.variation, case.around) == (Variation.CROWDED, (2654435761.0,))
+    keys = drawn("integers(0, 100000)", "int32", variation=case.variation, around=case.around).astype(
+        np.uint32
+    )
+    assert len(set(keys.flat)) > 16 and not (keys * np.uint32(2654435761) >> np.uint32(25)).any()
+
+
 @pytest.mark.parametrize("variation", [v for v in Variation if v not in OTHERS | {Variation.MIXED}])
 def test_variations_change_what_they_say(variation):
     x = drawn("normal", variation=variation).astype(np.float64)
@@ -309,6 +318,9 @@ def test_variations_change_what_they_say(variation):
         Variation.FAR_BELOW: lambda: x.max() < -900,
         Variation.NEGATIVE: lambda: x.max() < 0,
         Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
+        Variation.ALIKE: lambda: (
+            ((x != x[0]).sum(axis=-1) <= 2).all() and (x[1:] != x[:-1]).any(axis=-1).all()
+        ),
         Variation.TIES: lambda: len(set(x.flat)) < 0.7 * x.size and (x * 16 % 1 == 0.5).any(),
         Variation.DYADIC: lambda: (x * 2 % 1 == 0).all() and {7, 127, 448} & set(np.abs(x).max(axis=-1)),
         Variation.SIGNED_ZEROS: lambda: (

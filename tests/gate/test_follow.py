@@ -41,6 +41,7 @@ def cases_for(candidate, w=workload()):  # noqa: B008
         ("n == 1234", lambda n: n == 1234),
         ("(n & 1023) == 1023", lambda n: n & 1023 == 1023),
         ("n % 97 == 5", lambda n: n % 97 == 5),
+        ("gridDim.x > 300", lambda n: n > 300 * 64),
     ],
 )
 def test_a_guard_over_arguments_gets_a_shape_that_it_holds_on(guard: str, holds):

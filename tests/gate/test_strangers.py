@@ -1,38 +1,13 @@
-"""Wrong candidates and their honest twins as strangers write them, of all sets of `benchmarks/strangers_table.py`."""
-
-from collections.abc import Iterator
+"""Wrong candidates as strangers write them that some seeds would let through; all pairs: `test_strangers_*.py`."""
 
 import pytest
 
-from benchmarks.strangers.model import Pair
 from benchmarks.strangers_table import SETS, Judge, judged
-from kernel_gate.gate import judge
-from kernel_gate.kept import Kept
-
-PAIRS = [pair for pairs in SETS.values() for pair in pairs]
-LET_THROUGH = {
-    "one less a square": "no more wrong than the root of an x that differs in its last bit",
-    "twenty-four probes": "no keys are drawn that crowd a table; comparisons of integers from data are not aimed at",
-}
-NOT_IN_PLACE = "online, starts at zero"
-"""In place, its twin reads a row that another thread has written; the baseline does not."""
+from gate.strangers import FILES
 
 
-@pytest.fixture(scope="module")
-def judge_here() -> Iterator[Judge]:
-    """The gate in this process, with what it keeps of a baseline."""
-    with Kept() as kept:
-        yield lambda r: judge(
-            r.baseline, r.candidate, r.workload, device=r.device, options=r.options, kept=kept
-        )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("pair", PAIRS, ids=[f"{p.ground.name}: {p.name}" for p in PAIRS])
-def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_here: Judge) -> None:
-    row = judged(pair, "emulated", judge_here, 0, callers_seconds=30.0)  # on a loaded machine too
-    assert row.missed is (pair.name in LET_THROUGH), row.wrong.reason
-    assert row.refused is (pair.name == NOT_IN_PLACE), row.honest.reason
+def test_each_set_is_tested_in_one_file() -> None:
+    assert sorted(name for names in FILES.values() for name in names) == sorted(SETS)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +24,14 @@ def test_the_wrong_one_is_seen_and_its_twin_is_not_refused(pair: Pair, judge_her
         "one row by zero",
         "an answer kept by every eighth element",
         "two rows of an odd number",
+        "a cap that rate and decay reach together",
+        "a tie is asked within its tile",
+        "twenty-four probes",
+        "rows alike in their first four",
+        "the other block may have left",
         pytest.param("a row of infinities below", marks=pytest.mark.long),
     ],
 )
 def test_what_values_or_an_order_show_is_seen_with_any_seed(name: str, judge_here: Judge) -> None:
-    pair = next(p for p in PAIRS if p.name == name)
+    pair = next(p for pairs in SETS.values() for p in pairs if p.name == name)
     assert not judged(pair, "emulated", judge_here, 5).missed

@@ -1,4 +1,9 @@
-"""Clusters: blocks that run together, reach each other's shared memory and have a barrier (PTX ISA)."""
+"""Clusters: blocks that run together, reach each other's shared memory and have a barrier (PTX ISA).
+
+The shared memory of a block is there from when the block has begun until it has left. Of kernels that have nothing but
+the cluster's barrier to wait by it is asked whether one opened before another block's memory was reached, and whether
+that block arrived at one after.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.emulated.operands import names, results
 from kernel_gate.emulated.types import Array
 
 if TYPE_CHECKING:
     from kernel_gate.devices.base import Dim3
+    from kernel_gate.emulated.program import DecodedKernel
+    from kernel_gate.emulated.ptx.model import Instruction
     from kernel_gate.emulated.wave import Index, Wave
 
 
@@ -53,6 +61,10 @@ class ClusterBarriers:
     """How often each cluster's barrier has opened."""
     arrived_in: Index = field(init=False)
     """The phase in which each thread arrived last; -1: never."""
+    _reached: dict[int, tuple[int, Instruction, int]] = field(default_factory=dict)
+    """Blocks whose shared memory others reached: the last phase in which, the instruction and the thread."""
+    _asks: bool | None = None
+    """Whether the kernel has nothing but barriers to wait by; None: not looked at yet."""
 
     def __post_init__(self) -> None:
         self.phase = np.zeros(int(self.cluster_of[-1]) + 1, np.int64)
@@ -82,3 +94,45 @@ class ClusterBarriers:
             wave.stalled[blocks[wave.block_of]] = False
         result: npt.NDArray[np.bool_] = self.arrived_in[threads] < self.phase[cluster]
         return result
+
+    def reach(self, wave: Wave, owners: Index, instruction: Instruction) -> None:
+        """The active threads access the shared memory of these blocks."""
+        others = np.flatnonzero(owners != wave.block_of[wave.index])
+        if self._asks is None:
+            self._asks = not _waits_otherwise(wave.launch.kernel)
+        if not len(others) or not self._asks:
+            return
+        phase = self.phase[self.cluster_of[wave.index]]
+        if not phase[others].all():
+            position = int(others[np.argmin(phase[others])])
+            _report(wave, "nothing has waited for that block to begin", instruction, position)
+        for owner, position in zip(*np.unique(owners[others], return_index=True), strict=True):
+            place = others[position]
+            self._reached[int(owner)] = int(phase[place]), instruction, int(wave.index[place])
+
+    def leave(self, wave: Wave) -> None:
+        """All threads have left: report blocks that may have left before others reached their shared memory."""
+        for owner, (phase, instruction, thread) in self._reached.items():
+            if self.arrived_in[wave.block_of == owner].max() < phase:
+                wave.active = np.array([thread])
+                _report(wave, "that block does not wait and may have left", instruction, 0)
+
+
+def _report(wave: Wave, why: str, instruction: Instruction, position: int) -> None:
+    if wave.shared.races is not None:
+        message = f"race on the shared memory of another block of the cluster: {why}"
+        wave.launch.findings.add(wave.fault("race", message, instruction, position))
+
+
+_ORDERS = frozenset({"mbarrier", "volatile", "acquire", "acq_rel", "cas", "exch"})
+
+
+def _waits_otherwise(kernel: DecodedKernel) -> bool:
+    """Whether something but barriers may make a thread wait for another block."""
+    body = kernel.flat.body
+    compared = {name for i in body if i.parts[0] == "setp" for name in names(i.operands[1:])}
+    return any(
+        (i.parts[0] != "barrier" and not _ORDERS.isdisjoint(i.parts))
+        or (i.parts[0] == "atom" and not compared.isdisjoint(names(results(i))))
+        for i in body
+    )

@@ -1,7 +1,8 @@
 """What decides the branches of a kernel before it reads any data: arguments, extents and thread numbers.
 
 The instructions that compute such a predicate are run alone, for the first and the last blocks of a launch: so it is
-known which side of `C % 4 == 0` or `n > 30000` a shape takes without running the kernel on it. Predicates that depend
+known which side of `C % 4 == 0` or `n > 30000` a shape takes without running the kernel on it. The lesser or the
+greater of two floats of arguments decides as well (`fminf(lr * decay, 0.25f)`). Predicates that depend
 on loaded data, or on a register with more than one definition (a loop), are not looked at. Of two whole numbers of
 arguments that are compared, or of which the lesser or the greater is taken, it is also asked how they relate: what
 `C >= S - 1` decides may be right for one and wrong for the other.
@@ -9,7 +10,7 @@ arguments that are compared, or of which the lesser or the greater is taken, it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _READS_OTHERS = frozenset(
     {"ldu", "atom", "red", "call", "shfl", "vote", "match", "activemask", "redux", "cp", "mma", "wgmma"}
 )
+_WORD = 1 << 32
+_LEAST_FACTOR = 1 << 16
 _ENDS = 2
 """Blocks at either end of the grid that are asked."""
 
@@ -92,6 +95,8 @@ class Guards:
         for number, instruction in enumerate(body):
             if compared := _compared(instruction):
                 needed |= self._relate(number, compared, definitions)
+            if chosen := _chosen(instruction):
+                needed |= self._choose(number, chosen, definitions)
             decides = _decides(instruction)
             if decides is None or decides.name in seen:
                 continue
@@ -114,20 +119,37 @@ class Guards:
         self, number: int, compared: tuple[Operand, Operand], definitions: dict[str, list[int]]
     ) -> set[int]:
         """Keep a comparison of numbers that arguments make, alike for all threads; what computes them."""
+        reads, needed = self._read(number, compared, definitions, _RELATED)
+        if reads is not None:
+            self.relations.append(reads)
+        return needed
+
+    def _choose(
+        self, number: int, chosen: tuple[Operand, Operand], definitions: dict[str, list[int]]
+    ) -> set[int]:
+        """Keep which of two floats that arguments make is the lesser, alike for all threads; what computes them."""
+        reads, needed = self._read(number, chosen, definitions, 1)
+        if reads is not None:
+            one, other = reads
+            line = self._kernel.flat.body[number].line
+            self.guards.append(Guard(number, line, lambda wave: one(wave) < other(wave), True))
+        return needed
+
+    def _read(
+        self, number: int, pair: tuple[Operand, Operand], definitions: dict[str, list[int]], arguments: int
+    ) -> tuple[tuple[Read, Read] | None, set[int]]:
+        """How two operands are read, and what computes them; None where fewer arguments than these make them."""
         body = self._kernel.flat.body
         sliced: dict[int, bool] = {}
-        uniform = [
-            _slice(one.name, body, definitions, sliced) for one in compared if isinstance(one, Register)
-        ]
-        if not all(uniform) or sum("param" in body[n].parts for n in sliced) < _RELATED:
-            return set()
+        uniform = [_slice(one.name, body, definitions, sliced) for one in pair if isinstance(one, Register)]
+        if not all(uniform) or sum("param" in body[n].parts for n in sliced) < arguments:
+            return None, set()
         site = Site.of(body[number], number, self._kernel.layout, frozenset())
         try:
-            one, other = (site.reader(operand, site.types[-1]) for operand in compared)
+            one, other = (site.reader(operand, site.types[-1]) for operand in pair)
         except Unsupported:
-            return set()
-        self.relations.append((one, other))
-        return set(sliced)
+            return None, set()
+        return (one, other), set(sliced)
 
     def decided(self, launch: Launch) -> Decided:
         """The sides of each guard that threads of the first and last blocks of a launch take, and each relation."""
@@ -162,12 +184,15 @@ class Constants:
     """Floats that stand elsewhere: where a maximum starts, what is added."""
     whole: set[int] = field(default_factory=set)
     """Integers that it compares with, and those that it takes off what it compares: where a range begins."""
+    factors: set[int] = field(default_factory=set)
+    """Large odd integers that it multiplies by, and keeps the lower half: what hashes are made of."""
 
     def include(self, other: Constants) -> None:
         """Add those of another kernel."""
         self.compared |= other.compared
         self.others |= other.others
         self.whole |= other.whole
+        self.factors |= other.factors
 
 
 def constants(kernel: DecodedKernel) -> Constants:
@@ -184,6 +209,8 @@ def constants(kernel: DecodedKernel) -> Constants:
             elif isinstance(operand, Integer):
                 if compares:
                     numbers.whole.add(operand.value)
+                elif _is_hashed_by(instruction, operand.value):
+                    numbers.factors.add(operand.value % _WORD)
                 elif instruction.parts[0] == "add" and compared.intersection(names(instruction.operands[:1])):
                     numbers.whole.add(-operand.value)
                 value = _float_in_bits(instruction, operand.value, floats)
@@ -192,6 +219,11 @@ def constants(kernel: DecodedKernel) -> Constants:
             if value is not None:
                 (numbers.compared if compares else numbers.others).add(value)
     return numbers
+
+
+def _is_hashed_by(instruction: Instruction, number: int) -> bool:
+    opcode, *kinds = instruction.parts
+    return opcode in ("mul", "mad") and "lo" in kinds and number % 2 == 1 and number % _WORD > _LEAST_FACTOR
 
 
 def _read_as_floats(body: Sequence[Instruction]) -> dict[str, str]:
@@ -260,10 +292,21 @@ def _decides(instruction: Instruction) -> Register | None:
 
 def _compared(instruction: Instruction) -> tuple[Operand, Operand] | None:
     """Two whole numbers that an instruction compares, or takes the lesser or greater of."""
+    return _pair(instruction, ("setp", "min", "max"), ("int", "uint"))
+
+
+def _chosen(instruction: Instruction) -> tuple[Operand, Operand] | None:
+    """Two floats that an instruction takes the lesser or greater of."""
+    return _pair(instruction, ("min", "max"), ("float",))
+
+
+def _pair(
+    instruction: Instruction, opcodes: Container[str], kinds: Container[str]
+) -> tuple[Operand, Operand] | None:
     operands, kind = instruction.operands, TYPES.get(instruction.parts[-1])
-    if instruction.parts[0] not in ("setp", "min", "max") or len(operands) != 3:
+    if instruction.parts[0] not in opcodes or len(operands) != 3 or kind is None or kind.kind not in kinds:
         return None
-    return None if kind is None or kind.kind not in ("int", "uint") else (operands[1], operands[2])
+    return operands[1], operands[2]
 
 
 def _slice(

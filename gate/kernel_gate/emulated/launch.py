@@ -254,6 +254,7 @@ class Launch:
                     wave = self.wave_of(blocks)
                     Flow(kernel, wave).run()
                     wave.shared.synchronise(wave, None)
+                    wave.cluster_barriers.leave(wave)
                     self.blocks_done += len(blocks)
                     # A wave of few steps ends before it looks at the clock itself.
                     if time.monotonic() > self.deadline and self.blocks_done < self.blocks:

@@ -147,7 +147,9 @@ class SharedMemory:
                 f"out of bounds: shared memory of block {int(named[position]) - 1} of a cluster of {size}"
             )
             raise wave.stop("out_of_bounds", message, instruction, position)
-        return np.where(named > 0, own // size * size + named - 1, own)
+        owners: Index = np.where(named > 0, own // size * size + named - 1, own)
+        wave.cluster_barriers.reach(wave, owners, instruction)
+        return owners
 
     def _locate_each(self, wave: Wave, addresses: Index, nbytes: int, instruction: Instruction) -> Index:
         physical = np.full_like(addresses, -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, elements, repeat_options
-from kernel_gate.deadline import TimeSpentError, ends_within
+from kernel_gate.cases import ALLOCATED, Case, elements, other_integer, repeat_options
+from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
@@ -36,6 +37,8 @@ from kernel_gate.workload import Workload
 
 _MOST_NAMED = 200
 """Cases that the evidence names."""
+_HANG_SECONDS = 2.0
+"""For a case in which an integer is zero: a loop in steps of zero does not end."""
 _FIXED_COST_SECONDS = 1.0
 """What a case may cost whatever its size (a launch, the oracle's start): less says nothing of larger cases."""
 
@@ -119,10 +122,14 @@ def _run_cases(
         before = time.monotonic()
         if isinstance(run.device, EmulatedDevice):
             run.device.family = family_of(case)
+        may_hang = other_integer(run.workload, case) is not None and not all(dict(case.scalars).values())
         try:
-            check_case(run, case, again=number == 0)
+            with ends_within(_HANG_SECONDS if may_hang else math.inf):
+                check_case(run, case, again=number == 0)
         except TimeSpentError:
-            return [*unreached, case, *waiting]
+            if not may_hang or not seconds_left():
+                return [*unreached, case, *waiting]
+            run.dropped.append(f"{case}: {Reason.HANG}: the launches did not end within {_HANG_SECONDS:g} s")
         except Dropped as dropped:
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
             if case.origin == "hidden" and run.baseline.program.language == "triton":

@@ -4,6 +4,9 @@ Both programs run on the emulated device, which tells how far each decision is f
 the thread read last. Elements are moved by secants until a decision of one program is critical, and those are taken at
 which one of the other is too, exactly: then the rule decides and not a rounding. `rintf(x * (1 / s))` may differ from
 `rintf(x / s)` where only one of the quotients is half-way; `floorf(x / s + 0.5f)` differs where both are.
+
+A scalar that threads compare with floats of their own is put at such a float, and just above it: of the numbers that
+are drawn for the elements, `(r >> 16) < (unsigned)(p * 65536.0f)` is wrong only for those nearest to `p`.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 
 from kernel_gate.around_constants import last_place
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case, constant_scalars, elements
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import open_quiet
@@ -34,6 +37,7 @@ _SECONDS = 1.0
 _MOST_ELEMENTS = 1 << 14
 _MOST_PLACED = 64
 """Elements of one input that a case places."""
+_MOST_THRESHOLDS = 4
 _NUDGE = 2.0**-7
 """Relative: the first move of every element at most, from which slopes are taken."""
 _SECANTS = 4
@@ -91,6 +95,7 @@ def critical_cases(
                 case = Case(dims, seed + number, Variation.CRITICAL, origin="hidden")
                 search = _Search(device, own, both, workload, case, deadline)
                 cases += [replace(case, placed=placed) for placed in search.placements()]
+                cases += [replace(case, scalars=(scalar,)) for scalar in search.thresholds()]
     except (LaunchError, DeviceError, MemoryError, WorkloadError):
         pass  # what cannot be launched or has no inputs here is the check's to say
     finally:
@@ -134,6 +139,24 @@ class _Search:
             and (a.has_free_values or a.has_limits)
             and self._inputs[a.name].size
         ]
+
+    def thresholds(self) -> list[tuple[str, float]]:
+        """Scalars at a float that a thread compares with them, and just above it."""
+        numbers = self._workload.scalars(self._case.dims)
+        usual = {name: float(np.float32(numbers[name])) for name in constant_scalars(self._workload)}
+        near: dict[tuple[str, float], None] = {}
+        for decided in self._decided({}).values() if usual else ():
+            distance, scale = decided.distance[0], decided.scale[0]
+            for name, value in usual.items():
+                for others in (value + distance, value - distance):
+                    # Only where the scalar is one of the operands are these the other.
+                    there = np.maximum(np.abs(others), abs(value)) == scale
+                    if not there.any() or (others[there] == others[there][0]).all():
+                        continue
+                    one = self._generator.choice(others[there][:_MOST_PLACED])
+                    above = np.nextafter(np.float32(one), np.float32(np.inf))
+                    near |= dict.fromkeys([(name, float(one)), (name, float(above))])
+        return list(near)[:_MOST_THRESHOLDS]
 
     def placements(self) -> list[tuple[tuple[str, int, float], ...]]:
         """Elements of one input in turn with the values that make decisions critical."""

@@ -24,12 +24,13 @@ from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, ha
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.stages.critical import critical_cases
-from kernel_gate.stages.scalar_sides import Scalars, scalar_cases
+from kernel_gate.stages.scalar_sides import Scalars, Side, scalar_cases
 from kernel_gate.variations import Variation, may_shrink
 from kernel_gate.workload import Workload
 
 Dims = Mapping[str, int]
-Signature = tuple[Sides, ...]
+Signature = tuple[tuple[tuple[int, int], Sides], ...]
+"""What is decided, by kernel and number in it, with its sides: a program may have a kernel for each kind of shape."""
 _MOST_ELEMENTS = 1 << 19
 _MOST_ASKED = 1000
 _MOST_SHAPES = 6
@@ -38,9 +39,12 @@ _MOST_CONSTANTS = 8
 _MOST_OF_ROWS = 4
 _MOST_ROW_CASES = 8
 _MOST_SCALES = 4
+_MOST_FACTORS = 2
 _SMALL = 1e-2
 _FEW = 40
 _LARGEST = 1 << 16
+_WIDTHS = (32, 64, 128, 256, 512, 1024)
+"""Elements of a block, for launches of just more blocks than a number of the code."""
 _LEAST = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MANY = 1 << 15
 """Extents of one dim at which grids are compared: the first that a launch takes, and one of many blocks."""
@@ -101,14 +105,14 @@ class Paths:
                     d for program in range(len(self._loaded)) for d in self._launches(program, dims, workload)
                 ]
                 self._decided[key] = (
-                    tuple(sides for decided in launches for sides in decided.guards),
-                    tuple(sides for decided in launches for sides in decided.relations),
+                    _signature((kernel, decided.guards) for kernel, decided in launches),
+                    _signature((kernel, decided.relations) for kernel, decided in launches),
                 )
             except (LaunchError, DeviceError, MemoryError):
                 self._decided[key] = None
         return self._decided[key]
 
-    def _launches(self, program: int, dims: Dims, workload: Workload) -> Iterator[Decided]:
+    def _launches(self, program: int, dims: Dims, workload: Workload) -> Iterator[tuple[int, Decided]]:
         loaded, into = replace(self._loaded[program], workload=workload), self._constants[program]
         if self._buffers[program] is None:
             self._buffers[program] = self._owners.enter_context(loaded.execution(dims)).buffers
@@ -116,7 +120,7 @@ class Paths:
         with loaded.execution(dims, self._buffers[program]) as execution:
             for kernel, call in execution.calls():
                 assert isinstance(kernel, EmulatedKernel)
-                yield kernel.decided(*call)
+                yield id(kernel), kernel.decided(*call)
                 if id(kernel) not in self._read:
                     self._read.add(id(kernel))
                     into.include(constants(kernel.kernel))
@@ -142,6 +146,11 @@ class Paths:
         compared = sorted(after.compared, key=lambda c: (c in before.compared, -abs(c)))[:_MOST_OF_ROWS]
         between = [(a + b) / 2 for a, b in itertools.pairwise(sorted(compared))]
         return [c for c in (*compared, *between) if 0.0 < abs(c) < _LARGEST]
+
+    def factors(self) -> list[int]:
+        """What the candidate hashes by, its own first; after the first shape was asked."""
+        before, after = self._constants
+        return sorted(after.factors, key=lambda f: (f in before.factors, f))[:_MOST_FACTORS]
 
     def floats(self) -> set[float]:
         """Floats of the code of the programs; after the first shape was asked."""
@@ -191,7 +200,7 @@ class Grids:
         if not axes or not all(without):
             return None
         pairs = [(axes[at], fewer[at]) for (at, _), fewer in zip(self.growing, without, strict=True)]
-        return tuple((n == fewer, n > fewer) for n, fewer in pairs)
+        return _signature([(0, [(n == fewer, n > fewer) for n, fewer in pairs])])
 
     def _axes(self, dims: Dims) -> list[int]:
         """Blocks along every axis of every launch; none where the launch cannot be computed."""
@@ -226,7 +235,7 @@ def followed(
         scales = list(
             dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
         )
-        of_rows = paths.of_rows()
+        of_rows, factors = paths.of_rows(), paths.factors()
         usual = typical_shape(named)
         plain = [c for c in cases if c.memory == ALLOCATED]
         of_scalars = scalar_cases(
@@ -247,6 +256,11 @@ def followed(
         extra += [
             Case(named[-1], seed + 4550 + i, Variation.ROWS_AT, origin="hidden", around=tuple(of_rows))
             for i in range(_MOST_ROW_CASES)
+        ]
+    if any(a.values_spec[0] == "integers" for a in workload.args if a.kind in {"input", "inout"}):
+        extra += [
+            Case(named[-1], seed + 4650 + i, Variation.CROWDED, origin="hidden", around=(float(factor),))
+            for i, factor in enumerate(factors)
         ]
     if any(a.kind in {"input", "inout"} and may_shrink(a) for a in workload.args):
         extra += [
@@ -282,12 +296,14 @@ def _shapes(
     sides_of: Callable[[Dims], Signature | None], paths: Paths, workload: Workload, planned: Sequence[Dims]
 ) -> list[dict[str, int]]:
     """Shapes that take sides which no planned one takes, the smallest for each."""
-    seen: set[tuple[int, int]] = set()
+    seen: set[Side] = set()
+    every: set[Side] = set()
     for dims in planned:
-        seen |= _taken(sides_of(dims))
-    sides = sum(len(s) for s in next((s for s in map(sides_of, planned) if s is not None), ()))
-    by_side: dict[tuple[int, int], dict[str, int]] = {}
-    if len(seen) == sides:
+        signature = sides_of(dims)
+        seen |= _taken(signature)
+        every |= {(place, side) for place, sides in signature or () for side in range(len(sides))}
+    by_side: dict[Side, dict[str, int]] = {}
+    if seen == every:
         return []
     proposals = itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED)
     for dims in sorted(proposals, key=_is_single):
@@ -297,7 +313,7 @@ def _shapes(
             best = by_side.get(side)
             if best is None or _size(workload, dims) < _size(workload, best):
                 by_side[side] = dims
-        if len(seen) + len(by_side) == sides:
+        if every <= seen | by_side.keys():
             break
     chosen: list[dict[str, int]] = []
     for _, dims in sorted(by_side.items(), key=lambda item: -elements(workload, item[1])):
@@ -317,8 +333,12 @@ def _size(workload: Workload, dims: Dims) -> tuple[bool, int]:
     return _is_single(dims), elements(workload, dims)
 
 
-def _taken(signature: Signature | None) -> set[tuple[int, int]]:
-    return {(n, side) for n, sides in enumerate(signature or ()) for side, holds in enumerate(sides) if holds}
+def _signature(decided: Iterable[tuple[int, Sequence[Sides]]]) -> Signature:
+    return tuple(((kernel, n), sides) for kernel, some in decided for n, sides in enumerate(some))
+
+
+def _taken(signature: Signature | None) -> set[Side]:
+    return {(place, side) for place, sides in signature or () for side, holds in enumerate(sides) if holds}
 
 
 def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Iterator[dict[str, int]]:
@@ -327,7 +347,8 @@ def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Ite
     near = {n + d for n in paths.numbers() for d in (-1, 0, 1)}
     powers = {(1 << k) + d for k in range(2, 17) for d in (-1, 0, 1)}
     callers = {e + d for shape in workload.profile_dims for e in shape.values() for d in (-1, 0, 1)}
-    wanted = sorted({*range(1, _FEW), *near, *powers, *callers} - {0})
+    as_blocks = {n * width + 1 for n in paths.numbers() if n >= _FEW for width in _WIDTHS}
+    wanted = sorted({*range(1, _FEW), *near, *powers, *callers, *as_blocks} - {0})
     for extent in wanted:
         for name, others in itertools.product(workload.dims, (base, dict.fromkeys(base, 1))):
             dims = {**others, name: extent}

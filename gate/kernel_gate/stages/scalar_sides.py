@@ -1,11 +1,13 @@
 """Float scalars for both sides of what the programs decide by them: `a == b`, `p > 0.95f`, `fabsf(s) < 1e-3f`.
 
 A workload gives each of them one number, and callers pass others. What is asked are guards that depend on arguments
-alone (`emulated/guards.py`), on one shape, with one scalar at a time near a constant of the code or another scalar.
+alone (`emulated/guards.py`), on one shape, with one scalar at a time near a constant of the code or another scalar,
+then with two at once far from what the workload gives them: `lr * decay > 0.25f` is decided by neither alone.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kernel_gate.cases import Case, constant_scalars
@@ -13,16 +15,18 @@ from kernel_gate.deadline import seconds_left
 from kernel_gate.workload import Workload
 
 Scalars = tuple[tuple[str, float], ...]
-Sides = set[tuple[int, int]]
-"""Guards, each with a side of it."""
+Side = tuple[tuple[int, int], int]
+"""A guard, by its kernel and number there, and a side of it."""
 _MOST_VARIED = 4
 """Scalars, the first ones."""
 _MOST_NUMBERS = 16
 _MOST_CASES = 6
+_FAR = (8.0, 1 / 8, 128.0, 1 / 128, 1.0)
+"""Times what the workload gives a scalar."""
 
 
 def scalar_cases(
-    sides_of: Callable[[Mapping[str, int], Scalars], Sides],
+    sides_of: Callable[[Mapping[str, int], Scalars], set[Side]],
     workload: Workload,
     planned: Sequence[Case],
     dims: Mapping[str, int],
@@ -32,7 +36,7 @@ def scalar_cases(
     """A case for each side that a scalar leads to and no planned case takes."""
     if not constant_scalars(workload):
         return []
-    seen: Sides = set()
+    seen: set[Side] = set()
     for case in planned:
         seen |= sides_of(case.dims, case.scalars)
     cases: list[Case] = []
@@ -54,3 +58,7 @@ def _proposals(workload: Workload, dims: Mapping[str, int], constants: Iterable[
     for factor, power in ((1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5)):
         for name in names:
             yield from (((name, sign * factor * number**power),) for number in some for sign in (1, -1))
+    for pair in itertools.combinations(names, 2):
+        one, other = (float(values[name]) or 1.0 for name in pair)
+        for by, of in itertools.product(_FAR, _FAR):
+            yield (pair[0], by * one), (pair[1], of * other)

@@ -125,3 +125,17 @@ def test_a_block_that_never_arrives_is_a_deadlock():
     done = run(LOST, {"out": np.zeros(1, np.int32)}, 2, 32)
     assert [f.kind for f in done.faults] == ["barrier"]
     assert "deadlock" in done.faults[0].message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "why"),
+    [
+        ("    cluster.sync();\n}", "}", "read", "may have left"),
+        ("cluster.sync();  // all are there", "__syncwarp();", "read", "to begin"),
+    ],
+)
+def test_the_memory_of_a_block_that_may_not_be_there(old, new, line, why):
+    source = SUM.replace(old, new)
+    done = run(source, {"out": np.zeros(3, np.float32), "x": np.zeros((3, 256), np.float32)}, 24, 32)
+    races = [f for f in done.faults if f.kind == "race" and why in f.message]
+    assert [f.line for f in races][:1] == [line_of(source, line)]
