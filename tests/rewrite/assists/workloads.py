@@ -6,7 +6,9 @@ from pathlib import Path
 
 from kernel_gate.workload import Workload, parse_workload
 
-_VALUES = {"group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)"}
+_VALUES = {
+    "group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)", "target": "integers(0, C)",
+}  # fmt: skip
 """What buffers of whole numbers hold, by their names."""
 
 
@@ -535,6 +537,21 @@ WORKLOADS = {
     "centre_by_lanes": (
         workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
+    ),
+    "channel_softmax": (
+        workload("channel_softmax", "N = [1, 2]\nC = [1, 3, 70]\nP = [1, 33]",
+                 'grid = ["ceil_div(P, 32)", "N"]\nblock = [32]', "out: output float32 [N, C, P]",
+                 "x: input float32 [N, C, P]", "C: int32 = C", "HW: int32 = P"),
+    ),
+    "pixel_norm": (
+        workload("pixel_norm", "C = [1, 3, 70]\nP = [1, 33]", 'grid = ["ceil_div(P, 32)"]\nblock = [32]',
+                 "y: output float32 [C, P]", "x: input float16 [C, P]", "batch: int32 = 0", "C: int32 = C",
+                 "pixels: int64 = P"),
+    ),
+    "class_loss": (
+        workload("class_loss", "C = [1, 3, 70]\nP = [1, 33]", 'grid = ["ceil_div(P, 32)"]\nblock = [32]',
+                 "loss: output float32 [P]", "logits: input float32 [C, P]", "target: input int32 [P]",
+                 "classes: int32 = C", "pixels: int32 = P"),
     ),
     "normalise": (
         workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
