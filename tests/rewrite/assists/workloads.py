@@ -538,6 +538,21 @@ WORKLOADS = {
         workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
     ),
+    "prefix_sums": tuple(
+        workload("prefix_sums", "N = [1, 300]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
+                 "out: output float32 [N]", "x: input float32 [N]", "n: int32 = N")
+        for block in (32, 48, 128)
+    ),
+    "row_prefixes": (
+        workload("row_prefixes", "N = [1, 2]\nC = [1, 100, 128]", 'grid = ["N"]\nblock = [128]',
+                 "in: input float32 [N, C]", "out: output float32 [N, C]", "totals: output float32 [N]",
+                 "cols: int32 = C"),
+    ),
+    "running_maximum": (
+        workload("running_maximum", "N = [1, 2]\nC = [64, 96]\nR = [8, 96]",
+                 'grid = ["N"]\nblock = ["C"]\nshared_bytes = "4 * C"', "y: output int32 [N, C]",
+                 "x: input int32 [N, C]", "n: int32 = C", "reach: int32 = R"),
+    ),
     "channel_softmax": (
         workload("channel_softmax", "N = [1, 2]\nC = [1, 3, 70]\nP = [1, 33]",
                  'grid = ["ceil_div(P, 32)", "N"]\nblock = [32]', "out: output float32 [N, C, P]",
@@ -627,6 +642,12 @@ WORKLOADS = {
         workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
                  oracle="shares"),
+    ),
+    "centred_groups": (
+        workload("centred_groups", "N = [3]\nC = [1, 3]\nP = [5, 100]",
+                 'grid = ["N"]\nconstexpr = { GROUP = "C", BLOCK = "64" }', "out: output float32 [N, C * P]",
+                 "x: input float32 [N, C * P]", "channels: int32 = C", "pixels: int32 = P", language="triton",
+                 oracle="centred"),
     ),
     "spread_rows": (
         workload("spread_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { STEP = "64" }',
