@@ -88,7 +88,7 @@ def _guards(kernel: Kernel, loop: Loop, scan: Scan) -> list[str]:
     """What has to hold for the scan to reach all threads of a block of whole warps, and is not known to."""
     threads = [block_threads(launch) for launch in kernel.launches]
     sizes = [t for t in threads if t is not None]
-    known = len(sizes) == len(threads) > 0
+    all_tell = len(sizes) == len(threads) > 0
     condition = bare(loop.condition)
     if (
         condition is None
@@ -98,13 +98,13 @@ def _guards(kernel: Kernel, loop: Loop, scan: Scan) -> list[str]:
         raise Refusal(f"`{text_of(condition)}` does not compare the stride with the number of threads")
     bound = field_of(condition, "right")
     assert bound is not None
-    guards = [] if known and all(t % 32 == 0 for t in sizes) else ["blockDim.x % 32 == 0"]
+    guards = [] if all_tell and all(t % 32 == 0 for t in sizes) else ["blockDim.x % 32 == 0"]
     match scan.bound:
         case Var("blockDim.x"):
             pass
-        case Num(steps) if known and steps >= max(sizes):
+        case Num(steps) if all_tell and steps >= max(sizes):
             pass
-        case Num(steps) if known and steps < min(sizes):
+        case Num(steps) if all_tell and steps < min(sizes):
             raise Refusal(f"the stride ends at {steps}, before the last thread of a block")
         case _:
             guards.append(f"({text_of(bound)}) >= (int)blockDim.x")
