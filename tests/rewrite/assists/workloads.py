@@ -649,6 +649,17 @@ WORKLOADS = {
                  "x: input float32 [N, C * P]", "channels: int32 = C", "pixels: int32 = P", language="triton",
                  oracle="centred"),
     ),
+    "softmax_of_columns": (
+        workload("softmax_of_columns", "N = [2]\nC = [1, 5]\nP = [3, 70]",
+                 'grid = ["ceil_div(P, 64)", "N"]\nconstexpr = { BLOCK = "64" }', "out: output float32 [N, C, P]",
+                 "x: input float32 [N, C, P]", "channels: int32 = C", "pixels: int32 = P", language="triton"),
+    ),
+    "norm_of_pixels": (
+        workload("norm_of_pixels", "N = [2]\nC = [1, 5]\nP = [3, 70]",
+                 'grid = ["N * ceil_div(P, 32)"]\nconstexpr = { SIZE = "32" }', "y: output float32 [N, C, P]",
+                 "x: input float16 [N, C, P]", "weight: input float32 [C]", "C: int32 = C", "HW: int32 = P",
+                 language="triton"),
+    ),
     "spread_rows": (
         workload("spread_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { STEP = "64" }',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
