@@ -563,6 +563,15 @@ WORKLOADS = {
                  "y: output float32 [C, P]", "x: input float16 [C, P]", "batch: int32 = 0", "C: int32 = C",
                  "pixels: int64 = P"),
     ),
+    "softmax_in_place": (
+        workload("softmax_in_place", "N = [1, 2]\nC = [1, 3, 70]\nP = [1, 33]",
+                 'grid = ["ceil_div(P, 32)", "N"]\nblock = [32]', "x: inout float32 [N, C, P]", "C: int32 = C",
+                 "HW: int32 = P"),
+    ),
+    "centre_in_place": (
+        workload("centre_in_place", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
+                 "x: inout float32 [N, C]", "C: int32 = C"),
+    ),
     "class_loss": (
         workload("class_loss", "C = [1, 3, 70]\nP = [1, 33]", 'grid = ["ceil_div(P, 32)"]\nblock = [32]',
                  "loss: output float32 [P]", "logits: input float32 [C, P]", "target: input int32 [P]",

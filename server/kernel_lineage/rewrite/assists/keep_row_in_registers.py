@@ -7,7 +7,8 @@ After: the first pass keeps a thread's first eight elements in an array of const
 from there. What a longer row has beyond that is read again by the old loops, in the same order.
 
 Where each thread goes down a column of its own (the channels of an image, say) and its neighbours go down those beside
-it, up to 128 elements are loaded before the first pass, so that they are all under way together.
+it, up to 128 elements are loaded before the first pass, so that they are all under way together. The last pass may
+write the row in place.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass]:
         first = _first_of_own(syntax, loop) if column else None
         if loop.node.parent != own.node.parent or not _is_alike(loop, own, first):
             continue
-        inside = [n for n in descendants(loop.node) if n.type == "subscript_expression"]
+        inside = [n for n in descendants(loop.node) if n.type == "subscript_expression" and not _is_target(n)]
         reads = [n for n in inside if _same_place(syntax, (loop, n), (own, access.node))]
         if reads:
             passes.append(_Pass(loop, tuple(reads), first))
@@ -133,7 +134,8 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass]:
         raise Refusal(f"`{text}` is not read again at the same places in a later loop of the same kind")
     end = still[-1].loop.node.end_byte
     for other in indexing(unit).accesses:
-        if other.root == access.root and other.writes and start <= other.node.start_byte < end:
+        writes = other.root == access.root and other.writes and start <= other.node.start_byte < end
+        if writes and not _ends_round(syntax, still[-1], other.node, (own, access.node)):
             raise Refusal(f"`{text_of(other.node)}` is written between the passes")
     called = written_by_calls(syntax, start, end).get(access.root)
     if called is not None:
@@ -152,6 +154,21 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass]:
     if not any(contains(s, n) and not is_under_a_condition(s, n) for s in statements for n in whole.reads):
         raise Refusal(f"`{text}` is read only under a condition in the first pass")
     return still
+
+
+def _is_target(node: Node) -> bool:
+    """Whether an element is what an assignment gives a value."""
+    parent = node.parent
+    return parent is not None and parent.type == "assignment_expression" and field_of(parent, "left") == node
+
+
+def _ends_round(syntax: CudaSyntax, last: _Pass, target: Node, element: tuple[Loop, Node]) -> bool:
+    """Whether an element is written in place by the last pass, where none of its reads comes later in the round."""
+    assignment = target.parent
+    inside = contains(last.loop.node, target) and _is_target(target)
+    if not inside or assignment is None or not _same_place(syntax, (last.loop, target), element):
+        return False
+    return all(n.end_byte <= assignment.end_byte for n in last.reads)
 
 
 def _first_of_own(syntax: CudaSyntax, loop: Loop) -> int | None:

@@ -253,6 +253,152 @@ __global__ void class_loss(float* loss, const float* logits, const int* target, 
         total += expf(logits[p + k * pixels] - best);
     loss[p] = logf(total) + best - logits[p + target[p] * pixels];
 }
+// --- softmax_in_place applies
+__global__ void softmax_in_place(float* x, int C, int HW) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int b = blockIdx.y;
+    if (i < HW) {
+        float m = -INFINITY, s = 0.0f;
+        for (int c = 0; c < C; c++) {
+            int idx = b * C * HW + c * HW + i;
+            if (x[idx] > m) m = x[idx];
+        }
+        for (int c = 0; c < C; c++) {
+            int idx = b * C * HW + c * HW + i;
+            s += expf(x[idx] - m);
+        }
+        for (int c = 0; c < C; c++) {
+            int idx = b * C * HW + c * HW + i;
+            x[idx] = expf(x[idx] - m) / s;
+        }
+    }
+}
+// --- softmax_in_place becomes
+__global__ void softmax_in_place(float* x, int C, int HW) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int b = blockIdx.y;
+    if (i < HW) {
+        float m = -INFINITY, s = 0.0f;
+        float x_kept[64];
+        #pragma unroll
+        for (int c = 0; c < 64; c++) {
+            if (c < C) {
+                int idx = b * C * HW + c * HW + i;
+                x_kept[c] = x[idx];
+            }
+        }
+        #pragma unroll
+        for (int c = 0; c < 64; c++) {
+            if (c < C) {
+                int idx = b * C * HW + c * HW + i;
+                if (x_kept[c] > m) m = x_kept[c];
+            }
+        }
+        // What the registers do not hold, as before.
+        for (int c = 64; c < C; c++) {
+            int idx = b * C * HW + c * HW + i;
+            if (x[idx] > m) m = x[idx];
+        }
+        #pragma unroll
+        for (int c = 0; c < 64; c++) {
+            if (c < C) {
+                int idx = b * C * HW + c * HW + i;
+                s += expf(x_kept[c] - m);
+            }
+        }
+        // What the registers do not hold, as before.
+        for (int c = 64; c < C; c++) {
+            int idx = b * C * HW + c * HW + i;
+            s += expf(x[idx] - m);
+        }
+        #pragma unroll
+        for (int c = 0; c < 64; c++) {
+            if (c < C) {
+                int idx = b * C * HW + c * HW + i;
+                x[idx] = expf(x_kept[c] - m) / s;
+            }
+        }
+        // What the registers do not hold, as before.
+        for (int c = 64; c < C; c++) {
+            int idx = b * C * HW + c * HW + i;
+            x[idx] = expf(x[idx] - m) / s;
+        }
+    }
+}
+// --- centre_in_place applies
+__global__ void centre_in_place(float* x, int C) {
+    float* row = x + blockIdx.x * C;
+    int lane = threadIdx.x % 32;
+    float s = 0.0f;
+    for (int i = lane; i < C; i += 32) s += row[i];
+    for (int o = 16; o > 0; o /= 2) s += __shfl_xor_sync(0xffffffffu, s, o);
+    for (int i = lane; i < C; i += 32) row[i] -= s / C * row[i];
+}
+// --- centre_in_place becomes
+__global__ void centre_in_place(float* x, int C) {
+    float* row = x + blockIdx.x * C;
+    int lane = threadIdx.x % 32;
+    float s = 0.0f;
+    float row_kept[8];
+    #pragma unroll
+    for (int kept_round = 0; kept_round < 8; kept_round++) {
+        int i = lane + kept_round * 32;
+        if (i < C) {
+            row_kept[kept_round] = row[i];
+            s += row_kept[kept_round];
+        }
+    }
+    // What the registers do not hold, as before.
+    for (int i = lane + 8 * 32; i < C; i += 32) s += row[i];
+    for (int o = 16; o > 0; o /= 2) s += __shfl_xor_sync(0xffffffffu, s, o);
+    #pragma unroll
+    for (int kept_round = 0; kept_round < 8; kept_round++) {
+        int i = lane + kept_round * 32;
+        if (i < C) {
+            row[i] -= s / C * row_kept[kept_round];
+        }
+    }
+    // What the registers do not hold, as before.
+    for (int i = lane + 8 * 32; i < C; i += 32) row[i] -= s / C * row[i];
+}
+// --- softmax_in_place refuses: is written between the passes
+__global__ void softmax_in_place(float* x, int C, int HW) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= HW) return;
+    float s = 0.0f;
+    for (int c = 0; c < C; c++) {
+        x[c * HW + i] = expf(x[c * HW + i]);
+        s += x[c * HW + i];
+    }
+    for (int c = 0; c < C; c++) {
+        x[c * HW + i] = x[c * HW + i] / s;
+    }
+}
+// --- shares_in_place refuses: is written between the passes
+__global__ void shares_in_place(float* x, float* last, int C, int HW) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= HW) return;
+    float s = 0.0f;
+    for (int c = 0; c < C; c++) {
+        s += x[c * HW + i];
+    }
+    for (int c = 0; c < C; c++) {
+        x[c * HW + i] = x[c * HW + i] / s;
+        last[i] = x[c * HW + i];
+    }
+}
+// --- shares_in_place refuses: is written between the passes
+__global__ void shares_in_place(float* x, int C, int HW) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= HW) return;
+    float s = 0.0f;
+    for (int c = 0; c < C; c++) {
+        s += x[c * HW + i];
+    }
+    for (int c = 0; c < C; c++) {
+        x[(c + 1) * HW + i] = x[c * HW + i] / s;
+    }
+}
 // --- class_loss refuses: may leave before
 __global__ void class_loss(float* loss, const float* logits, const int* target, int classes, int pixels) {
     int p = blockIdx.x * blockDim.x + threadIdx.x;
