@@ -543,6 +543,10 @@ WORKLOADS = {
                  "out: output float32 [N]", "x: input float32 [N]", "n: int32 = N")
         for block in (32, 48, 128)
     ),
+    "signed_prefixes": (
+        workload("signed_prefixes", "N = [1, 150]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "y: output float32 [N]", "x: input float32 [N]", "n: int32 = N"),
+    ),
     "row_prefixes": (
         workload("row_prefixes", "N = [1, 2]\nC = [1, 100, 128]", 'grid = ["N"]\nblock = [128]',
                  "in: input float32 [N, C]", "out: output float32 [N, C]", "totals: output float32 [N]",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched
@@ -23,7 +24,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             continue
         inside = [a for a in accesses if contains(loop.node, a.node)]
         written = next((a for a in inside if a.writes and a.index.get("x") == 1), None)
-        below = any(a.reads and f"-{loop.counter}" in text_of(a.node).replace(" ", "") for a in inside)
+        below = re.search(rf"-{loop.counter}\b", text_of(loop.body).replace(" ", ""))
         if written is not None and below:
             bound = field_of(bare(loop.condition), "right")
             names = {"tile": written.root, "n": text_of(bound)}

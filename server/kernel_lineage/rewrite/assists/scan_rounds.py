@@ -160,13 +160,13 @@ class _Round:
 
     def keep(self, name: str, value: Node, *, above: bool) -> None:
         """Give a name the value of an expression."""
-        self.terms.pop(name, None)
-        self.values.pop(name, None)
         term = self.known_term(value)
         if term is not None:
             self.terms[name] = term
+            self.values.pop(name, None)
         else:
             self.values[name] = self.evaluated(value, above=above)
+            self.terms.pop(name, None)
             types = {v.type for v in self.syntax.entry.variables if v.name == name}
             if not isinstance(self.values[name], tuple) and not types <= {self.type, "auto"}:
                 raise Refusal(f"`{name}` keeps an element in another type")
@@ -287,12 +287,23 @@ class _Round:
         left, right = field_of(test, "left"), field_of(test, "right")
         if test is None or test.type != "binary_expression" or left is None or right is None:
             raise Refusal(f"`{text_of(test)}` does not compare a thread with the stride")
-        operator, sides = operator_of(test), (self.term(left), self.term(right))
-        if operator in ("<=", ">"):
-            operator, sides = {"<=": ">=", ">": "<"}[operator], sides[::-1]
-        if operator not in (">=", "<") or polynomial(sides[0]) != polynomial(_THREAD) or sides[1] != _STRIDE:
+        one, other = self.term(left), self.term(right)
+        operator, beyond = operator_of(test), sub(one, other)
+        if operator in ("<=", "<"):
+            operator, beyond = {"<=": ">=", "<": ">"}[operator], sub(other, one)
+        # Of whole numbers, a > b is a >= b + 1; and that fails where a < b + 1.
+        reaches = polynomial(sub(beyond, Num(operator == ">")))
+        above, below = sub(_THREAD, _STRIDE), sub(sub(_STRIDE, _THREAD), Num(1))
+        wraps = any(c < 0 and m for side in (one, other) for m, c in polynomial(side).items())
+        is_unsigned = wraps and not self.is_signed(test)
+        if is_unsigned or reaches not in (polynomial(above), polynomial(below)):
             raise Refusal(f"`{text_of(test)}` does not compare a thread with the stride")
-        return operator == ">="
+        return reaches == polynomial(above)
+
+    def is_signed(self, test: Node) -> bool:
+        """Whether a difference may be negative: of signed numbers, or kept as one."""
+        types = {v.name: v.type for v in self.syntax.entry.variables}
+        return all(types.get(n) in ("int", "long", "long long", "int64_t") for n in identifiers_in(test))
 
     def known_term(self, node: Node) -> Term | None:
         try:

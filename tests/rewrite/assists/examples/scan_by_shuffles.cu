@@ -199,6 +199,71 @@ __global__ void running_maximum(int* y, const int* x, int n, int reach) {
     __syncthreads();
     y[blockIdx.x * n + threadIdx.x] = tile[n - 1 - threadIdx.x];
 }
+// --- signed_prefixes applies
+__global__ void signed_prefixes(float* y, const float* x, int n) {
+    __shared__ float s[512];
+    int tid = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + tid;
+    s[tid] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int d = 1; d < 512; d *= 2) {
+        int j = tid - d;
+        float t = s[tid];
+        if (j >= 0) t = s[j] + t;
+        __syncthreads();
+        s[tid] = t;
+        __syncthreads();
+    }
+    if (i < n) y[i] = s[tid];
+}
+
+void prefixes(float* y, const float* x, int n) {
+    int threads = 64;
+    signed_prefixes<<<(n + threads - 1) / threads, threads>>>(y, x, n);
+}
+// --- signed_prefixes becomes
+__global__ void signed_prefixes(float* y, const float* x, int n) {
+    __shared__ float s[512];
+    int tid = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + tid;
+    s[tid] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    {
+        __shared__ float warp_totals[32];
+        float scanned = s[tid];
+        #pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const float below = __shfl_up_sync(0xffffffffu, scanned, step);
+            if (threadIdx.x % 32 >= step) {
+                scanned = below + scanned;
+            }
+        }
+        if (threadIdx.x % 32 == 31) {
+            warp_totals[threadIdx.x / 32] = scanned;
+        }
+        __syncthreads();
+        float total = warp_totals[threadIdx.x % 32 < blockDim.x / 32 ? threadIdx.x % 32 : 0];
+        #pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const float below = __shfl_up_sync(0xffffffffu, total, step);
+            if (threadIdx.x % 32 >= step) {
+                total = below + total;
+            }
+        }
+        total = __shfl_sync(0xffffffffu, total, (threadIdx.x / 32 + 31) % 32);
+        if (threadIdx.x >= 32) {
+            scanned = total + scanned;
+        }
+        s[tid] = scanned;
+        __syncthreads();
+    }
+    if (i < n) y[i] = s[tid];
+}
+
+void prefixes(float* y, const float* x, int n) {
+    int threads = 64;
+    signed_prefixes<<<(n + threads - 1) / threads, threads>>>(y, x, n);
+}
 // --- prefix_sums refuses: a barrier is missing
 __global__ void prefix_sums(float* out, const float* x, int n) {
     __shared__ float s[256];
@@ -473,4 +538,25 @@ __global__ void prefix_sums(float* out, const float* x, int n) {
         __syncthreads();
     }
     if (i < n) out[i] = s[t];
+}
+// --- signed_prefixes refuses: does not compare a thread with the stride
+__global__ void signed_prefixes(float* y, const float* x, int n) {
+    __shared__ float s[512];
+    unsigned tid = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + tid;
+    s[tid] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int d = 1; d < 512; d *= 2) {
+        float t = s[tid];
+        if (tid - d >= 0) t = s[tid - d] + t;
+        __syncthreads();
+        s[tid] = t;
+        __syncthreads();
+    }
+    if (i < n) y[i] = s[tid];
+}
+
+void prefixes(float* y, const float* x, int n) {
+    int threads = 64;
+    signed_prefixes<<<(n + threads - 1) / threads, threads>>>(y, x, n);
 }
