@@ -165,11 +165,16 @@ class _Round:
             self.terms[name] = term
             self.values.pop(name, None)
         else:
-            self.values[name] = self.evaluated(value, above=above)
-            self.terms.pop(name, None)
-            types = {v.type for v in self.syntax.entry.variables if v.name == name}
-            if not isinstance(self.values[name], tuple) and not types <= {self.type, "auto"}:
-                raise Refusal(f"`{name}` keeps an element in another type")
+            self.hold(name, self.evaluated(value, above=above))
+
+    def hold(self, name: str, value: object) -> None:
+        """Give a name a value that is no index."""
+        self.terms.pop(name, None)
+        self.values[name] = value
+        types = {v.type for v in self.syntax.entry.variables if v.name == name}
+        is_number = isinstance(value, tuple) and value[0] == "number"
+        if not is_number and not types <= {self.type, "auto"}:
+            raise Refusal(f"`{name}` keeps an element in another type")
 
     def assign(self, statement: Node, *, above: bool, inside: bool) -> None:
         assignment = statement.named_children[0]
@@ -193,12 +198,12 @@ class _Round:
         )
         if target.type != "identifier" or name == self.loop.counter or operator not in ("=", "+=", "^="):
             raise Refusal(f"`{text_of(statement)}` is no part of a scan")
-        if operator == "^=" and text_of(right) == "1":
+        begins = [v.value for v in self.syntax.entry.variables if v.name == name and v.value is not None]
+        if operator == "^=" and text_of(right) == "1" and all(integer_of(v) in (0, 1) for v in begins):
             self.terms[name] = sub(Num(1), self.term(target))
         elif operator == "+=":
-            self.values[name] = self.combined(
-                "+", self.evaluated(target, above=above), self.evaluated(right, above=above)
-            )
+            sides = [self.evaluated(side, above=above) for side in (target, right)]
+            self.hold(name, self.combined("+", *sides))
         else:
             self.keep(name, right, above=above)
         if not outside:

@@ -560,3 +560,47 @@ void prefixes(float* y, const float* x, int n) {
     int threads = 64;
     signed_prefixes<<<(n + threads - 1) / threads, threads>>>(y, x, n);
 }
+// --- signed_prefixes refuses: keeps an element in another type
+__global__ void signed_prefixes(float* y, const float* x, int n) {
+    __shared__ float s[512];
+    int tid = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + tid;
+    s[tid] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int d = 1; d < 512; d *= 2) {
+        int j = tid - d;
+        int t = s[tid];
+        if (j >= 0) t = s[j] + t;
+        __syncthreads();
+        s[tid] = t;
+        __syncthreads();
+    }
+    if (i < n) y[i] = s[tid];
+}
+
+void prefixes(float* y, const float* x, int n) {
+    int threads = 64;
+    signed_prefixes<<<(n + threads - 1) / threads, threads>>>(y, x, n);
+}
+// --- signed_prefixes refuses: combines by `+` what is not two elements
+__global__ void signed_prefixes(float* y, const float* x, int n) {
+    __shared__ float s[512];
+    int tid = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + tid;
+    s[tid] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int d = 1; d < 512; d *= 2) {
+        int j = tid - d;
+        float t = s[tid];
+        if (j >= 0) t = s[j] + t;
+        __syncthreads();
+        s[tid] = s[tid] + t;
+        __syncthreads();
+    }
+    if (i < n) y[i] = s[tid];
+}
+
+void prefixes(float* y, const float* x, int n) {
+    int threads = 64;
+    signed_prefixes<<<(n + threads - 1) / threads, threads>>>(y, x, n);
+}
