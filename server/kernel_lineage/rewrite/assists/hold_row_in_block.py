@@ -32,8 +32,8 @@ from kernel_lineage.rewrite.assists.triton_places import (
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
-_WARPS = ("", "8", "16")
-"""Warps of a program that are tried where no launch tells them: a long row does not fit into the registers of four."""
+_WARPS = ("", "16", "8")
+"""Warps of a program that are tried where no launch tells them: 16384 floats do not fit into the registers of four."""
 _SHAPED = ("arange", "zeros", "full")
 
 

@@ -54,7 +54,7 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _ROUNDS = (8, 16, 32)
 """Elements that a thread keeps, each choice a candidate: 8 are a row of 2,048 for a block of 256 threads."""
-_COLUMN_ROUNDS = (64, 32, 128)
+_COLUMN_ROUNDS = (64, 128, 32)
 """Elements of a column that a thread keeps by itself, which has at most 255 registers."""
 _PLACE = Var("place")
 _LEAVES = frozenset({"return_statement", "break_statement", "continue_statement", "goto_statement"})
