@@ -6,7 +6,9 @@ from pathlib import Path
 
 from kernel_gate.workload import Workload, parse_workload
 
-_VALUES = {"group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)"}
+_VALUES = {
+    "group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)", "target": "integers(0, C)",
+}  # fmt: skip
 """What buffers of whole numbers hold, by their names."""
 
 
@@ -536,6 +538,49 @@ WORKLOADS = {
         workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
     ),
+    "prefix_sums": tuple(
+        workload("prefix_sums", "N = [1, 300]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
+                 "out: output float32 [N]", "x: input float32 [N]", "n: int32 = N")
+        for block in (32, 48, 128)
+    ),
+    "signed_prefixes": (
+        workload("signed_prefixes", "N = [1, 150]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "y: output float32 [N]", "x: input float32 [N]", "n: int32 = N"),
+    ),
+    "row_prefixes": (
+        workload("row_prefixes", "N = [1, 2]\nC = [1, 100, 128]", 'grid = ["N"]\nblock = [128]',
+                 "in: input float32 [N, C]", "out: output float32 [N, C]", "totals: output float32 [N]",
+                 "cols: int32 = C"),
+    ),
+    "running_maximum": (
+        workload("running_maximum", "N = [1, 2]\nC = [64, 96]\nR = [8, 96]",
+                 'grid = ["N"]\nblock = ["C"]\nshared_bytes = "4 * C"', "y: output int32 [N, C]",
+                 "x: input int32 [N, C]", "n: int32 = C", "reach: int32 = R"),
+    ),
+    "channel_softmax": (
+        workload("channel_softmax", "N = [1, 2]\nC = [1, 3, 70]\nP = [1, 33]",
+                 'grid = ["ceil_div(P, 32)", "N"]\nblock = [32]', "out: output float32 [N, C, P]",
+                 "x: input float32 [N, C, P]", "C: int32 = C", "HW: int32 = P"),
+    ),
+    "pixel_norm": (
+        workload("pixel_norm", "C = [1, 3, 70]\nP = [1, 33]", 'grid = ["ceil_div(P, 32)"]\nblock = [32]',
+                 "y: output float32 [C, P]", "x: input float16 [C, P]", "batch: int32 = 0", "C: int32 = C",
+                 "pixels: int64 = P"),
+    ),
+    "softmax_in_place": (
+        workload("softmax_in_place", "N = [1, 2]\nC = [1, 3, 70]\nP = [1, 33]",
+                 'grid = ["ceil_div(P, 32)", "N"]\nblock = [32]', "x: inout float32 [N, C, P]", "C: int32 = C",
+                 "HW: int32 = P"),
+    ),
+    "centre_in_place": (
+        workload("centre_in_place", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
+                 "x: inout float32 [N, C]", "C: int32 = C"),
+    ),
+    "class_loss": (
+        workload("class_loss", "C = [1, 3, 70]\nP = [1, 33]", 'grid = ["ceil_div(P, 32)"]\nblock = [32]',
+                 "loss: output float32 [P]", "logits: input float32 [C, P]", "target: input int32 [P]",
+                 "classes: int32 = C", "pixels: int32 = P"),
+    ),
     "normalise": (
         workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
@@ -610,6 +655,23 @@ WORKLOADS = {
         workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
                  oracle="shares"),
+    ),
+    "centred_groups": (
+        workload("centred_groups", "N = [3]\nC = [1, 3]\nP = [5, 100]",
+                 'grid = ["N"]\nconstexpr = { GROUP = "C", BLOCK = "64" }', "out: output float32 [N, C * P]",
+                 "x: input float32 [N, C * P]", "channels: int32 = C", "pixels: int32 = P", language="triton",
+                 oracle="centred"),
+    ),
+    "softmax_of_columns": (
+        workload("softmax_of_columns", "N = [2]\nC = [1, 5]\nP = [3, 70]",
+                 'grid = ["ceil_div(P, 64)", "N"]\nconstexpr = { BLOCK = "64" }', "out: output float32 [N, C, P]",
+                 "x: input float32 [N, C, P]", "channels: int32 = C", "pixels: int32 = P", language="triton"),
+    ),
+    "norm_of_pixels": (
+        workload("norm_of_pixels", "N = [2]\nC = [1, 5]\nP = [3, 70]",
+                 'grid = ["N * ceil_div(P, 32)"]\nconstexpr = { SIZE = "32" }', "y: output float32 [N, C, P]",
+                 "x: input float16 [N, C, P]", "weight: input float32 [C]", "C: int32 = C", "HW: int32 = P",
+                 language="triton"),
     ),
     "spread_rows": (
         workload("spread_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { STEP = "64" }',

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop, moving_loops
@@ -16,12 +17,16 @@ ID = "repeated_global_read"
 
 
 def _walk(unit: Unit, access: Access) -> tuple[object, ...]:
-    """What tells one walk over an array from another: the index apart from loops, and the loop's start, step, bound."""
+    """What tells one walk over an array from another: the index apart from loops, and the loop's start, step, bound.
+
+    `m = x[0]; for (i = 1; …)` walks over the same row as `for (i = 0; …)`.
+    """
     fixed = tuple(sorted((a, str(c)) for a, c in access.index.items() if not a.startswith("loop@")))
     loop = innermost_loop(unit, access)
     if loop is None:
         return (access.root, fixed, text_of(access.node))
-    return (access.root, fixed, text_of(loop.start), loop.step, text_of(loop.bound))
+    start = "" if integer_of(loop.start) is not None else text_of(loop.start)
+    return (access.root, fixed, start, loop.step, text_of(loop.bound))
 
 
 def _find(unit: Unit) -> Iterator[Anchor]:

@@ -26,6 +26,22 @@ def passes(unit: TritonUnit, constants: set[str]) -> list[ast.For]:
     return max(by_range.values(), key=len, default=[])
 
 
+def length_of(unit: TritonUnit, length: ast.expr) -> str:
+    """A row's length as a parameter, or as the sum or product of parameters that its name stands for; "" for others."""
+    parameters = {p.name for p in unit.kernel.parameters}
+    stored = [
+        n.id for n in ast.walk(unit.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+    for statement in unit.function.body:
+        match statement, length:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Name(id=wanted) if name == wanted:
+                length = value if stored.count(name) == 1 else length
+    nodes = list(ast.walk(length))
+    plain = all(isinstance(n, ast.BinOp | ast.Mult | ast.Add | ast.expr_context | ast.Name) for n in nodes)
+    names = {n.id for n in nodes if isinstance(n, ast.Name)}
+    return ast.unparse(length) if plain and names <= parameters and not names & {*stored} else ""
+
+
 def _find(unit: TritonUnit) -> Iterator[Anchor]:
     loops = passes(unit, {p.name for p in unit.kernel.parameters if p.constexpr})
     read: dict[str, ast.For] = {}
@@ -38,7 +54,7 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
                 _, stop, step = range_arguments(loop)
                 names = {
                     "x": pointer,
-                    "C": ast.unparse(stop) if stop else "",
+                    "C": length_of(unit, stop) or ast.unparse(stop) if stop else "",
                     "block": ast.unparse(step) if step else "",
                 }
                 yield matched_in(ID, unit, loop, f"{pointer} is read again in another pass", names)

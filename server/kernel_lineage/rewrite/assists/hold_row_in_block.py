@@ -13,55 +13,68 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.anchors.triton_row_in_passes import passes
+from kernel_lineage.kernels.anchors.triton_row_in_passes import length_of, passes
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_passes import joined
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.triton_passes import joined, of_original, with_loads_named
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
     check_launched_here,
     function_of,
-    stored_names,
+    resolved,
     triton_syntax_of,
 )
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
+_WARPS = ("", "16", "8")
+"""Warps of a program that are tried where no launch tells them: 16384 floats do not fit into the registers of four."""
 _SHAPED = ("arange", "zeros", "full")
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
-    function, syntax = function_of(kernel), triton_syntax_of(kernel)
     check_launched_here(kernel, "chooses the block itself")
-    loops = passes(syntax.entry, {p.name for p in kernel.parameters if p.constexpr})
-    if any(list(unit.called("load", "store")) for unit in syntax.units if not unit.entry):
+    named = with_loads_named(kernel, _passes(kernel))
+    function, loops = function_of(named), _passes(named)
+    if any(list(unit.called("load", "store")) for unit in triton_syntax_of(named).units if not unit.entry):
         raise Refusal(f"{kernel.name} reaches functions that load or store")
     if len(loops) < 2:
         raise Refusal(f"{kernel.name} does not walk over its row more than once")
     _, stop, step = range_arguments(loops[0])
     assert isinstance(stop, ast.Name) and isinstance(step, ast.Name)
     length, block = stop.id, step.id
-    if kernel.parameter(length) is None or length in stored_names(function):
+    of_launch = length_of(triton_syntax_of(named).entry, stop)
+    if not of_launch:
         raise Refusal(f"{length} is not an argument of the launch")
     if reason := _unfit(function, loops, block):
         raise Refusal(reason)
-    made = joined(kernel, function, loops, length)
-    edits: list[Edit] = [made]
-    for launch in kernel.launches:
+    made = joined(named, function, loops, length)
+    for launch in named.launches:
         if block in " ".join(launch.grid).replace("(", " ").replace(")", " ").replace(",", " ").split():
             raise Refusal(f"the grid depends on {block}")
-        changed = _site(kernel, launch, length, block)
-        edits += changed
-    return ASSIST.candidate(
-        kernel,
-        edits,
-        explanation="A row that one block holds is read from memory once.",
-        launch={block: f"next_power_of_2({length})"},
-    )
+
+    def with_warps(warps: str) -> Candidate:
+        options = {"num_warps": warps} if warps else {}
+        sites = [e for x in named.launches for e in _site(named, x, of_launch, block, options)]
+        return ASSIST.candidate(
+            kernel,
+            of_original(kernel, named, [made, *sites]),
+            explanation="A row that one block holds is read from memory once.",
+            launch={block: f"next_power_of_2({of_launch})", **options},
+        )
+
+    has_warps = any("num_warps" in launch.options for launch in named.launches)
+    return with_alternatives(("",) if has_warps else _WARPS, with_warps)
+
+
+def _passes(kernel: Kernel) -> list[ast.For]:
+    """The loops that walk over a kernel's row."""
+    return passes(triton_syntax_of(kernel).entry, {p.name for p in kernel.parameters if p.constexpr})
 
 
 def _unfit(function: ast.FunctionDef, loops: list[ast.For], block: str) -> str:
@@ -80,20 +93,26 @@ def _unfit(function: ast.FunctionDef, loops: list[ast.For], block: str) -> str:
     return ""
 
 
-def _site(kernel: Kernel, launch: Launch, length: str, block: str) -> tuple[Edit, ...]:
-    """The launch with a block that holds the row."""
+def _site(
+    kernel: Kernel, launch: Launch, length: str, block: str, options: Mapping[str, str]
+) -> tuple[Edit, ...]:
+    """The launch with a block that is as long as an expression of parameters says."""
     if launch.span == kernel.name_span:
         return ()
-    position = [p.name for p in kernel.parameters].index(length)
-    argument = launch.arguments[position] if position < len(launch.arguments) else ""
+    values = dict(zip((p.name for p in kernel.parameters), launch.arguments, strict=False)) | dict(
+        launch.options
+    )
+    needed = {n.id for n in ast.walk(ast.parse(length)) if isinstance(n, ast.Name)}
     written = source_of(kernel).text(launch.span)
-    if not argument or re.search(rf"\b{block}\s*=", written) is None:
+    if not all(values.get(n) for n in needed) or re.search(rf"\b{block}\s*=", written) is None:
         raise Refusal(f"the launch in line {launch.span.first_line} does not name {block}")
     if re.search(rb"^import triton$", data_of(kernel), re.MULTILINE) is None:
         raise Refusal(
             "the file does not import triton by its name, of which the launch would ask next_power_of_2"
         )
-    return launch_edits(kernel, launch, {block: f"triton.next_power_of_2({argument})"})
+    return launch_edits(
+        kernel, launch, {block: f"triton.next_power_of_2({resolved(length, values)})", **options}
+    )
 
 
 ASSIST = Assist(

@@ -104,6 +104,19 @@ def either_way(test: str, then: Sequence[str], other: Sequence[str], unit: str) 
     return [f"if ({test}) {{", *first, *(["} else {", *second] if second else []), "}"]
 
 
+def laid_out(lines: list[str], indent: str, unit: str, newline: str) -> str:
+    """Lines with a tab for each step of indentation, laid out as a file is; further lines of one move in by a step."""
+    out: list[str] = []
+    for line in lines:
+        bare_line = line.lstrip("\t")
+        steps = unit * (len(line) - len(bare_line))
+        first, *rest = bare_line.splitlines()
+        out.append(indent + steps + first)
+        # The further lines of a piece of old code have their indentation already.
+        out += [(unit + r if r.strip() else r) for r in rest]
+    return newline.join(out)[len(indent) :]
+
+
 def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
     """The loop that a span names: the outermost one inside of it, else the innermost one around it."""
     inside: Loop | None = None

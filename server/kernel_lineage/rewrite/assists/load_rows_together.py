@@ -17,16 +17,15 @@ Each row of a block is combined by itself: the loop neither waits for other warp
 (`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
 What the loop reads or stores under its counter is masked by the counter's bound as well; a pointer that each round
 moves on by a row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take
-maxima or minima that begin with an infinity; a sum is rounded in another order. A loop of single elements may store one
-in each round, at places a step apart, to a buffer that it does not load from. Whatever else goes from row to row is
-refused, as is all that is no row: blocks of two axes, and what is done to a whole block. A kernel that has `ROWS`
-already, from another of its loops, goes along this loop with the same.
+maxima or minima that begin with an infinity; a sum is rounded in another order. It may store once in each round, at
+places a step apart, to a buffer that it does not load from: single elements, or blocks that are masked to be no longer
+than the step. Whatever else goes from row to row is refused, as is all that is no row: blocks of two axes, and what is
+done to a whole block. A kernel that has `ROWS` already, from another of its loops, goes along this loop with the same.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
@@ -51,6 +50,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     stored_names,
 )
 from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, names_in, rounds_of
+from kernel_lineage.rewrite.assists.triton_steps import is_below_step, terms_of
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import (
@@ -72,7 +72,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
     check_launched_here(kernel, "gives it its sizes")
     loop = loop_at(kernel, function, anchor)
-    edits = _loaded_together(kernel, function, loop)
+    edits = rows_together(kernel, function, loop)
     if _has_rows(function):
         explanation = f"{_ROWS} elements of this loop are taken together as well."
         return ASSIST.candidate(kernel, edits, explanation=explanation)
@@ -99,15 +99,14 @@ def _launched(kernel: Kernel, edits: list[Edit], choice: BlockChoice) -> Candida
     )
 
 
-def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> list[Edit]:
+def rows_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> list[Edit]:
     """The loop over blocks of rows, its loads masked by the last row, and its sums over a block's rows."""
     rounds = rounds_of(function, loop)
     row, stop, moved, behind, depends = rounds.row, rounds.stop, rounds.moved, rounds.behind, rounds.depends
     stores = [c for s in loop.body if (c := _stored(s)) is not None]
-    totals = _totals(function, loop, rounds.changed, behind, stores=bool(stores))
-    alone = all(t.is_alone for t in totals)
+    totals, alone = _totals(function, loop, rounds.changed, behind, stores=bool(stores))
     if stores:
-        _check_stores(kernel, function, loop, stores, moving={row, *moved}, depends=depends)
+        _check_stores(kernel, function, loop, stores, moving={row, *moved}, depends=depends, alone=alone)
     taken = names_in(function)
     if row == "_":
         row = fresh_name("row", taken)
@@ -130,8 +129,9 @@ def _loaded_together(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -
 
 def _totals(
     function: ast.FunctionDef, loop: ast.For, changed: frozenset[str], behind: frozenset[str], *, stores: bool
-) -> list[Total]:
-    """What the loop combines over rows. Refused where it does anything else with one, but to store it.
+) -> tuple[list[Total], bool]:
+    """What the loop combines over rows, and whether a row is a single element. Refused where it does anything else with
+    one, but to store it.
 
     `changed` are the names that it gives values, `behind` those that are read when it has ended.
     """
@@ -161,14 +161,16 @@ def _totals(
             )
         elif name in behind:
             raise Refusal(f"`{name}` is of the last row behind the loop in line {loop.lineno}")
-    alone = any(t.is_alone for t in totals) or stores
     own = {n for n in changed if not is_carried(loop.body, n)} | {*stored_names(loop.target)}
-    for name in {n for s in loop.body for n in names_in(s)} - {t.name for t in totals if t.is_alone} - own:
-        if name in walk.values and len(walk.values[name].axes) > (0 if alone else 1):
-            raise Refusal(f"`{name}` has {'an axis' if alone else 'two axes'} already")
+    used = {n for s in loop.body for n in names_in(s)} - {t.name for t in totals if t.is_alone} - own
+    widths = {n: len(walk.values[n].axes) for n in used if n in walk.values}
+    single = any(t.is_alone for t in totals)
+    for name, number in widths.items():
+        if number > (0 if single else 1):
+            raise Refusal(f"`{name}` has {'an axis' if single else 'two axes'} already")
     if not totals and not stores:
         raise Refusal(f"the loop in line {loop.lineno} combines nothing over rows")
-    return totals
+    return totals, single or not any(widths.values())
 
 
 def _type_of(function: ast.FunctionDef, loop: ast.For, name: str, how: str) -> str:
@@ -229,6 +231,7 @@ def _check_stores(
     *,
     moving: set[str],
     depends: frozenset[str],
+    alone: bool,
 ) -> None:
     """Refuse stores that two rounds may make to one place, or to a place that the kernel loads from."""
     flow, pointers = assignments(function), {p.name for p in kernel.parameters if p.pointer}
@@ -241,6 +244,10 @@ def _check_stores(
     for call in stores:
         if not _is_apart(call.args[0], moving, depends):
             raise Refusal(f"the places that line {call.lineno} stores to are not known to be a step apart")
+        if not alone and not is_below_step(function, call, depends):
+            raise Refusal(
+                f"the blocks that line {call.lineno} stores may be longer than the step between them"
+            )
     if wrong := stored & loaded:
         raise Refusal(
             f"{kernel.name} loads from `{min(wrong)}`, which the loop in line {loop.lineno} stores to"
@@ -251,16 +258,8 @@ def _check_stores(
 
 def _is_apart(address: ast.expr, moving: set[str], depends: frozenset[str]) -> bool:
     """Whether an address is what stays, and the number of a round once, times a step."""
-    terms = [t for t in _terms(address) if names_in(t) & depends]
+    terms = [t for t in terms_of(address) if names_in(t) & depends]
     return len(terms) == 1 and _is_step(terms[0], moving, depends)
-
-
-def _terms(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield from _terms(node.left)
-        yield from _terms(node.right)
-    else:
-        yield node
 
 
 def _is_step(term: ast.expr, moving: set[str], depends: frozenset[str]) -> bool:

@@ -38,7 +38,7 @@ from kernel_lineage.rewrite.assists.written import dense, header_of
 
 _SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "long long"})
 """Types that `__shfl_xor_sync` takes."""
-_COUNTERS = frozenset(
+COUNTERS = frozenset(
     {"int", "unsigned", "unsigned int", "size_t", "long", "long long", "int64_t", "uint", "uint32_t"}
 )
 _SIGNED = frozenset({"int", "long", "long long", "int64_t"})
@@ -75,7 +75,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
         or loop.bound is None
         or loop.update is None
         or condition is None
-        or counter_type(syntax, loop) not in _COUNTERS
+        or counter_type(syntax, loop) not in COUNTERS
         or (loop.step != "1" and not down)
         or operator_of(condition) not in ((">", ">=") if down else ("<", "<="))
         or text_of(condition.child_by_field_name("left")) != loop.counter
@@ -141,7 +141,7 @@ def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tup
         if not name or not others or any(used.count(n) != 1 or types.get(n) not in _SHUFFLED for n in others):
             continue
         ordered = sorted(others, key=lambda n: not _is_counter(values[n], loop.counter))
-        if types[ordered[0]] in _COUNTERS and _is_counter(values[ordered[0]], loop.counter):
+        if types[ordered[0]] in COUNTERS and _is_counter(values[ordered[0]], loop.counter):
             companions[name] = tuple((n, types[n]) for n in ordered)
     return companions
 
@@ -152,7 +152,7 @@ def _is_counter(value: Node | None, counter: str) -> bool:
     if inner is not None and inner.type == "cast_expression":
         inner = (
             bare(inner.child_by_field_name("value"))
-            if text_of(inner.child_by_field_name("type")) in _COUNTERS
+            if text_of(inner.child_by_field_name("type")) in COUNTERS
             else None
         )
     return inner is not None and inner.type == "identifier" and text_of(inner) == counter

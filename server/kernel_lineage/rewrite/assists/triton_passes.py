@@ -6,10 +6,28 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kernel_lineage.kernels.edits import differing_lines, edited
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import data_of, indent_at, replace_between, start_of_line
+from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
+    data_of,
+    fresh_name,
+    indent_at,
+    insert_before,
+    replace_between,
+    start_of_line,
+)
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import called, holds_text_of_lines, resolved, span_of
+from kernel_lineage.rewrite.assists.triton_block_choices import kernel_after
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    calls_of,
+    function_of,
+    holds_text_of_lines,
+    resolved,
+    span_of,
+)
+from kernel_lineage.rewrite.assists.triton_rounds import names_in
 from kernel_lineage.rewrite.candidate import Edit
 
 _GONE = "\0"
@@ -46,6 +64,36 @@ class _Memory:
                 }
         if any(_writes(node) for node in ast.walk(statement)):
             self.held.clear()
+
+
+def with_loads_named(kernel: Kernel, loops: list[ast.For]) -> Kernel:
+    """The kernel with a name for each load that stands within an expression of a pass and is made in several places."""
+    statements = [s for loop in loops for s in loop.body if isinstance(s, ast.Assign | ast.AugAssign)]
+    loads = [(s, c) for s in statements for c in calls_of(s, "load") if c.args]
+    places = [ast.unparse(c.args[0]) for _, c in loads]
+    taken = names_in(function_of(kernel)) | {p.name for p in kernel.parameters}
+    data, edits = data_of(kernel), list[Edit]()
+    for statement, call in loads:
+        whole, here = span_of(kernel, statement), span_of(kernel, call)
+        within = _loaded(statement) is None and places.count(ast.unparse(call.args[0])) > 1
+        if not within or not begins_line(data, whole.start):
+            continue
+        name = fresh_name("loaded", taken)
+        taken.add(name)
+        margin = indent_at(data, whole.start)
+        edits += [
+            insert_before(kernel, whole.start, f"{name} = {ast.unparse(call)}\n{margin}"),
+            Edit(here, name),
+        ]
+    return kernel_after(kernel, edits) if edits else kernel
+
+
+def of_original(kernel: Kernel, made: Kernel, edits: list[Edit]) -> list[Edit]:
+    """Edits of a kernel that was made of another one, as edits of that one."""
+    if made is kernel:
+        return edits
+    after = edited(data_of(made), edits).decode()
+    return list(differing_lines(after, data_of(kernel).decode()))
 
 
 def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], length: str) -> Edit:

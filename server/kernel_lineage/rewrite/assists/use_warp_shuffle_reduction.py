@@ -34,6 +34,7 @@ from kernel_lineage.rewrite.assists.layout import (
     identifiers_in,
     indent_at,
     indent_unit,
+    laid_out,
     loop_at,
     newline_of,
     statements_of,
@@ -128,7 +129,7 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
         if not threads or not all(t is not None and t >= 64 and t & (t - 1) == 0 for t in threads):
             raise Refusal("the tree is not launched with blocks of a power of two, and of two warps at least")
         _check_results(syntax, loop, thread, set(step.arrays))
-        return _Rewritten(replace_node(loop.node, _laid_out(step.lines(data, taken), *layout)), True, True)
+        return _Rewritten(replace_node(loop.node, laid_out(step.lines(data, taken), *layout)), True, True)
     if not reductions or len({r.array for r in reductions}) != len(reductions):
         raise Refusal("the loop reduces nothing, or one array twice")
     _check_results(syntax, loop, thread, {r.array for r in reductions})
@@ -136,7 +137,7 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
     new = _shuffles(
         thread, reductions, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole
     )
-    return _Rewritten(replace_node(loop.node, _laid_out(new, *layout)), whole)
+    return _Rewritten(replace_node(loop.node, laid_out(new, *layout)), whole)
 
 
 def _check_results(syntax: CudaSyntax, loop: Loop, thread: str, arrays: set[str]) -> None:
@@ -324,18 +325,6 @@ def _shuffles(thread: str, reduced: list[_Reduced], taken: set[str], tree: str, 
     if whole:
         return ["{", *lines, "}"]
     return ["if (blockDim.x % 32 == 0) {", *lines, "} else {", "\t" + tree, "}"]
-
-
-def _laid_out(lines: list[str], indent: str, unit: str, newline: str) -> str:
-    out: list[str] = []
-    for line in lines:
-        bare_line = line.lstrip("\t")
-        steps = unit * (len(line) - len(bare_line))
-        first, *rest = bare_line.splitlines()
-        out.append(indent + steps + first)
-        # Lines of the old tree have their indentation already; they move in by one step.
-        out += [(unit + r if r.strip() else r) for r in rest]
-    return newline.join(out)[len(indent) :]
 
 
 ASSIST = Assist(
