@@ -68,6 +68,9 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         line=checked.asked.line,
         state=state,
         reason=reason,
+        beside=str(result.reference)
+        if result is not None and result.reference is not Reference.ITSELF
+        else "",
         workload=workload,
         where=" and ".join(tiles),
         assumed=list(spot.assumed) if spot is not None and spot.path is None else [],

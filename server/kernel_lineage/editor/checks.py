@@ -13,6 +13,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Set
+from dataclasses import replace
 
 from lsprotocol import types
 
@@ -20,11 +21,13 @@ from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.check_work import ASKED_SECONDS, CheckWork
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged, in_words, with_proofs
+from kernel_lineage.editor.kept_checks import KeptChecks
 from kernel_lineage.editor.occasion import Occasion
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.repairing import Broken, Mended
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.editor.surroundings import surroundings
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.verdicts import Verdicts
 from kernel_lineage.editor.views.runs import check_page
@@ -50,12 +53,15 @@ class Checks:
         self._server = server
         self._work = CheckWork(server.trust)
         self._verdicts = Verdicts(server)
+        self._kept = KeptChecks()
         self._running: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._asked: set[str] = set()
         """Documents that a person waits for."""
         self._later: list[str] = []
         """Documents whose check made room for another's."""
         self._pauses: dict[str, asyncio.TimerHandle] = {}
+        self._around: dict[str, str | None] = {}
+        """The fingerprint of what is beside a document, as it was opened or saved last."""
         self._in_work: dict[str, set[str]] = {}
         self._seen: dict[str, dict[str, float]] = {}
         """By document and kernel, when it was last in view."""
@@ -105,6 +111,7 @@ class Checks:
         if (task := self._running.get(uri)) is not None:
             task.cancel()
         self._seen.pop(uri, None)
+        self._around.pop(uri, None)
         self._verdicts.forget(uri)
 
     def judged(self, uri: str) -> Mapping[str, Judged]:
@@ -159,6 +166,8 @@ class Checks:
             return self._verdicts.tell(uri, "unclear", f"not checked: {refusal}")
         loop = asyncio.get_running_loop()
         there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
+        if occasion is Occasion.SHOWN and at is None:
+            await self._recall(snapshot, there)
         kept = self._verdicts.keep_only(uri, there)
         if not there:
             self._verdicts.show(uri, snapshot.text)
@@ -220,7 +229,8 @@ class Checks:
         for target in wanted:
             passed = self._verdicts.passed(uri, target.name)
             judged = await self._work.judge(snapshot, target, passed, deadline, stage)
-            self._keep(snapshot, target.name, judged)
+            self._keep(snapshot, target.name, replace(judged, around=self._around.get(uri)))
+        self._remember(snapshot, about)
         return self._verdicts.conclude(uri, about)
 
     async def _prove(
@@ -256,6 +266,7 @@ class Checks:
             now = with_proofs(judged, proved)
             self._keep(snapshot, target.name, now)
             changed = changed or in_words(now) != in_words(judged)
+        self._remember(snapshot, about)
         if not changed:
             return answer
         answer = self._verdicts.conclude(uri, about)
@@ -285,6 +296,36 @@ class Checks:
     def _page(self, uri: str, title: str, about: list[Target]) -> str:
         judged = self.judged(uri)
         return check_page(title, [judged[t.name].document for t in about if t.name in judged])
+
+    async def recall(self, snapshot: Snapshot) -> None:
+        """Show what is kept of a document that was opened, before anything is run."""
+        if self._server.trust.granted:
+            loop = asyncio.get_running_loop()
+            there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
+            await self._recall(snapshot, there)
+            if there and all(target.name in self.judged(snapshot.uri) for target in there):
+                self._verdicts.conclude(snapshot.uri, there)
+
+    async def _recall(self, snapshot: Snapshot, there: list[Target]) -> None:
+        """Keep what an earlier check said of kernels of which nothing is known, where it would read the same now."""
+        uri, loop = snapshot.uri, asyncio.get_running_loop()
+        around = await loop.run_in_executor(self._kept.thread, surroundings, snapshot.path)
+        self._around[uri] = around
+        new = [target for target in there if target.name not in self.judged(uri)]
+        if around is not None and new:
+            recalled = await loop.run_in_executor(
+                self._kept.thread, self._kept.recalled, snapshot, new, around
+            )
+            for name, judged in recalled.items():
+                self._keep(snapshot, name, judged)
+
+    def _remember(self, snapshot: Snapshot, about: list[Target]) -> None:
+        """Keep what was said of a text, unless it has moved on."""
+        current = self._server.documents.current(snapshot.uri)
+        around = self._around.get(snapshot.uri)
+        if around is not None and current is not None and current[1].data == snapshot.text.data:
+            judged = dict(self.judged(snapshot.uri))
+            self._kept.thread.submit(self._kept.keep, snapshot, about, judged, around)
 
     def _keep(self, snapshot: Snapshot, name: str, judged: Judged) -> None:
         self._verdicts.keep(snapshot, name, judged)

@@ -40,6 +40,8 @@ def register(server: EditorServer) -> None:
     async def check_opened(uri: str) -> None:
         """Check an opened document when the first questions about it have had their answers."""
         snapshot = await server.documents.snapshot(uri)
+        if snapshot is not None and server.checks is not None and server.settings.check != "off":
+            await server.checks.recall(snapshot)
         if snapshot is not None and snapshot.source.kernels:
             await server.applicability.at(snapshot, snapshot.source.kernels[0])
         await asyncio.sleep(ANSWERS_FIRST)
