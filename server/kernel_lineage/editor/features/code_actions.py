@@ -30,8 +30,9 @@ _REPAIRS = {
     "race": "put the barrier back",
     "out-of-bounds": "restore the guard",
     "address-overflow": "widen the index",
+    UNMASKED_CODE: "add the mask of its tile",
 }
-_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED, UNMASKED_CODE}
+_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED}
 _WAITS = 2.0
 """Seconds that a person waits for what the assists make; later, the menu goes by the conditions alone."""
 
