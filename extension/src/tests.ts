@@ -18,6 +18,8 @@ interface Kernel {
   readonly line: number;
   readonly character: number;
   readonly state: 'right' | 'wrong' | 'unknown' | null;
+  /** Whether anything is shown against it, as the line above it says; its cases may be right all the same. */
+  readonly wrong: boolean;
   readonly reason: string;
   readonly findings: readonly Finding[];
   /** Cases that agreed. */
@@ -136,7 +138,8 @@ function item(
   const id = namesakes === 0 ? kernel.kernel : `${kernel.kernel}:${namesakes}`;
   const test = file.children.get(id) ?? controller.createTestItem(id, kernel.kernel, file.uri);
   test.range = new vscode.Range(kernel.line - 1, kernel.character, kernel.line - 1, kernel.character);
-  test.description = kernel.state === 'unknown' ? `not decided: ${kernel.reason}` : (kernel.state ?? 'not checked yet');
+  const decided = kernel.wrong ? 'wrong' : (kernel.state ?? 'not checked yet');
+  test.description = decided === 'unknown' ? `not decided: ${kernel.reason}` : decided;
   return test;
 }
 
@@ -144,7 +147,7 @@ function item(
 function said(kernel: Kernel | undefined): string | undefined {
   return kernel === undefined || kernel.state === null
     ? undefined
-    : JSON.stringify([kernel.state, kernel.reason, kernel.findings, kernel.passed]);
+    : JSON.stringify([kernel.state, kernel.wrong, kernel.reason, kernel.findings, kernel.passed]);
 }
 
 function report(
@@ -153,7 +156,8 @@ function report(
   test: vscode.TestItem,
   kernel: Kernel | undefined,
 ): void {
-  if (kernel === undefined || kernel.state === null || kernel.state === 'unknown') {
+  if (kernel === undefined || kernel.state === null || (kernel.state === 'unknown' && !kernel.wrong)) {
+    test.children.replace([]); // cases that passed before would show a test that has passed
     const why = kernel?.reason ?? 'the kernel is not there any more';
     running.appendOutput(`${test.label} is not decided: ${why}\r\n`, undefined, test);
     running.skipped(test);
@@ -162,7 +166,7 @@ function report(
   test.children.replace(kernel.passed.map((name) => controller.createTestItem(name, name, test.uri)));
   test.children.forEach((passed) => running.passed(passed));
   running.appendOutput(`${test.label}: ${kernel.reason.replaceAll('\n', '\r\n')}\r\n`, undefined, test);
-  if (kernel.state === 'right') {
+  if (!kernel.wrong) {
     running.passed(test);
     return;
   }

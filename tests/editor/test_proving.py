@@ -193,7 +193,7 @@ async def test_a_guard_that_fails_at_one_size_only_is_put_back(tmp_path, editor)
     diagnostic = checked.diagnostics[0]
     assert (diagnostic.code, diagnostic.severity) == ("out-of-bounds", types.DiagnosticSeverity.Error)
     (action,) = await fixes(editor, uri, diagnostic)
-    assert action.title == "Repair twice: restore the guard, and check it"
+    assert action.title == "Repair twice: guard the access, and check it"
     answer = await editor.command(action.command.command, *action.command.arguments)
     assert answer["outcome"] == "accepted", answer
     assert "if (i < n) out[i] = 2.0f * in[i];" in answer["candidate"]

@@ -99,6 +99,16 @@ def test_a_mask_that_is_missed_is_added_to_each_access_of_the_tile(tmp_path):
     assert checked(path, text, "add").where == ""
 
 
+def test_an_access_out_of_bounds_takes_the_mask_of_another_one(tmp_path):
+    path = tmp_path / "add.py"
+    text = UNMASKED.replace("        x + y,\n    )", "        x + y,\n        mask=at < n,\n    )")
+    path.write_text(text.replace("32", "256"))
+    assert [f.code for f in checked(path, path.read_text(), "add").findings] == ["out-of-bounds"]
+    mended, text = repaired(path, "out-of-bounds", (8,), "add")
+    assert "y = tl.load(y_ptr + at, mask=at < n)" in text
+    assert mended.title == "the mask of line 7 at line 8"
+
+
 @pytest.mark.long
 def test_a_mask_that_another_access_cannot_take_is_not_added(tmp_path):
     path = tmp_path / "add.py"

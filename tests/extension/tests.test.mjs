@@ -47,7 +47,7 @@ function editorWith(told) {
 }
 
 const RACE = { line: 7, message: 'sum: race on shared buf[0]' };
-const kernel = (name, state, more = {}) => ({ kernel: name, line: 3, character: 0, state, reason: '', findings: [], passed: [], ...more });
+const kernel = (name, state, more = {}) => ({ kernel: name, line: 3, character: 0, state, wrong: state === 'wrong', reason: '', findings: [], passed: [], ...more });
 
 test('what a check in the background says is the state of its test, until it says something else', async () => {
   const told = [];
@@ -77,6 +77,11 @@ test('what a check in the background says is the state of its test, until it say
   assert.deepEqual([...file.children.keys()], ['sum', 'twice', 'fill', 'later', 'sum:1']);
   const second = await check(kernel('sum', 'right'), kernel('twice', 'right', { passed: ['n 1'] }));
   assert.deepEqual(second, [['passed', 'sum']], 'only what is new');
+  const shown = { wrong: true, passed: ['n 1'], findings: [{ line: 4, message: 'overflow' }] };
+  const third = await check(kernel('sum', 'right'), kernel('twice', 'unknown', shown));
+  assert.deepEqual(third, [['passed', 'n 1'], ['failed', 'twice', 'overflow at 3']], 'as the line above the kernel says');
+  await check(kernel('sum', 'right'), kernel('twice', 'unknown'));
+  assert.equal(file.children.get('twice').children.size, 0, 'no case makes it look as if it had passed');
 
   kernels = [kernel('sum', 'wrong', { findings: [RACE] })];
   told.length = 0;

@@ -1,4 +1,4 @@
-"""The candidates for an access that lacks the mask of others of its tile: the mask of one of those, at each of them."""
+"""The candidates for an access that lacks the mask of others: of its tile, wherever that is missed, or of any."""
 
 from __future__ import annotations
 
@@ -43,6 +43,19 @@ def masked(path: Path, text: bytes, kernel: str, line: int, drafts: KeptDrafts) 
             yield Repair(f"the mask of its tile at {places}{zeros}", tuple(edits))
 
 
+def masked_as_others(kernel: Kernel, text: bytes, line: int) -> Iterator[Repair]:
+    """The candidates for an access on a line that leaves its buffer: the mask of another access, the nearest first."""
+    calls = _accesses(kernel)
+    siblings: dict[str, int] = {}
+    for call in sorted(calls, key=lambda c: (abs(c.lineno - line), dotted(c.func) == _STORE)):
+        siblings.setdefault(_named(call, "mask"), call.lineno)
+    for mask, sibling in siblings.items():
+        for other in ("", "0.0"):
+            if mask and (edits := tuple(_masks(kernel, text, line, sibling, other))):
+                zeros = ", and 0 where it reads nothing" if other else ""
+                yield Repair(f"the mask of line {sibling} at line {line}{zeros}", edits)
+
+
 def tiles(path: Path, text: bytes, kernel: str, drafts: KeptDrafts) -> Tiles:
     """What a draft of a text says of its accesses without a mask. Raises as drafting does."""
     from kernel_lineage.editor.checked import unmasked_tiles
@@ -57,9 +70,7 @@ def needed_at(line: int, of: Tiles) -> str:
 
 def _masks(kernel: Kernel, text: bytes, line: int, sibling: int, other: str) -> Iterator[Edit]:
     """The edits that mask each access of a line which has no mask, as one of the sibling's line has."""
-    if kernel.function is None:
-        return
-    calls = [node for node in ast.walk(kernel.function) if _is_access(node)]
+    calls = _accesses(kernel)
     mask = next((_named(c, "mask") for c in calls if c.lineno == sibling and _named(c, "mask")), "")
     elsewhere = next((_named(c, "other") for c in calls if c.lineno == sibling and _named(c, "other")), other)
     starts = [0]
@@ -76,8 +87,9 @@ def _masks(kernel: Kernel, text: bytes, line: int, sibling: int, other: str) -> 
         yield Edit(Span(end, end, line, line), comma + new)
 
 
-def _is_access(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func) in {_LOAD, _STORE}
+def _accesses(kernel: Kernel) -> list[ast.Call]:
+    nodes = [] if kernel.function is None else [*ast.walk(kernel.function)]
+    return [n for n in nodes if isinstance(n, ast.Call) and dotted(n.func) in {_LOAD, _STORE}]
 
 
 def _named(call: ast.Call, name: str) -> str:

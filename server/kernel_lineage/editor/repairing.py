@@ -89,7 +89,7 @@ def work(task: str, ask: Ask) -> str:
 
 def _repairs(broken: Broken, kernel: Kernel, kept: KeptDrafts) -> Iterator[Repair]:
     """The candidates: an index is widened and a mask added where that can be done, else what was right is put back."""
-    from kernel_lineage.editor.masking import masked
+    from kernel_lineage.editor.masking import masked, masked_as_others
     from kernel_lineage.editor.widening import in_64_bits
     from kernel_lineage.rewrite.repairs import repairs
 
@@ -97,6 +97,8 @@ def _repairs(broken: Broken, kernel: Kernel, kept: KeptDrafts) -> Iterator[Repai
         yield from in_64_bits(broken.path, broken.text, broken.kernel)
     if broken.code == UNMASKED_CODE:
         yield from masked(broken.path, broken.text, broken.kernel, broken.lines[0], kept)
+    if broken.code == Reason.OUT_OF_BOUNDS:
+        yield from masked_as_others(kernel, broken.text, broken.lines[0])
     yield from repairs(kernel, broken.code, broken.lines, _earlier(broken))
 
 

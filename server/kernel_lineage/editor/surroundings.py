@@ -15,7 +15,8 @@ from pathlib import Path
 
 import kernel_gate
 import kernel_lineage
-from kernel_gate.build.toolkit import CompilerMissing, find_nvcc
+from kernel_gate.build.errors import CompilerMissing
+from kernel_gate.build.toolkit import find_nvcc
 from kernel_gate.files.reading import read_text
 from kernel_lineage.workloads.saved import folder_of
 
