@@ -1,4 +1,5 @@
-// The Test Explorer: each kernel of an open file is a test, the cases that its last check ran are below it.
+// The Test Explorer: each kernel of an open file is a test, the cases that its last check ran are below it. What a check
+// in the background says is the state of its test; nobody has to run it.
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 
@@ -17,6 +18,8 @@ interface Kernel {
   readonly line: number;
   readonly character: number;
   readonly state: 'right' | 'wrong' | 'unknown' | null;
+  /** Whether anything is shown against it, as the line above it says; its cases may be right all the same. */
+  readonly wrong: boolean;
   readonly reason: string;
   readonly findings: readonly Finding[];
   /** Cases that agreed. */
@@ -30,6 +33,10 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
   const kernelsOf = async (uri: vscode.Uri): Promise<readonly Kernel[]> =>
     (await ask<Kernel[]>('klineage.kernels', { uri: uri.toString(), line: 0, character: 0 })) ?? [];
 
+  /** What each test was last told, and the documents whose tests are being run. */
+  const told = new WeakMap<vscode.TestItem, string | undefined>();
+  const runs = new Set<string>();
+
   /** The file's item with its kernels as they are now; none for a file without a kernel. */
   const refresh = async (uri: vscode.Uri): Promise<void> => {
     const kernels = await kernelsOf(uri);
@@ -40,8 +47,23 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
     const file =
       controller.items.get(uri.toString()) ??
       controller.createTestItem(uri.toString(), vscode.workspace.asRelativePath(uri), uri);
-    file.children.replace(kernels.map((kernel) => item(controller, uri, kernel)));
+    const tests = kernels.map((kernel, n) => item(controller, file, kernel, kernels.slice(0, n)));
+    file.children.replace(tests);
     controller.items.add(file);
+    if (runs.has(file.id)) {
+      return; // the run tells it
+    }
+    const news = tests.flatMap((test, n) => (said(kernels[n]) !== told.get(test) ? [{ test, kernel: kernels[n]! }] : []));
+    if (news.length > 0) {
+      const request = new vscode.TestRunRequest(news.map(({ test }) => test));
+      const running = controller.createTestRun(request, 'Checked in the background', false);
+      news.forEach(({ test, kernel }) => tell(running, test, kernel));
+      running.end();
+    }
+  };
+  const tell = (running: vscode.TestRun, test: vscode.TestItem, kernel: Kernel | undefined): void => {
+    told.set(test, said(kernel));
+    report(controller, running, test, kernel);
   };
   controller.refreshHandler = async () => {
     await Promise.all(vscode.workspace.textDocuments.map(({ uri }) => refresh(uri)));
@@ -55,6 +77,8 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
     const running = controller.createTestRun(request);
     const wanted = (request.include ?? [...controller.items].map(([, file]) => file)).flatMap(kernelItems);
     wanted.forEach((test) => running.enqueued(test));
+    const files = [...new Set(wanted.map((test) => `${test.uri}`))].filter((file) => !runs.has(file));
+    files.forEach((file) => runs.add(file));
     try {
       for (const test of new Set(wanted)) {
         if (cancelled.isCancellationRequested || test.uri === undefined) {
@@ -65,8 +89,8 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
         const place = { uri: test.uri.toString(), line, character };
         try {
           await ask('klineage.check', place);
-          const kernel = (await kernelsOf(test.uri)).find(({ kernel: name }) => name === test.label);
-          report(controller, running, test, kernel);
+          const kernel = (await kernelsOf(test.uri)).find((one) => one.kernel === test.label && one.state !== null);
+          tell(running, test, kernel);
           await then(test, place);
         } catch (error) {
           // A newer text has ended the check, or the server is gone.
@@ -75,6 +99,7 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
       }
     } finally {
       running.end();
+      files.forEach((file) => runs.delete(file));
     }
   };
   /** All that a check knows of a kernel, as a text to read, to search and to hand on. */
@@ -102,12 +127,27 @@ function kernelItems(test: vscode.TestItem): vscode.TestItem[] {
   return [test.parent.parent === undefined ? test : test.parent];
 }
 
-function item(controller: vscode.TestController, uri: vscode.Uri, kernel: Kernel): vscode.TestItem {
-  const test = controller.createTestItem(kernel.kernel, kernel.kernel, uri);
+/** The kernel's test; the one that is there keeps what it was told. */
+function item(
+  controller: vscode.TestController,
+  file: vscode.TestItem,
+  kernel: Kernel,
+  above: readonly Kernel[],
+): vscode.TestItem {
+  const namesakes = above.filter((one) => one.kernel === kernel.kernel).length;
+  const id = namesakes === 0 ? kernel.kernel : `${kernel.kernel}:${namesakes}`;
+  const test = file.children.get(id) ?? controller.createTestItem(id, kernel.kernel, file.uri);
   test.range = new vscode.Range(kernel.line - 1, kernel.character, kernel.line - 1, kernel.character);
-  test.description = kernel.state ?? 'not checked yet';
-  test.children.replace(kernel.passed.map((name) => controller.createTestItem(name, name, uri)));
+  const decided = kernel.wrong ? 'wrong' : (kernel.state ?? 'not checked yet');
+  test.description = decided === 'unknown' ? `not decided: ${kernel.reason}` : decided;
   return test;
+}
+
+/** What a test is told of its kernel; the same again is no news. Nothing is told of one that no check has come to. */
+function said(kernel: Kernel | undefined): string | undefined {
+  return kernel === undefined || kernel.state === null
+    ? undefined
+    : JSON.stringify([kernel.state, kernel.wrong, kernel.reason, kernel.findings, kernel.passed]);
 }
 
 function report(
@@ -116,7 +156,8 @@ function report(
   test: vscode.TestItem,
   kernel: Kernel | undefined,
 ): void {
-  if (kernel === undefined || kernel.state === null || kernel.state === 'unknown') {
+  if (kernel === undefined || kernel.state === null || (kernel.state === 'unknown' && !kernel.wrong)) {
+    test.children.replace([]); // cases that passed before would show a test that has passed
     const why = kernel?.reason ?? 'the kernel is not there any more';
     running.appendOutput(`${test.label} is not decided: ${why}\r\n`, undefined, test);
     running.skipped(test);
@@ -125,7 +166,7 @@ function report(
   test.children.replace(kernel.passed.map((name) => controller.createTestItem(name, name, test.uri)));
   test.children.forEach((passed) => running.passed(passed));
   running.appendOutput(`${test.label}: ${kernel.reason.replaceAll('\n', '\r\n')}\r\n`, undefined, test);
-  if (kernel.state === 'right') {
+  if (!kernel.wrong) {
     running.passed(test);
     return;
   }

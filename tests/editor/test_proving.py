@@ -193,7 +193,38 @@ async def test_a_guard_that_fails_at_one_size_only_is_put_back(tmp_path, editor)
     diagnostic = checked.diagnostics[0]
     assert (diagnostic.code, diagnostic.severity) == ("out-of-bounds", types.DiagnosticSeverity.Error)
     (action,) = await fixes(editor, uri, diagnostic)
-    assert action.title == "Repair twice: restore the guard, and check it"
+    assert action.title == "Repair twice: guard the access, and check it"
     answer = await editor.command(action.command.command, *action.command.arguments)
     assert answer["outcome"] == "accepted", answer
     assert "if (i < n) out[i] = 2.0f * in[i];" in answer["candidate"]
+
+
+SAXPY = """\
+__global__ void saxpy(float* out, const float* x, const float* y, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a * x[i] + y[i];
+}
+
+void launch(float* out, const float* x, const float* y, float a, int n) {
+    saxpy<<<(n + 127) / 128, 128>>>(out, x, y, a, n);
+}
+"""
+
+
+@pytest.mark.long
+async def test_accesses_of_a_line_that_lack_one_guard_have_one_quick_fix_which_writes_it(tmp_path, editor):
+    path = tmp_path / "saxpy.cu"
+    path.write_text(SAXPY)
+    uri = editor.open(path)
+    checked = Checked(editor, uri)
+    await ended_wrong(checked)
+    shown = checked.diagnostics
+    assert len(shown) > 1
+    assert {(d.code, d.range.start.line) for d in shown} == {("out-of-bounds", 2)}
+    context = types.CodeActionContext(diagnostics=shown, only=["quickfix"])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), shown[0].range, context)
+    (action,) = await editor.client.text_document_code_action_async(params)
+    assert len(action.diagnostics) == len(shown)
+    answer = await editor.command(action.command.command, *action.command.arguments)
+    assert answer["outcome"] == "accepted", answer
+    assert "if (i < n) out[i] = a * x[i] + y[i];" in answer["candidate"]

@@ -1,43 +1,14 @@
 // The extension's own parts, outside of an editor: a row as it is drawn, and that the manifest and the code agree.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
 
-import { build } from 'esbuild';
+import { load, root, sources } from './load.mjs';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const sources = path.join(root, 'extension/src');
 const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).contributes;
 const code = fs.readdirSync(sources).map((name) => fs.readFileSync(path.join(sources, name), 'utf8')).join('\n');
-
-/** What of the editor's interface a row needs. */
-const EDITOR = `
-  class Kept { constructor(...values) { this.values = values; } }
-  module.exports = {
-    TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
-    TreeItem: class { constructor(label, state) { Object.assign(this, { label, state }); } },
-    ThemeIcon: Kept, ThemeColor: Kept, EventEmitter: Kept,
-  };`;
-
-async function load(name) {
-  const stub = {
-    name: 'editor',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^vscode$/ }, () => ({ path: 'vscode', namespace: 'editor' }));
-      onResolve({ filter: /^vscode-languageclient/ }, () => ({ path: 'client', namespace: 'editor' }));
-      onLoad({ filter: /.*/, namespace: 'editor' }, ({ path: wanted }) => ({ contents: wanted === 'vscode' ? EDITOR : '' }));
-    },
-  };
-  const { outputFiles } = await build({
-    entryPoints: [path.join(sources, name)], bundle: true, format: 'cjs', platform: 'node', write: false, plugins: [stub],
-  });
-  const module = { exports: {} };
-  new Function('module', 'exports', 'require', outputFiles[0].text)(module, module.exports, createRequire(import.meta.url));
-  return module.exports;
-}
 
 const ROW = {
   id: 'v1', label: 'softmax 1a2b3c4', description: 'optimisation', tooltip: '', icon: 'rocket', color: '', spoken: '',

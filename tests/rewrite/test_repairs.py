@@ -66,3 +66,30 @@ def test_nothing_is_made_up_where_nothing_is_known():
 
 def test_a_text_that_is_the_same_gives_no_candidate():
     assert mended(RIGHT, "mismatch", [4], [RIGHT]) == {}
+
+
+SAXPY = """\
+__global__ void saxpy(float* out, const float* x, float a, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a * x[i + m];
+    if (m > 0) out[i] = a; else out[i] = 0.0f;
+}
+"""
+
+
+def test_an_access_out_of_bounds_is_guarded_by_a_number_that_the_kernel_is_given():
+    titles = list(mended(SAXPY, "out-of-bounds", [3]))
+    assert titles == [
+        "`if (i < n)` at line 3",
+        "`if (i < m)` at line 3",
+        "`if (i + m < n)` at line 3",
+        "`if (i + m < m)` at line 3",
+    ]
+    text = mended(SAXPY, "out-of-bounds", [3])[titles[0]]
+    assert text == SAXPY.replace("out[i] = a * x", "if (i < n) out[i] = a * x")
+
+
+def test_no_guard_goes_where_it_takes_an_else_or_leaves_threads_behind():
+    assert not mended(SAXPY, "out-of-bounds", [4])
+    waits = SAXPY.replace("out[i] = a * x[i + m];", "out[i] = __shfl_sync(~0u, x[i], 0);")
+    assert not mended(waits, "out-of-bounds", [3])

@@ -14,6 +14,7 @@ from kernel_lineage.learning.check_document import (
     CheckedDocument,
     CountedDocument,
     FindingDocument,
+    RelatedDocument,
 )
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
@@ -44,7 +45,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         passed = _compared(result, check.reason) if check is not None else ""
         reason = result.verdict.reason
         if state is VersionState.RIGHT:
-            reason, tiles = passed, _tiles(spot)
+            reason, tiles = passed, unmasked_tiles(spot)
         elif result.reference is Reference.ITSELF:
             reason = of_itself(reason)
         findings = list(findings_of(result))
@@ -68,6 +69,9 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         line=checked.asked.line,
         state=state,
         reason=reason,
+        beside=str(result.reference)
+        if result is not None and result.reference is not Reference.ITSELF
+        else "",
         workload=workload,
         where=" and ".join(tiles),
         assumed=list(spot.assumed) if spot is not None and spot.path is None else [],
@@ -93,7 +97,7 @@ def _counted(result: SavedVerdict | None) -> dict[str, Any]:
     return {"counted": lines, "counted_in": counts.get("case", "")} if lines else {}
 
 
-def _tiles(spot: SpotWorkload | None) -> dict[str, tuple[int, str]]:
+def unmasked_tiles(spot: SpotWorkload | None) -> dict[str, tuple[int, str]]:
     """What a draft takes to hold of sizes, because accesses without a mask need it, with the line of one.
 
     And that of an access of the same tile that is masked; "" where none is.
@@ -110,8 +114,15 @@ def _unmasked(kernel: str, where: str, line: int, masked: str) -> FindingDocumen
         f"{kernel}: nothing masks this access{others}, so the kernel is right only where {where}, "
         "and no code says so. Mask it, or assert that before the launch."
     )
+    elsewhere = bool(masked) and int(masked) != line
     return FindingDocument(
-        line=line, message=message, severity="warning" if masked else HINT, code=UNMASKED_CODE
+        line=line,
+        message=message,
+        severity="warning" if masked else HINT,
+        code=UNMASKED_CODE,
+        related=[RelatedDocument(line=int(masked), message="this access of the same tile is masked")]
+        if elsewhere
+        else [],
     )
 
 

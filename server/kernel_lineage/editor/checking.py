@@ -53,15 +53,22 @@ def work(task: str, ask: Ask) -> str:
 
 
 def checked_text(
-    path: Path, text: bytes, kernel: str, line: int, passed: bytes | None, seconds: float, ask: Ask
+    path: Path,
+    text: bytes,
+    kernel: str,
+    line: int,
+    passed: bytes | None,
+    seconds: float,
+    ask: Ask,
+    kept: KeptDrafts | None = None,
 ) -> CheckedDocument:
-    """What is known of a kernel of a text, with the drafts and verdicts of the checks before."""
+    """What is known of a kernel of a text, with the drafts and verdicts of the checks before, or other drafts."""
     # The gate and what drafts load here, not where the task is made.
     from kernel_gate.options import GateOptions
     from kernel_lineage.editor.checked import checked_document
     from kernel_lineage.learning.checked_file import Asked, checked_kernel
 
-    kept = drafts()
+    kept = drafts() if kept is None else kept
     checked = checked_kernel(
         Asked(path, text, kernel, line, passed),
         lambda: kept.workload_of(path, text, kernel),

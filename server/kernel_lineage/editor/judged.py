@@ -28,6 +28,8 @@ class Judged:
     """What its source says beyond the cases."""
     is_proved: bool = False
     """Whether that is said of this text; else of one before it."""
+    around: str | None = None
+    """The fingerprint of what its check may have read beside the document (`surroundings`)."""
 
     @property
     def passes(self) -> bool:

@@ -58,6 +58,8 @@ class CheckedDocument(_Document):
     state: VersionState
     reason: str
     """What was compared with what, the counterexample, or why nothing is known."""
+    beside: str = ""
+    """The version that it was compared with; "" where it was run beside itself, or not at all."""
     workload: str
     """Its file, `drafted`, or "" when there is none."""
     assumed: list[str] = Field(default_factory=list)

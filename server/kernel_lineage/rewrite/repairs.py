@@ -1,11 +1,13 @@
 """Candidates that may mend a kernel that was found wrong at a line. None is made an edit before a check finds it right.
 
 What was changed since a text that was right is put back, one change at a time, the nearest to the line first. For a
-race a barrier is put between the two accesses, or at the end of a loop around them.
+race a barrier is put between the two accesses, or at the end of a loop around them; before an access out of bounds, a
+test that its index is less than a whole number which the kernel is given.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -17,7 +19,10 @@ from kernel_lineage.kernels.source import Kernel, Language, Span
 _MOST = 8
 """Candidates of one finding: each is built and run."""
 _BARRIER = "__syncthreads();"
-_RACE = "race"
+_RACE, _OUT_OF_BOUNDS = "race", "out-of-bounds"
+_WAITS = re.compile(r"__sync|__shfl|__ballot|__any|__all|__reduce|barrier|wait|return\b")
+"""What all threads of a block or a warp come to, or what a later statement relies on."""
+_WHOLE_NUMBERS = frozenset({"int16", "int32", "int64", "uint16", "uint32", "uint64"})
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _SHOWN = 60
 
@@ -50,6 +55,8 @@ def _all(kernel: Kernel, code: str, where: list[int], earlier: Iterable[Kernel])
         yield from _restored(kernel, before, where)
     if code == _RACE and kernel.language is Language.CUDA and kernel.node is not None:
         yield from _barriers(kernel.node, where)
+    if code == _OUT_OF_BOUNDS and kernel.language is Language.CUDA and kernel.node is not None:
+        yield from _guards(kernel, kernel.node, where[0])
 
 
 def _restored(kernel: Kernel, before: Kernel, where: list[int]) -> Iterator[Repair]:
@@ -63,6 +70,32 @@ def _restored(kernel: Kernel, before: Kernel, where: list[int]) -> Iterator[Repa
         shown = " ".join(edit.text.split())[:_SHOWN]
         what = f"`{shown}` put back" if shown else "what was added taken out"
         yield Repair(f"{what} at line {edit.span.first_line}", (edit,))
+
+
+def _guards(kernel: Kernel, root: Node, line: int) -> Iterator[Repair]:
+    """A test before the statement on a line: each of its indices, the plainest first, with each number as its bound."""
+    node: Node | None = root
+    while node is not None and node.type != "expression_statement":
+        node = next((c for c in node.named_children if _covers(c, line)), None)
+    if node is None or node.parent is None or node.parent.type not in (*_LOOPS, "compound_statement"):
+        return
+    if _WAITS.search(node.text.decode() if node.text else ""):
+        return
+    bounds = [p.name for p in kernel.parameters if not p.pointer and p.dtype in _WHOLE_NUMBERS]
+    for index in sorted(dict.fromkeys(_indices(node)), key=len):
+        for bound in bounds:
+            if bound != index:
+                at = node.start_byte
+                test = f"if ({index} < {bound})"
+                yield Repair(f"`{test}` at line {line}", (Edit(Span(at, at, line, line), f"{test} "),))
+
+
+def _indices(node: Node) -> Iterator[str]:
+    if node.type == "subscript_argument_list" and node.named_child_count == 1:
+        text = node.named_children[0].text
+        yield text.decode() if text else ""
+    for child in node.named_children:
+        yield from _indices(child)
 
 
 def _barriers(root: Node, where: list[int]) -> Iterator[Repair]:

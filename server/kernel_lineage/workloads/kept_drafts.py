@@ -2,6 +2,7 @@
 
 A draft is read from the kernel's signature and from the code around the kernels, so an edit inside a body keeps it.
 That is quick, and it is right: a guard that was just deleted must not change the sizes that the kernel is checked at.
+One that was added does: a draft that holds only where nothing is masked is made again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kernel_gate.deadline import ends_within
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.completing import InTurn
 from kernel_lineage.workloads.files import source_of, target_in
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import UNMASKED, Draft
 from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, question, saved_workload
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
@@ -73,11 +74,13 @@ class KeptDrafts:
     def _draft_of(self, path: Path, source: SourceFile, name: str) -> Draft:
         key = _key(path, source, name)
         kept = self._drafts.get(key)
-        if kept is not None:
+        if kept is not None and not _unmasked(kept.draft):
             return kept.draft
         turn = InTurn(target_in(source, name, path.name), path, self._state(folder_of(path)))
         with ends_within(_SECONDS):
             draft = turn.first()
+        if kept is not None and (draft.missing or not _unmasked(draft) <= _unmasked(kept.draft)):
+            return kept.draft
         if not draft.missing:  # what cannot be run now may run after the next edit
             self._drafts[key] = _Kept(draft, turn)
             while len(self._drafts) > _DRAFTS:
@@ -91,6 +94,11 @@ class KeptDrafts:
             state = State(root)
             self._states = {root: (now, state)}
         return state
+
+
+def _unmasked(draft: Draft) -> set[str]:
+    """What a draft asks of sizes because nothing masks an access: less, once a mask is there."""
+    return {note.partition(UNMASKED)[0] for note in draft.assumed if UNMASKED in note}
 
 
 def _key(path: Path, source: SourceFile, name: str) -> tuple[str, str, str]:

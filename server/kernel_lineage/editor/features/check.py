@@ -40,6 +40,8 @@ def register(server: EditorServer) -> None:
     async def check_opened(uri: str) -> None:
         """Check an opened document when the first questions about it have had their answers."""
         snapshot = await server.documents.snapshot(uri)
+        if snapshot is not None and server.checks is not None and server.settings.check != "off":
+            await server.checks.recall(snapshot)
         if snapshot is not None and snapshot.source.kernels:
             await server.applicability.at(snapshot, snapshot.source.kernels[0])
         await asyncio.sleep(ANSWERS_FIRST)
@@ -90,14 +92,18 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(place.uri)
         if snapshot is None:
             return []
-        nothing: dict[str, Any] = {"state": None, "reason": "", "findings": [], "passed": []}
+        nothing: dict[str, Any] = {"state": None, "wrong": False, "reason": "", "findings": [], "passed": []}
         judged = [
             server.checks.judged_of(place.uri, k) if server.checks is not None else None
             for k in snapshot.source.kernels
         ]
         return [
             {
-                **(one.document.model_dump(mode="json") if one is not None else nothing),
+                **(
+                    one.document.model_dump(mode="json") | {"wrong": one.is_wrong}
+                    if one is not None
+                    else nothing
+                ),
                 "kernel": k.name,
                 "line": k.span.first_line,
                 "character": snapshot.text.position(k.span.start).character,

@@ -28,10 +28,11 @@ from kernel_lineage.skills.conditions.truth import Truth
 KIND = "refactor.rewrite.klineage"
 _REPAIRS = {
     "race": "put the barrier back",
-    "out-of-bounds": "restore the guard",
+    "out-of-bounds": "guard the access",
     "address-overflow": "widen the index",
+    UNMASKED_CODE: "add the mask of its tile",
 }
-_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED, UNMASKED_CODE}
+_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED}
 _WAITS = 2.0
 """Seconds that a person waits for what the assists make; later, the menu goes by the conditions alone."""
 
@@ -133,7 +134,7 @@ def _repairs(
     if not _wanted(params.context, types.CodeActionKind.QuickFix) or not server.trust.granted:
         return
     shown = [d for d in params.context.diagnostics if d.source == SOURCE]
-    titles = set()
+    actions: dict[tuple[str, int], types.CodeAction] = {}
     for diagnostic in [*shown, *_with_other_sides(server, snapshot, params.range)]:
         line = diagnostic.range.start.line + 1
         kernel = next(
@@ -145,16 +146,20 @@ def _repairs(
             continue
         repair = _REPAIRS.get(str(diagnostic.code), "put back what was right")
         title = f"Repair {kernel.name}: {repair}, and check it"
-        if title in titles and diagnostic not in shown:
+        if diagnostic not in shown and any(title == other for other, _ in actions):
             continue  # both accesses of a race may be findings, each the other side of the other
-        titles.add(title)
         arguments = {"uri": snapshot.uri, "kernel": kernel.name, "line": line, "title": title}
-        yield types.CodeAction(
-            title=title,
-            kind=types.CodeActionKind.QuickFix,
-            diagnostics=[diagnostic],
-            command=types.Command(title, "klineage.repair", arguments=[arguments]),
+        action = actions.setdefault(
+            (title, line),  # several accesses of a line may lack one guard
+            types.CodeAction(
+                title=title,
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=[],
+                command=types.Command(title, "klineage.repair", arguments=[arguments]),
+            ),
         )
+        action.diagnostics = [*(action.diagnostics or []), diagnostic]
+    yield from actions.values()
 
 
 def _with_other_sides(

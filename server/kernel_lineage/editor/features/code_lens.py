@@ -132,6 +132,8 @@ def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     offers = server.offers.of(snapshot, kernel)
     if offers is None:
         return "skills …"
+    if server.offers.is_wrong(snapshot, kernel):
+        return "no skills while it is wrong"
     guesses = 0 if server.settings.hypotheses else sum(one.hypothesis for one in offers.offers)
     count = len(offers.offers) - guesses
     waiting = sum(one.standing is Standing.NEEDS_FACT for one in offers.refused)

@@ -23,6 +23,8 @@ from kernel_lineage.editor.server import EditorServer
 if TYPE_CHECKING:
     from kernel_lineage.editor.repairing import Mended
 
+_NOT_TIMED = "Not timed: it takes the place of a kernel that is wrong."
+
 
 class RepairRequest(Message):
     """The argument of `klineage.repair`."""
@@ -72,7 +74,7 @@ def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> Apply
         uri=request.uri,
         title=request.title,
         outcome="accepted",
-        summary=f"{sentence}. Not timed: it takes the place of a kernel that is wrong.",
+        summary=" ".join(part for part in (f"{sentence}.", mended.beside, _NOT_TIMED) if part),
         details=without_links(_page(request.title, sentence, mended)),
         candidate=data.decode("utf-8", "replace"),
     )
@@ -85,4 +87,5 @@ def _page(title: str, sentence: str, mended: Mended) -> str:
     lists = (
         "".join([f"\n## {head}\n\n", *(f"- {line}\n" for line in lines)]) for head, lines in parts if lines
     )
-    return f"# {title}\n\n{sentence}.{rejected}\n{''.join(lists)}"
+    beside = f"\n{mended.beside}\n" if mended.beside else ""
+    return f"# {title}\n\n{sentence}.{rejected}\n{beside}{''.join(lists)}"

@@ -19,12 +19,8 @@ from functools import partial
 
 from tree_sitter import Node
 
-from kernel_gate.expr.polynomials import polynomial
-from kernel_gate.expr.terms import Op, Term, Var
-from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, Variable, contains, test_of, text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.edits import replace_node
@@ -49,10 +45,16 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.neighbour_body import NeighbourBody
-from kernel_lineage.rewrite.assists.neighbour_steps import over_element
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody
-from kernel_lineage.rewrite.assists.wide_bodies import element_bodies, element_of, loop_body
+from kernel_lineage.rewrite.assists.who_takes import (
+    check_blocks_alike,
+    check_element_is_place,
+    check_in_order,
+    pass_of,
+    relied_on,
+)
+from kernel_lineage.rewrite.assists.wide_bodies import element_bodies, loop_body
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -99,13 +101,13 @@ def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Cand
     """Vectorise the loops that the anchor names, and with them the kernel's other passes over the same row."""
     edits: list[Edit] = []
     refusals: list[Refusal] = []
-    passes = {_pass(loop) for loop in loops}
+    passes = {pass_of(loop) for loop in loops}
     nested = [
         x
         for x in syntax.entry.loops
         if any(contains(o.node, x.node) or contains(x.node, o.node) for o in loops)
     ]
-    others = [x for x in syntax.entry.loops if x not in nested and _pass(x) in passes]
+    others = [x for x in syntax.entry.loops if x not in nested and pass_of(x) in passes]
     # In the order of the text, so that all anchors of a row lead to one candidate.
     for loop in sorted([*loops, *others], key=lambda x: x.node.start_byte):
         edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
@@ -122,11 +124,6 @@ def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Cand
     )
 
 
-def _pass(loop: Loop) -> tuple[str, str, str]:
-    """What a loop runs over: start, bound and step as written."""
-    return text_of(loop.start), text_of(loop.bound), loop.step
-
-
 def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Edit:
     header = counted_header(loop)
     assert loop.start is not None and loop.bound is not None
@@ -135,16 +132,18 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         raise Refusal(
             f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
         )
-    _check_element_is_place(kernel, loop, by)
+    check_element_is_place(kernel, loop, by)
     body = loop_body(kernel, syntax, loop, by)
     if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
         raise Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
+    if by == "grid" and body.assigned_outside:
+        check_blocks_alike(kernel, syntax, loop)
     if by == "thread":
-        _check_in_order(syntax, loop)
-    relied_on = _relied_on(syntax, loop, body, by) if by != "thread" else None
-    if relied_on is not None:
+        check_in_order(syntax, loop)
+    name = relied_on(syntax, loop, body, by) if by != "thread" else None
+    if name is not None:
         raise Refusal(
-            f"`{relied_on}` is touched elsewhere in the kernel by the same thread, without a barrier between"
+            f"`{name}` is touched elsewhere in the kernel by the same thread, without a barrier between"
         )
     place = _Place.at(kernel, loop.node)
     taken = identifiers_in(syntax.entry.node)
@@ -166,77 +165,6 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
     ]
     text = place.written(lines) + place.newline + place.indent + moved
     return replace_node(loop.node, text)
-
-
-def _check_element_is_place(kernel: Kernel, loop: Loop, by: str) -> None:
-    """Refuse a round that tells a thread apart by more than its element, which another thread will take."""
-    counted = element_of(kernel, loop)
-    if counted is None or loop.body is None or by not in ("block", "grid"):
-        return
-    element, around = counted
-    places = {"threadIdx.x", around[-1], *(["blockIdx.x"] if by == "grid" else [])}
-    values = read_open(kernel).values
-    for node in (n for n in descendants(loop.body) if n.type in ("identifier", "field_expression")):
-        value = values.get((node.start_byte, node.end_byte))
-        if value is not None and places & _variables_left(over_element(value, element)):
-            raise Refusal(
-                f"{kernel.name} uses `{text_of(node)}` beside `{loop.counter}`, which another thread will take"
-            )
-
-
-def _variables_left(term: Term) -> set[str]:
-    """The variables that a term depends on when what cancels out is left out."""
-    factors = [f for monomial in polynomial(term) for f in monomial]
-    inner = [_variables_left(a) for f in factors if isinstance(f, Op) for a in f.args]
-    return {f.name for f in factors if isinstance(f, Var)}.union(*inner)
-
-
-def _check_in_order(syntax: CudaSyntax, loop: Loop) -> None:
-    """Refuse a thread's own loop that touches what it writes at another place, too: a round may need the one before."""
-    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.node, a.node)]
-    for written in (a for a in accesses if a.writes):
-        for other in accesses:
-            if other.root == written.root and text_of(other.node) != text_of(written.node):
-                raise Refusal(f"`{text_of(other.node)}` may be what an earlier round wrote")
-
-
-def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody | NeighbourBody, by: str) -> str | None:
-    """What the loop touches and other code too, one of them writing, so that it matters which thread takes an element.
-
-    Pointers are followed to the buffers that they come from. Reading here what a block wrote before, or writes after,
-    is in order where a barrier of the block lies between.
-    """
-    stored = body.stored
-    for node in descendants(syntax.entry.node):
-        name = text_of(node) if node.type == "identifier" else ""
-        used = node.parent.type if node.parent is not None and not contains(loop.node, node) else ""
-        if name in stored and used in ("subscript_expression", "pointer_expression", "argument_list"):
-            return name
-    accesses = [a for a in indexing(syntax.entry).accesses if a.space in ("global", "unknown")]
-    here = [a for a in accesses if contains(loop.node, a.node)]
-    written = {a.root for a in here if a.writes}
-    read = {a.root for a in here if a.reads}
-    for access in accesses:
-        if contains(loop.node, access.node):
-            continue
-        if access.root in written:
-            return access.root
-        ordered = by == "block" and _barrier_between(syntax, access.node, loop.node)
-        if access.root in read and access.writes and not ordered:
-            return access.root
-    return None
-
-
-def _barrier_between(syntax: CudaSyntax, one: Node, other: Node) -> bool:
-    """Whether all threads of the block wait for each other between two places that no loop repeats."""
-    first, last = sorted((one, other), key=lambda n: n.start_byte)
-    outer = [x for x in syntax.entry.loops_around(first) if contains(x.node, last)]
-    body = syntax.entry.node.child_by_field_name("body")
-    return not outer and any(
-        first.end_byte <= call.node.start_byte and call.node.end_byte <= last.start_byte
-        for call in syntax.entry.calls_by_name.get("__syncthreads", ())
-        if call.node.parent is not None and call.node.parent.parent == body
-    )
 
 
 def _grouped(node: Node) -> str:

@@ -1,0 +1,107 @@
+"""What the last check of each kernel said, as an editor shows it: by document, at the lines of the text as it is now.
+
+What was found stays at its lines while the text around them is edited, and goes when its own line is edited or a later
+check does not find it again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from lsprotocol import types
+
+from kernel_lineage.editor.check_targets import Target
+from kernel_lineage.editor.diagnostics import diagnostics
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.judged import Judged, in_words, moved_to, with_earlier_proofs
+from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.editor.text import Text
+from kernel_lineage.learning.version_checks import VersionState
+
+STATUS = "klineage/check"
+"""Tells an editor that listens how the check of a document goes: `uri`, `state`, `message`."""
+
+log = logging.getLogger(__name__)
+
+
+class Verdicts:
+    """By document and kernel."""
+
+    def __init__(self, server: EditorServer) -> None:
+        self._server = server
+        self._judged: dict[str, dict[str, Judged]] = {}
+        self._passed: dict[tuple[str, str], bytes] = {}
+        """The file's text that passed last."""
+        self._sound: dict[tuple[str, str], bytes] = {}
+        """The same of a text against which the proofs had nothing either."""
+
+    def of(self, uri: str) -> Mapping[str, Judged]:
+        """By kernel, what the last check of each said."""
+        return self._judged.get(uri, {})
+
+    def passed(self, uri: str, name: str) -> bytes | None:
+        """The file's text with which the cases of a kernel were right last."""
+        return self._passed.get((uri, name))
+
+    def sound(self, uri: str, name: str) -> bytes | None:
+        """The file's text with which a kernel was right last: by its proofs as well, where there is such a text."""
+        return self._sound.get((uri, name), self.passed(uri, name))
+
+    def keep_only(self, uri: str, there: Iterable[Target]) -> Mapping[str, Judged]:
+        """Forget kernels that are gone; gives the others."""
+        judged = self.of(uri)
+        self._judged[uri] = {t.name: judged[t.name] for t in there if t.name in judged}
+        return self._judged[uri]
+
+    def keep(self, snapshot: Snapshot, name: str, judged: Judged) -> None:
+        """Keep what is known now, at the lines of the text as it is now."""
+        if judged.passes:
+            self._passed[snapshot.uri, name] = snapshot.text.data
+            self._server.measured.count(snapshot.source, judged.checked)
+        if judged.is_sound:
+            self._sound[snapshot.uri, name] = snapshot.text.data
+        current = self._server.documents.current(snapshot.uri)
+        if current is not None:
+            _, text = current
+            kept = self._judged.setdefault(snapshot.uri, {})
+            now = moved_to(judged, snapshot.text.data, text.data)
+            kept[name] = with_earlier_proofs(now, kept.get(name))
+            self.show(snapshot.uri, text)
+
+    def edited(self, uri: str, before: Text, after: Text) -> None:
+        """Keep what was found at its lines."""
+        judged = self.of(uri)
+        if any(one.document.findings for one in judged.values()):
+            self._judged[uri] = {name: moved_to(one, before.data, after.data) for name, one in judged.items()}
+            self.show(uri, after)
+
+    def forget(self, uri: str) -> None:
+        """The document was closed."""
+        if self._judged.pop(uri, {}):
+            self._publish(uri, [])
+
+    def show(self, uri: str, text: Text) -> None:
+        """Underline what was found."""
+        findings = [f for one in self.of(uri).values() for f in one.document.findings]
+        self._publish(uri, diagnostics(findings, text, uri))
+
+    def _publish(self, uri: str, markers: list[types.Diagnostic]) -> None:
+        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, markers))
+
+    def conclude(self, uri: str, about: Iterable[Target]) -> dict[str, str]:
+        """Tell what is known of some kernels together."""
+        judged = self.of(uri)
+        some = [judged[t.name] for t in about if t.name in judged]
+        states = {one.document.state for one in some}
+        message = "; ".join(map(in_words, some))
+        if any(one.is_wrong for one in some):
+            return self.tell(uri, "wrong", message)
+        return self.tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", message)
+
+    def tell(self, uri: str, state: str, message: str) -> dict[str, str]:
+        """Tell how the check of a document goes; gives what was told."""
+        answer = {"uri": uri, "state": state, "message": message}
+        log.info("%s: %s", uri, message)
+        self._server.protocol.notify(STATUS, answer)
+        return answer
