@@ -117,7 +117,7 @@ template <typename F> bool choose(int value, F f) { return select_one(value, f);
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "arguments"),
     [
         ("timed([&] { LAUNCH(3); });", ["3"]),
         ("auto t = lib::timed(n, [=]() { LAUNCH(3); });", ["3"]),
@@ -127,7 +127,7 @@ template <typename F> bool choose(int value, F f) { return select_one(value, f);
     ids=["of a library", "with a value", "of a template here", "with a number that it is given"],
 )
 def test_a_lambda_that_leads_to_the_launch_is_called_by_who_is_handed_it(
-    tmp_path: Path, call: str, told: list[str] | None
+    tmp_path: Path, call: str, arguments: list[str] | None
 ) -> None:
     path = tmp_path / "scale.cu"
     call = re.sub(r"LAUNCH\((\w+)\)", r"scale<\1><<<(n + 63) / 64, 64>>>(x, y, n)", call)
@@ -136,8 +136,8 @@ def test_a_lambda_that_leads_to_the_launch_is_called_by_who_is_handed_it(
     draft = next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
     assert draft.grid == ("ceil_div(n, 64)",)
     about_template = [m for m in draft.missing if "template" in m]
-    if told is not None:
-        assert list(draft.template_arguments) == told and not about_template
+    if arguments is not None:
+        assert list(draft.template_arguments) == arguments and not about_template
     else:
         assert about_template == ["the template argument kTimes: nothing tells `T`"]
 

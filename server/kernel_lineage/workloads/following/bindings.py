@@ -50,8 +50,8 @@ def _bound(raw: bytes, schemas: dict[str, dict[int, str]]) -> Iterator[tuple[str
         if not function:
             continue
         listed = schemas.get(schema[1] if schema is not None else name[1] if name is not None else "")
-        given = [m[1] or m[2] or "" for p in parts[1:] if (m := _ARGUMENT.fullmatch(p))]
-        yield function, listed or _numbers(given)
+        values = [m[1] or m[2] or "" for p in parts[1:] if (m := _ARGUMENT.fullmatch(p))]
+        yield function, listed or _numbers(values)
 
 
 def _listed(schema: str) -> dict[int, str]:
@@ -60,5 +60,5 @@ def _listed(schema: str) -> dict[int, str]:
     return _numbers([p.partition("=")[2] for p in parameters])
 
 
-def _numbers(given: list[str]) -> dict[int, str]:
-    return {at: text.strip().lower() for at, text in enumerate(given) if _DEFAULT.fullmatch(text.strip())}
+def _numbers(values: list[str]) -> dict[int, str]:
+    return {at: text.strip().lower() for at, text in enumerate(values) if _DEFAULT.fullmatch(text.strip())}

@@ -147,19 +147,19 @@ class Calls(Macros):
         functions = self.unit.functions.get(bound.text if isinstance(bound, Text) else last, [])
         given_nodes = arguments_of(listed)
         function = next((f for f in functions if f.of_host and _takes(f, len(given_nodes))), None)
-        handed = self._handed(given_nodes)
+        body = self._leading_lambda(given_nodes)
         if function is not None:
             try:
                 value = self.inlined(function, given_nodes, template, names, last)
             except NotFollowed:
-                if handed is None:
+                if body is None:
                     raise
             else:
-                if handed is None:
+                if body is None:
                     return value
-        if handed is not None:
+        if body is not None:
             # Who is handed what leads to the launch calls it, in a way that is not followed.
-            return self.lambda_called(Lambda(handed, names), None, names)
+            return self.lambda_called(Lambda(body, names), None, names)
         for at, handed in enumerate(given_nodes):
             for function in self.unit.functions.get(text_of(handed), ()) if last not in names.values else ():
                 rest = given_nodes[at + 1 :]
@@ -168,7 +168,7 @@ class Calls(Macros):
                     return self.inlined(function, rest, None, names, last)
         return self._library(written, last, template, given_nodes, node, names)
 
-    def _handed(self, nodes: list[Node]) -> Node | None:
+    def _leading_lambda(self, nodes: list[Node]) -> Node | None:
         """The lambda among arguments that leads to the launch."""
         lambdas = (n for n in nodes if n.type == "lambda_expression")
         return next((n for n in lambdas if words_in(n) & self.leading), None)

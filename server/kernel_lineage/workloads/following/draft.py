@@ -328,8 +328,8 @@ def _dtype(parameter: Parameter, value: Value, facts: Gathered) -> str | None:
 
 def _is_told(value: str, unit: Unit) -> bool:
     """Whether a template's argument is more than a name of the function around the launch."""
-    known = value in ("true", "false") or value in unit.macros or value in unit.constants
-    return known or not value.isidentifier()
+    is_value = value in ("true", "false") or value in unit.macros or value in unit.constants
+    return is_value or not value.isidentifier()
 
 
 def _template(kernel: Kernel, launch: Launched, types: dict[str, str], facts: Gathered) -> tuple[str, ...]:

@@ -108,8 +108,8 @@ class Unit:
             return self.fields.get(kind, ())
         name = template.strip().rpartition("::")[2]
         code = self.classes.get(name)
-        given = at_commas(rest.rpartition(">")[0])
-        types = dict(zip(code.template if code is not None else (), given, strict=False))
+        arguments = at_commas(rest.rpartition(">")[0])
+        types = dict(zip(code.template if code is not None else (), arguments, strict=False))
         return tuple(replace(f, type=types.get(f.type, f.type)) for f in self.fields.get(name, ()))
 
     def leading_to(self, kernel: str) -> frozenset[str]:

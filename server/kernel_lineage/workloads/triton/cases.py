@@ -100,9 +100,9 @@ def other_sizes(dims: Mapping[str, int], cases: Sequence[Names]) -> tuple[dict[s
     for case in cases[1:]:
         changed = {name: value for name, value in case.items() if value != cases[0].get(name)}
         whole = {name: value for name, value in changed.items() if type(value) is int and value > 0}
-        known = all(name in dims and dims[name] == cases[0].get(name) for name in changed)
+        same = all(name in dims and dims[name] == cases[0].get(name) for name in changed)
         other = {**dims, **whole}
-        if changed and known and len(whole) == len(changed):
+        if changed and same and len(whole) == len(changed):
             sizes.setdefault(prod(other.values()), other)
     ordered = [sizes[extent] for extent in sorted(sizes)]
     return tuple(ordered[: len(ordered) // 2 + 1 : max(1, len(ordered) // 2)])
