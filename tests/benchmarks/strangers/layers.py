@@ -564,7 +564,7 @@ PAIRS = (
     paired(
         "swish", SWISH, flat("swish", [out("y"), inp("x"), number("n")]),
         {"a result that is a number is done": [(SWISH_LINE, "if (i < n && !(fabsf(y[i]) < 1e30f)) y[i] = x[i] / (1.0f + expf(-x[i]));")]},
-        {"a result that is made in its place": [(SWISH_LINE, "if (i < n) { y[i] = 1.0f + expf(-x[i]); y[i] = x[i] / y[i]; }")]}),
+        {"a result that is made in its place": [(SWISH_LINE, "if (i < n) { float v = x[i]; y[i] = 1.0f + expf(-v); y[i] = v / y[i]; }")]}),
     paired(
         "linear", LINEAR, flat("linear", [out("y"), inp("x"), number("n")]),
         {"an index that went through a float": [(AT, "int i = (int)(blockIdx.x * 128.0f + threadIdx.x);")]},
