@@ -492,7 +492,7 @@ PAIRS = (
         {"a second that must be less": ROUTE_WARP.replace("OTHER", "(k >> 32) != (first >> 32)")},
         {"a second of another place": ROUTE_WARP.replace("OTHER", "k != first")}),
     paired(
-        "ranks", RANKS, rows("ranks", [out("y", INT, "N,C"), inp("x", F, "N,C"), number("C")]),
+        "ranks", RANKS, rows("ranks", [out("y", INT, "N,C"), inp("x", F, "N,C"), number("C")]).replace("C = 1024", "C = 300"),
         {"a tie is asked within its tile": RANKS_TILED.replace("BEFORE", "k < t")},
         {"a tie is asked within the row": RANKS_TILED.replace("BEFORE", "at + k < i")}),
     paired(
