@@ -92,7 +92,7 @@ def _neighbours(constant: float, dtype: DType) -> tuple[float, ...]:
     step = float(last_place(dtype, constant))
     with np.errstate(over="ignore"):  # a constant of 64 bits
         single = np.float32(constant)
-    next_ones = [float(np.nextafter(single, np.float32(end))) for end in (np.inf, -np.inf)]
+        next_ones = [float(np.nextafter(single, np.float32(end))) for end in (np.inf, -np.inf)]
     return constant, *next_ones, constant + step, constant - step
 
 

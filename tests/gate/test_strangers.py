@@ -25,7 +25,7 @@ def test_each_set_is_tested_in_one_file() -> None:
         "an answer kept by every eighth element",
         "two rows of an odd number",
         "a cap that rate and decay reach together",
-        "a tie is asked within its tile",
+        pytest.param("a tie is asked within its tile", marks=pytest.mark.long),
         "twenty-four probes",
         "rows alike in their first four",
         "the other block may have left",

@@ -492,7 +492,7 @@ PAIRS = (
         {"a second that must be less": ROUTE_WARP.replace("OTHER", "(k >> 32) != (first >> 32)")},
         {"a second of another place": ROUTE_WARP.replace("OTHER", "k != first")}),
     paired(
-        "ranks", RANKS, rows("ranks", [out("y", INT, "N,C"), inp("x", F, "N,C"), number("C")]),
+        "ranks", RANKS, rows("ranks", [out("y", INT, "N,C"), inp("x", F, "N,C"), number("C")]).replace("C = 1024", "C = 300"),
         {"a tie is asked within its tile": RANKS_TILED.replace("BEFORE", "k < t")},
         {"a tie is asked within the row": RANKS_TILED.replace("BEFORE", "at + k < i")}),
     paired(
@@ -564,7 +564,7 @@ PAIRS = (
     paired(
         "swish", SWISH, flat("swish", [out("y"), inp("x"), number("n")]),
         {"a result that is a number is done": [(SWISH_LINE, "if (i < n && !(fabsf(y[i]) < 1e30f)) y[i] = x[i] / (1.0f + expf(-x[i]));")]},
-        {"a result that is made in its place": [(SWISH_LINE, "if (i < n) { y[i] = 1.0f + expf(-x[i]); y[i] = x[i] / y[i]; }")]}),
+        {"a result that is made in its place": [(SWISH_LINE, "if (i < n) { float v = x[i]; y[i] = 1.0f + expf(-v); y[i] = v / y[i]; }")]}),
     paired(
         "linear", LINEAR, flat("linear", [out("y"), inp("x"), number("n")]),
         {"an index that went through a float": [(AT, "int i = (int)(blockIdx.x * 128.0f + threadIdx.x);")]},
