@@ -60,7 +60,7 @@ def checked(path, text, kernel):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("committed", "said"),
+    ("committed", "sentence"),
     [
         (
             RACY,
@@ -72,7 +72,7 @@ def checked(path, text, kernel):
         ),
     ],
 )
-def test_a_repair_says_whether_the_version_that_it_agrees_with_is_right(tmp_path, committed, said):
+def test_a_repair_says_whether_the_version_that_it_agrees_with_is_right(tmp_path, committed, sentence):
     path = tmp_path / "sum.cu"
     path.write_text(committed)
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
@@ -81,7 +81,7 @@ def test_a_repair_says_whether_the_version_that_it_agrees_with_is_right(tmp_path
     path.write_text("// Changed.\n" + RACY)
     mended, text = repaired(path, "race", (7, 5), "block_sum")
     assert "__syncthreads();\n    for" in text
-    assert said in mended.beside
+    assert sentence in mended.beside
 
 
 def test_a_mask_that_is_missed_is_added_to_each_access_of_the_tile(tmp_path):

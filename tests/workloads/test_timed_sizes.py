@@ -64,3 +64,34 @@ def test_what_a_block_is_made_of_stays() -> None:
 
 def test_sizes_that_callers_tell_stay() -> None:
     assert product(BODIES["walks"], by_callers="MNK").dims == {"M": 16, "N": 512, "K": 96}
+
+
+@pytest.mark.parametrize(
+    ("constexpr", "cols"),
+    [
+        ({"BLOCK": "next_power_of_2(C)"}, 4096),
+        ({"BLOCK": "next_power_of_2(C)", "SCALED": "True"}, 4096),
+        ({"BLOCK": "next_power_of_2(C)", "ROWS": "32"}, 128),
+        ({"BLOCK": "C"}, 64),
+    ],
+)
+def test_a_row_grows_with_the_block_that_is_rounded_up_from_it(constexpr: dict[str, str], cols: int) -> None:
+    text = """@triton.jit
+def double(x, y, C, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * C + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < C
+    tl.store(y + at, 2 * tl.load(x + at, mask=mask), mask=mask)
+"""
+    kernel = read(text.encode(), Language.TRITON).kernels[0]
+    draft = Draft(
+        "double", Language.TRITON, "double.py", {"N": 96, "C": 64}, {"N": 96, "C": 64},
+        (
+            *(DraftArgument(n, "output" if n == "y" else "input", "float32", ("N", "C")) for n in "xy"),
+            DraftArgument("C", "scalar", "int32", value="C"),
+        ),
+        grid=("N",), constexpr=constexpr, chosen=("N", "C"),
+        assumed=tuple(f"{n} is chosen: nothing tells it" for n in "NC"),
+    )  # fmt: skip
+
+    assert with_timed_sizes(draft, kernel).dims["C"] == cols
+    assert with_timed_sizes(draft, kernel).dims["N"] >= 3072

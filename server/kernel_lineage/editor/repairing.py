@@ -144,12 +144,12 @@ def _of_the_other(broken: Broken, repaired: CheckedDocument, ask: Ask) -> str:
     line = kernel_of(broken.path, broken.kernel, text).span.first_line
     other = checked_text(broken.path, text, broken.kernel, line, None, broken.seconds, ask)
     reason = other.findings[0].message if other.findings else other.reason
-    said = {
+    verdicts = {
         VersionState.RIGHT: "is right itself",
         VersionState.WRONG: f"is wrong itself: {reason.partition(chr(10))[0]}",
         VersionState.UNKNOWN: f"is not decided itself: {reason.partition(chr(10))[0]}",
     }
-    return f"The committed version, with which it was compared, {said[other.state]}."
+    return f"The committed version, with which it was compared, {verdicts[other.state]}."
 
 
 def _earlier(broken: Broken) -> Iterator[Kernel]:

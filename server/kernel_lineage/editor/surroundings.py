@@ -22,16 +22,16 @@ from kernel_lineage.workloads.saved import folder_of
 
 _MOST_FILES = 10_000
 _OURS = ".klineage"
-"""Of the hidden folders the one that checks read: workloads, oracles, data."""
+"""The one hidden folder that checks read: workloads, oracles, data."""
 _DERIVED = "__pycache__"
 
 
 class _UnclearError(Exception):
-    """What is there cannot be told, or not in the time of an answer."""
+    """The files around a document cannot be listed, or not in the time of an answer."""
 
 
 def surroundings(path: Path) -> str | None:
-    """The fingerprint of a document's; None where none can be had."""
+    """The fingerprint of what a check of the document may read beside it; None where there is none."""
     root, own = folder_of(path), path.resolve()
     try:
         files = [line for place, line in _files(root) if place != own]
@@ -42,7 +42,7 @@ def surroundings(path: Path) -> str | None:
 
 @cache
 def what_judges() -> str:
-    """The same of the code that checks, and of the compilers that it finds."""
+    """The fingerprint of the code that checks, and of the compilers that it uses."""
     packages = (Path(str(package.__file__)).parent for package in (kernel_gate, kernel_lineage))
     code = [line for package in packages for _, line in _files(package)]
     try:
