@@ -31,6 +31,7 @@ READING = {
     "fleet/travelling.py": OWN,
     "oracle.py": "looks into an archive before it reads it, by no link and bounded",
     "oracle_child.py": CONTAINED,
+    "processor_seconds.py": SYSTEM,
     "processes/forking.py": SYSTEM,
     "processes/group.py": SYSTEM,
     "processes/namespaces.py": SYSTEM,
