@@ -13,14 +13,15 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
 ID = "shared_scan"
-_DOUBLES = ("*2", "<<1")
+DOUBLES = ("*2", "<<1")
+"""Steps of a loop whose stride doubles."""
 
 
 def _find_in(unit: Unit) -> Iterator[Anchor]:
     accesses = [a for a in indexing(unit).accesses if a.space == "shared"]
     waits = unit.calls_by_name.get("__syncthreads", ())
     for loop in unit.loops:
-        if loop.step not in _DOUBLES or not any(contains(loop.node, c.node) for c in waits):
+        if loop.step not in DOUBLES or not any(contains(loop.node, c.node) for c in waits):
             continue
         inside = [a for a in accesses if contains(loop.node, a.node)]
         written = next((a for a in inside if a.writes and a.index.get("x") == 1), None)

@@ -20,6 +20,7 @@ import re
 
 from kernel_gate.expr.terms import Num, Var
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.anchors.shared_scan import DOUBLES
 from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -37,11 +38,9 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.scan_rounds import Scan, scan_of
+from kernel_lineage.rewrite.assists.scans import Scan, scan_of
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.constants import block_threads
-
-_DOUBLES = frozenset({"*2", "<<1", "*2u", "*2U"})
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
@@ -50,7 +49,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(f"{kernel.name} uses warp shuffles already")
     if re.search(r"threadIdx\.[yz]|blockDim\.[yz]", kernel.text):
         raise Refusal(f"{kernel.name} uses blocks of more than one dimension")
-    loop = loop_at((x for x in syntax.entry.loops if x.step in _DOUBLES), anchor.span)
+    loop = loop_at((x for x in syntax.entry.loops if x.step in DOUBLES), anchor.span)
     if (
         loop is None
         or loop.start is None

@@ -26,7 +26,6 @@ from kernel_lineage.kernels.cuda_forms import (
     text_of,
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.counting_loops import declares
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -34,70 +33,15 @@ from kernel_lineage.rewrite.assists.row_loops import COUNTERS
 from kernel_lineage.rewrite.assists.template_types import types_meant
 from kernel_lineage.rewrite.assists.tree_steps import SHUFFLED, is_barrier
 
-_STRIDE, _THREAD = Var("stride"), Var("threadIdx.x")
-_CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
-_OWN, _BELOW = "own", "below"
-_Place = tuple[Polynomial, ...]
+_STRIDE, THREAD = Var("stride"), Var("threadIdx.x")
+CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
+OWN, _BELOW = "own", "below"
+Place = tuple[Polynomial, ...]
 _ARITHMETIC = {"+": add, "-": sub, "*": mul}
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What the rounds of a loop do together: an inclusive scan over the threads of a block."""
-
-    type: str
-    operation: str
-    """`+`, `*`, or a function that chooses."""
-    element: str
-    """A thread's element, as written: before the loop, and behind it once `moves` were done."""
-    moves: tuple[str, ...]
-    """What each round does to say which buffer comes next."""
-    waits_first: bool
-    """The rounds wait at their beginning, not behind what they write."""
-    bound: Term | None
-    """How far the stride goes; None where that is not known."""
-
-    def combined(self, below: str, own: str) -> str:
-        """Two values as one."""
-        sign = f" {self.operation} "
-        return f"{below}{sign}{own}" if self.operation in "+*" else f"{self.operation}({below}, {own})"
-
-
-def scan_of(syntax: CudaSyntax, loop: Loop) -> Scan:
-    """The scan that a loop with a doubling stride does; refused where it does anything else."""
-    upper, lower = _Round(syntax, loop), _Round(syntax, loop)
-    upper.run(statements_of(loop.body), above=True)
-    lower.run(statements_of(loop.body), above=False)
-    written, own = upper.written, upper.own
-    if written is None or own is None or upper.array != (lower.array or upper.array):
-        raise Refusal("a round does not write the element of its thread")
-    combined = isinstance(upper.value, tuple) and upper.value[0] == "combined"
-    operation = upper.value[1] if combined and isinstance(upper.value, tuple) else ""
-    if operation not in ("+", "*", *_CHOOSING):
-        raise Refusal("a round is not a sum, maximum or minimum of an element and the one a stride below")
-    in_place = upper.wrote_to == own
-    stays = in_place if lower.written is None else lower.value == _OWN and lower.wrote_to == upper.wrote_to
-    if not stays or lower.own not in (None, own):
-        raise Refusal("a round changes the elements of the threads below its stride")
-    if _Round(syntax, loop).place(written) != own:
-        raise Refusal("a round does not write where the next one reads")
-    _check_own(syntax, loop, own)
-    _check_behind(syntax, loop, upper, written)
-    condition = bare(loop.condition)
-    right = bare(field_of(condition, "right")) if condition is not None else None
-    bound = _Round(syntax, loop).known_term(right) if right is not None else None
-    return Scan(
-        upper.type,
-        operation,
-        text_of(written),
-        tuple(text_of(s) for s in upper.moves),
-        upper.waits_first(in_place=in_place),
-        bound,
-    )
-
-
 @dataclass(slots=True)
-class _Round:
+class Round:
     """The names and the element of one thread while a round is followed."""
 
     syntax: CudaSyntax
@@ -107,10 +51,10 @@ class _Round:
     values: dict[str, object] = field(default_factory=dict)
     """Other values: `own`, `below`, a number as written, or the operation that combines the two."""
     array: str = ""
-    own: _Place | None = None
+    own: Place | None = None
     """Where a thread's element lies when the round begins."""
     written: Node | None = None
-    wrote_to: _Place | None = None
+    wrote_to: Place | None = None
     value: object = None
     moves: list[Node] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
@@ -215,7 +159,7 @@ class _Round:
             raise Refusal(f"`{text_of(statement)}` says which buffer comes next after one was written")
         if name in self.terms:
             self.moves.append(statement)
-        elif _is_used_behind(self.syntax, self.loop, name):
+        elif is_used_behind(self.syntax, self.loop, name):
             raise Refusal(f"`{name}` is used behind the loop")
 
     def evaluated(self, node: Node | None, *, above: bool) -> object:
@@ -235,7 +179,7 @@ class _Round:
             return self.combined(operator_of(node), *sides)
         called = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
         arguments = arguments_of(node) if called else []
-        if called in _CHOOSING and len(arguments) == 2:
+        if called in CHOOSING and len(arguments) == 2:
             return self.combined(called, *(self.evaluated(a, above=above) for a in arguments))
         written = text_of(node).rstrip("fFuUlL")
         term = self.terms.get(text_of(node))
@@ -244,7 +188,7 @@ class _Round:
         raise Refusal(f"`{text_of(node)}` is neither an element nor a number")
 
     def combined(self, operation: str, one: object, other: object) -> object:
-        if {one, other} == {_OWN, _BELOW}:
+        if {one, other} == {OWN, _BELOW}:
             return ("combined", operation)
         numbers = [x for x in (one, other) if isinstance(x, tuple) and x[0] == "number"]
         if operation == "+" and len(numbers) == 1 and float(numbers[0][1]) == 0.0:
@@ -264,9 +208,9 @@ class _Round:
         self.own = own
         if below:
             self.order.append("read")
-        return _BELOW if below else _OWN
+        return _BELOW if below else OWN
 
-    def place(self, node: Node) -> _Place:
+    def place(self, node: Node) -> Place:
         """Where an element of the array lies, index by index."""
         indices: list[Polynomial] = []
         inner: Node | None = node
@@ -298,7 +242,7 @@ class _Round:
             operator, beyond = {"<=": ">=", "<": ">"}[operator], sub(other, one)
         # Of whole numbers, a > b is a >= b + 1; and that fails where a < b + 1.
         reaches = polynomial(sub(beyond, Num(operator == ">")))
-        above, below = sub(_THREAD, _STRIDE), sub(sub(_STRIDE, _THREAD), Num(1))
+        above, below = sub(THREAD, _STRIDE), sub(sub(_STRIDE, THREAD), Num(1))
         wraps = any(c < 0 and m for side in (one, other) for m, c in polynomial(side).items())
         is_unsigned = wraps and not self.is_signed(test)
         if is_unsigned or reaches not in (polynomial(above), polynomial(below)):
@@ -343,68 +287,8 @@ class _Round:
         return value
 
 
-def _check_own(syntax: CudaSyntax, loop: Loop, own: _Place) -> None:
-    """Refuse elements that do not lie one beside the other for one thread beside the other."""
-    last = dict(own[-1])
-    if last.pop((_THREAD,), 0) != 1 or any((_THREAD,) in part for part in own[:-1]):
-        raise Refusal("neighbouring threads do not have neighbouring elements")
-    for variable in {v for m in (*last, *(m for part in own[:-1] for m in part)) for v in m}:
-        name = variable.name if isinstance(variable, Var) else ""
-        if name == "blockDim.x" or syntax.kernel.parameter(name) is not None:
-            continue
-        declared = next((v for v in syntax.entry.variables if v.name == name), None)
-        is_number = (
-            declared is not None and declared.value is not None and integer_of(declared.value) is not None
-        )
-        if not is_number or _is_assigned(syntax, loop, name):
-            raise Refusal(f"`{name or variable}` is not known to be the same for all threads")
-
-
-def _is_assigned(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
-    """Whether a variable is given a value outside of the loop, besides its first."""
-    for node in descendants(syntax.entry.node):
-        if node.type not in ("assignment_expression", "update_expression", "pointer_expression"):
-            continue
-        target = field_of(node, "left") or field_of(node, "argument")
-        if text_of(target) == name and not contains(loop.node, node):
-            return True
-    return False
-
-
-def _check_behind(syntax: CudaSyntax, loop: Loop, upper: _Round, written: Node) -> None:
-    """Refuse where what the other buffer holds may be read outside of the loop."""
-    if not declares(loop) and _is_used_behind(syntax, loop, loop.counter):
-        raise Refusal(f"`{loop.counter}` is used behind the loop")
-    moved = {text_of(field_of(s.named_children[0], "left")) for s in upper.moves}
-    if not moved:
-        return
-    around = bool(syntax.entry.loops_around(loop.node))
-    part = _moving_part(_Round(syntax, loop).place(written), moved)
-    for node in descendants(syntax.entry.node):
-        outer = node.parent is not None and node.parent.type == "subscript_expression"
-        is_array = node.type == "identifier" and text_of(node) == upper.array
-        inside, before = contains(loop.node, node), node.start_byte < loop.node.start_byte
-        if not is_array or inside or (before and not around) or not outer:
-            continue
-        element = node.parent
-        while (
-            element is not None
-            and element.parent is not None
-            and element.parent.type == "subscript_expression"
-        ):
-            element = element.parent
-        if element is None or _moving_part(_Round(syntax, loop).place(element), moved) != part:
-            raise Refusal(f"`{text_of(element)}` may be of the buffer that the scan does not end in")
-
-
-def _moving_part(place: _Place, moved: set[str]) -> list[Polynomial]:
-    return [
-        {m: c for m, c in part.items() if any(isinstance(v, Var) and v.name in moved for v in m)}
-        for part in place
-    ]
-
-
-def _is_used_behind(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
+def is_used_behind(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
+    """Whether a name is used after the loop, or anywhere else in the loops around it."""
     around = syntax.entry.loops_around(loop.node)
     start = around[0].node.start_byte if around else loop.node.end_byte
     return any(
