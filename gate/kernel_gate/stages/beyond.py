@@ -33,10 +33,9 @@ _LARGEST = 1 << 30
 
 def check_beyond(run: CheckState, seed: int, callers: Mapping[str, int]) -> None:
     """Keep the condition that a block's number in few bits needs. A launch ends at the deadline that holds."""
-    counted = [
-        *((blocks, 1) for blocks in _COUNTED if _has_more(run, _narrowing)),
-        *((blocks, 3) for blocks in _blocks_of_floats(run) if _has_more(run, _through_floats)),
-    ]
+    few_bits = _COUNTED if _has_more(run, _narrowing) else ()
+    floats = _blocks_of_floats(run) if _has_more(run, _through_floats) else ()
+    counted = [*((blocks, 1) for blocks in few_bits), *((blocks, 3) for blocks in floats)]
     if not counted:
         return
     small = typical_shape(named_shapes(run.workload))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from kernel_lineage.kernels.edits import Edit, differing_lines, edited
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.rewrite.assists.triton_places import called
+from kernel_lineage.rewrite.assists.triton_rounds import MASKS
 from kernel_lineage.rewrite.repairs import Repair
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.kept_drafts import KeptDrafts
 
-_LOAD, _STORE = "tl.load", "tl.store"
 _ROUNDS = 8
 """Lines whose accesses are masked: of one tile there may be several."""
 Tiles = dict[str, tuple[int, str]]
@@ -47,7 +47,7 @@ def masked_as_others(kernel: Kernel, text: bytes, line: int) -> Iterator[Repair]
     """The candidates for an access on a line that leaves its buffer: the mask of another access, the nearest first."""
     calls = _accesses(kernel)
     siblings: dict[str, int] = {}
-    for call in sorted(calls, key=lambda c: (abs(c.lineno - line), dotted(c.func) == _STORE)):
+    for call in sorted(calls, key=lambda c: (abs(c.lineno - line), called(c) == "store")):
         siblings.setdefault(_named(call, "mask"), call.lineno)
     for mask, sibling in siblings.items():
         for other in ("", "0.0"):
@@ -80,7 +80,7 @@ def _masks(kernel: Kernel, text: bytes, line: int, sibling: int, other: str) -> 
         if not mask or call.lineno != line or _named(call, "mask"):
             continue
         new = f"mask={mask}"
-        if elsewhere and dotted(call.func) == _LOAD:
+        if elsewhere and called(call) == "load":
             new += f", other={elsewhere}"
         end = starts[(call.end_lineno or line) - 1] + (call.end_col_offset or 0) - 1  # before the parenthesis
         comma = "" if text[:end].rstrip().endswith(b",") else ", "
@@ -89,13 +89,13 @@ def _masks(kernel: Kernel, text: bytes, line: int, sibling: int, other: str) -> 
 
 def _accesses(kernel: Kernel) -> list[ast.Call]:
     nodes = [] if kernel.function is None else [*ast.walk(kernel.function)]
-    return [n for n in nodes if isinstance(n, ast.Call) and dotted(n.func) in {_LOAD, _STORE}]
+    return [n for n in nodes if isinstance(n, ast.Call) and called(n) in MASKS]
 
 
 def _named(call: ast.Call, name: str) -> str:
     """An argument of an access as it is written, by its name or at its place; "" without one."""
-    first = 1 + (dotted(call.func) == _STORE)
-    places = {"mask": first, "other": first + 1 if dotted(call.func) == _LOAD else len(call.args)}
+    mask = MASKS[called(call)]
+    places = {"mask": mask, "other": mask + 1 if called(call) == "load" else len(call.args)}
     named = next((k.value for k in call.keywords if k.arg == name), None)
     if named is None and places[name] < len(call.args):
         named = call.args[places[name]]

@@ -88,7 +88,7 @@ def _growing(draft: Draft) -> tuple[list[str], list[str], list[str]]:
 
 
 def _in_tile(draft: Draft, sizes: Mapping[str, int]) -> int:
-    """The elements of a block of as many axes as the launch has block sizes; flags count as one."""
+    """The product of a launch's constexpr numbers, which bounds the elements of any of its blocks."""
     try:
         return math.prod(max(1, int(evaluate(text, sizes))) for text in draft.constexpr.values())
     except (ExpressionError, ArithmeticError, ValueError):

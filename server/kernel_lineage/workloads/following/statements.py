@@ -161,7 +161,8 @@ class Follower(Launches):
     def _deny(self, condition: Node | None, number: Number, names: Names) -> None:
         """Note that a condition does not hold: each part of it by itself, where it is read."""
         try:
-            self.hold(condition, names, holds=False) if condition is not None else None
+            if condition is not None:
+                self.hold(condition, names, holds=False)
         except NotFollowed:
             self.sizes.require(number, holds=False)
 
