@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.workloads.following.calls import Frame, dim3
+from kernel_lineage.workloads.following.bodies import Frame
+from kernel_lineage.workloads.following.calls import dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.declarations import Declarations
 from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer, buffer_at, note_write

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.workloads.following.calls import Frame, Returned
+from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Asked, Sizes
 from kernel_lineage.workloads.following.statements import Follower

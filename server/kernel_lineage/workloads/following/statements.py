@@ -9,7 +9,7 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
-from kernel_lineage.workloads.following.calls import Frame, Returned
+from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names

@@ -11,7 +11,7 @@ from itertools import takewhile
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
-from kernel_lineage.workloads.following.calls import Frame
+from kernel_lineage.workloads.following.bodies import Frame
 from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer
 
 CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})

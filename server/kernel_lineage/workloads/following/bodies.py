@@ -1,0 +1,180 @@
+"""What bodies of functions and lambdas give for the arguments of their calls."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.macros import DEEPEST, Macros
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.powers import TRIED, power_of_2
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS
+from kernel_lineage.workloads.following.unit import HostCode, HostParameter, Unit, bare_type, template_names
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    Lambda,
+    NotFollowed,
+    Number,
+    Opaque,
+    Pointer,
+    Record,
+    Reference,
+    Tensor,
+    Value,
+    plain,
+)
+
+_USUAL_TYPE = "float"
+
+
+class Returned(Exception):  # noqa: N818
+    """A function is left with a value."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A function on the way to the launch."""
+
+    function: HostCode
+    callee: str = ""
+    """By what its caller calls it: its name, a parameter that it was given as, or a function that it is handed to."""
+    arguments: tuple[str, ...] = ()
+    """Its arguments, as its caller writes them."""
+
+
+class Bodies(Macros):
+    """Follows bodies."""
+
+    leading: frozenset[str] = frozenset()
+    """The names of functions and macros by which the kernel is launched."""
+
+    def __init__(self, unit: Unit, sizes: Sizes) -> None:
+        super().__init__(unit, sizes)
+        self.frames: list[Frame] = []
+
+    @abstractmethod
+    def parameter(self, parameter: HostParameter, names: Names) -> Value:
+        """What a caller gives of whom nothing is known."""
+
+    @abstractmethod
+    def entered(self, function: HostCode, names: Names) -> None:
+        """Note that a function is reached, with what its parameters are."""
+
+    def record(self, kind: str, args: list[Value]) -> Record:
+        """A struct with what an initialiser gives its fields."""
+        fields = self.unit.fields_of(kind)
+        return Record(kind, {f.name: v for f, v in zip(fields, args, strict=False)})
+
+    def of_type(self, value: Value, kind: str) -> Value:
+        """A value where a type is asked for: a list in braces is a struct of it."""
+        return self.record(kind, value) if isinstance(value, list) and self.unit.fields_of(kind) else value
+
+    def lambda_called(
+        self, called: Lambda, listed: Node | None, names: Names, template: Node | None = None
+    ) -> Value:
+        """What a lambda gives for some arguments."""
+        inner = Names(called.names)
+        if template is not None:
+            for name, text in zip(template_names(called.node), self.template(template, names), strict=False):
+                self.bind(name, text, inner)
+        declarator = called.node.child_by_field_name("declarator")
+        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
+        args = [self.either(n, names) for n in arguments_of(listed)]
+        for parameter, value in zip(
+            parameters.named_children if parameters is not None else (), args, strict=False
+        ):
+            words = re.findall(r"\w+", text_of(parameter))
+            if words:
+                inner.values[words[-1]] = value
+        return self.body(called.node.child_by_field_name("body"), inner)
+
+    def body(self, body: Node | None, names: Names) -> Value:
+        if self._depth >= DEEPEST or body is None:
+            raise NotFollowed("calls that are nested too deeply")
+        self._depth += 1
+        try:
+            self.run(body, names)
+        except Returned as left:
+            return left.value
+        finally:
+            self._depth -= 1
+        return Opaque("a function that gives nothing")
+
+    def inlined(
+        self, function: HostCode, nodes: list[Node], template: Node | None, names: Names, called: str = ""
+    ) -> Value:
+        """What a function of the unit gives: its body is followed with the arguments."""
+        inner = Names(self.unit_names(names))
+        if template is not None:
+            written = self.template(template, names)
+            for name, text in zip(function.template, written, strict=False):
+                self.bind(name, text, inner)
+        given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
+        for parameter, node in zip(function.parameters, given_nodes, strict=False):
+            value = self.either(node if node is not None else parameter.default, names)
+            if isinstance(value, Opaque) and function.name in self.leading:
+                value = self._by_its_parameter(value, parameter, inner)
+            if parameter.type in function.template and parameter.type not in inner.types:
+                deduced = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""
+                if deduced:
+                    inner.types[parameter.type] = deduced
+            by_name = node is not None and node.type == "identifier" and parameter.reference
+            if (
+                by_name
+                and isinstance(value, (Number, Pointer, Opaque))
+                and names.holder(text_of(node)) is not None
+            ):
+                inner.references[parameter.name] = Reference(names, text_of(node))
+            else:
+                kind = "" if parameter.stars else self.type_named(parameter.type, inner)
+                inner.values[parameter.name] = self.of_type(value, kind)
+        self.take_types(function, inner)
+        for parameter in function.parameters:
+            if parameter.stars and isinstance(inner.values.get(parameter.name), Opaque):
+                kind = self.type_named(parameter.type, inner)
+                inner.values[parameter.name] = self.unset(kind, parameter.stars, parameter.name)
+        self.frames.append(Frame(function, called, tuple(map(text_of, nodes))))
+        try:
+            self.entered(function, inner)
+            result = self.body(function.body, inner)
+            given_back = bare_type(text_of(function.node.child_by_field_name("type")))
+            result = self.of_type(result, self.type_named(given_back, inner))
+        finally:
+            self.frames.pop()
+        if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:
+            return self._by_its_values(function, self.either(nodes[0], names)) or result
+        return result
+
+    def _by_its_parameter(self, value: Opaque, parameter: HostParameter, names: Names) -> Value:
+        """A number that a function on the way is given and that cannot be followed: any that a caller may give."""
+        kind = self.type_named(parameter.type, names)
+        if parameter.stars or kind not in (*INTEGERS, *FLOATS, "bool"):
+            return value
+        return self.parameter(replace(parameter, default=None), names)
+
+    def _by_its_values(self, function: HostCode, argument: Value) -> Number | None:
+        """What a function of one whole number gives that no expression says, by what it gives for many numbers."""
+        if not isinstance(argument, Number) or not argument.whole or argument.is_constant:
+            return None
+        name = function.parameters[0].name
+        results = [self.body(function.body, Names(Names(), {name: plain(n)})) for n in TRIED]
+        return power_of_2(results, argument)
+
+    def take_types(self, function: HostCode, names: Names) -> None:
+        """The usual type for the type parameters of a template that no call tells."""
+        above = function.node.parent
+        head = text_of(above)[: function.node.start_byte - above.start_byte] if above is not None else ""
+        for name in function.template:
+            if name not in names.types and re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
+                names.types[name] = _USUAL_TYPE
+                self.sizes.say(f"{name} of {function.name} is taken to be {_USUAL_TYPE}: nothing tells it")
