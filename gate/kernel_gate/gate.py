@@ -287,6 +287,8 @@ def _right(
             if workload.oracle:
                 lent = oracles.lent(workload, allow_uncontained=options.allow_uncontained)
                 oracle = stack.enter_context(lent)
+            # A launch that the caller's deadline ends is no hang.
+            stack.enter_context(ends_within(_CASES * seconds_left()))
             checked = check(
                 device,
                 *both,

@@ -24,8 +24,12 @@ from kernel_gate.stages.reference import Reference
 
 _SHARES = re.compile(r"\.shared\b|\b(?:atom|red|shfl|vote|match)\.|\.volatile\b|\bbar\.")
 """Instructions through which threads can depend on each other."""
+_MEETS = re.compile(r"\batom\.(?!\S*shared)|\.volatile\.global|\bld\.(?:acquire|relaxed)\.(?!\S*shared)")
+"""Instructions by which a block reads what another has written while both run."""
 _MOST_THREADS = 2048
 _MOST_CASES = 2
+_MOST_CASES_ACROSS_BLOCKS = 16
+"""What a block makes of another's word can be wrong for some values only, and blocks rarely end before others start."""
 _SECONDS = 1.0
 _OUT_OF_TIME = frozenset({"timeout", "unsupported"})
 
@@ -43,13 +47,14 @@ def require_any_schedule(
     if device.kind != "emulated" or not isinstance(device, EmulatedDevice):
         return
     threads = sum(math.prod(call[0]) * math.prod(call[1]) for _, call in execution.calls())
-    if run.scheduled >= _MOST_CASES or threads > _MOST_THREADS or not _shares(run.candidate):
+    modes = _modes(run, case) if threads <= _MOST_THREADS else ()
+    if not modes:
         return
     run.scheduled += 1
     checks, limits = device.checks, device.limits
     device.limits = replace(limits, seconds=min(limits.seconds, _SECONDS))
     try:
-        for mode in Mode:
+        for mode in modes:
             schedule = Schedule(mode, case.seed)
             device.checks = replace(checks, races=False, uninitialised=False, schedule=schedule)
             # With the same inputs, what the launch before left hides that a block reads before another has written.
@@ -59,8 +64,17 @@ def require_any_schedule(
         device.checks, device.limits = checks, limits
 
 
-def _shares(built: Built) -> bool:
-    return any(_SHARES.search(image.ptx) for image in built.images.values())
+def _modes(run: CheckState, case: Case) -> tuple[Mode, ...]:
+    """The orders that a case is run under: all for the first named shapes, one block after another for more of them."""
+    if case.required and run.scheduled < _MOST_CASES:
+        return tuple(Mode) if _has(run.candidate, _SHARES) else ()
+    if run.scheduled < _MOST_CASES_ACROSS_BLOCKS and _has(run.candidate, _MEETS):
+        return (Mode.FIRST,)
+    return ()
+
+
+def _has(built: Built, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(image.ptx) for image in built.images.values())
 
 
 def _require(
