@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package package-whole extension editors test-editor pictures reproducible audit lock clean
+.PHONY: help setup demo test test-long test-sets attack lint format types imports docs docs-check bench test-gpu package package-whole extension editors test-editor pictures reproducible audit lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,10 +29,15 @@ demo: $(STAMP) ## the main job on a sample repository: mine, explain, check, app
 PYTEST = $(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist loadfile
 
 test: $(STAMP) ## the tests that need no GPU and no editor, but for the long ones
-	@$(PYTEST) -m "not gpu and not long" $(ARGS)
+	@$(PYTEST) -m "not gpu and not long and not sets" $(ARGS)
 
-test-long: $(STAMP) ## the others that need no GPU and no editor: the demo from end to end, large products, the corpus
+test-long: $(STAMP) ## those that take long: the demo from end to end, large products, attacks
 	@$(PYTEST) -m "long and not gpu" $(ARGS)
+
+# Parts are spread over the sets; whoever judges one part with each change has judged all after as many as there are.
+PARTS ?= 8
+test-sets: $(STAMP) ## verdicts on every program of the large sets, about 40 minutes; PART=1 … 8 for an eighth of them
+	@$(PYTEST) -m "sets and not gpu" $(if $(PART),--splits $(PARTS) --group $(PART) --splitting-algorithm least_duration) $(ARGS)
 
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)

@@ -64,7 +64,7 @@ def own_launch(example: Application, workload: Workload) -> LaunchSpec | None:
 
 
 @pytest.mark.parametrize(("example", "workload"), CASES)
-@pytest.mark.long
+@pytest.mark.sets
 def test_the_gate_finds_nothing_wrong(example: Application, workload: Workload) -> None:
     verdict = judge(
         program(example.language, example.before, example.kernel),
@@ -155,7 +155,7 @@ def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
         ("take_several_programs", "product_rows", "(cols < N) & inside_x", "cols < N"),
     ],
 )
-@pytest.mark.long
+@pytest.mark.sets
 def test_a_result_with_one_mistake_is_rejected(assist: str, kernel: str, right: str, wrong: str) -> None:
     (example,) = (e for e in applications_of(assist) if e.kernel == kernel)
     (load,) = WORKLOADS[kernel]
