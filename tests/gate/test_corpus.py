@@ -4,13 +4,12 @@ import pytest
 
 from gate.corpus import Entry, entries, passes
 from kernel_gate.gate import judge
-from longer import first_now
 
 ENTRIES = [entry for entry in entries() if not entry.needs_gpu]
 
 
 # A cheat in Triton has one in CUDA C++ beside it, of the same row.
-NOW_AND_LATER = [pytest.param(e, marks=pytest.mark.long) if "_triton_" in e.name else e for e in ENTRIES]
+NOW_AND_LATER = [pytest.param(e, marks=pytest.mark.sets) if "_triton_" in e.name else e for e in ENTRIES]
 
 
 @pytest.mark.parametrize("entry", NOW_AND_LATER, ids=lambda e: e.name)
@@ -18,14 +17,15 @@ def test_the_cheat_is_caught(entry: Entry):
     assert entry.caught(entry.judge("cheat")) == ""
 
 
-@pytest.mark.parametrize("entry", first_now(ENTRIES, 2), ids=lambda e: e.name)
+@pytest.mark.sets
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 def test_the_honest_twin_passes(entry: Entry):
     verdict = entry.judge("honest")
     assert passes(verdict), verdict.reason
 
 
 @pytest.mark.parametrize("entry", [e for e in entries() if e.needs_gpu], ids=lambda e: e.name)
-@pytest.mark.long
+@pytest.mark.sets
 def test_what_only_times_can_tell_passes_everything_else(entry: Entry):
     assert passes(entry.judge("cheat"))
     assert passes(entry.judge("honest"))

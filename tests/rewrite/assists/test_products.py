@@ -18,7 +18,6 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
-from longer import first_now
 from rewrite.assists.product_spellings import REFUSED, SPELLINGS
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
@@ -125,24 +124,24 @@ def agrees(
 HALVES = [n for n in SPELLINGS if n.startswith(("half", "bf16"))]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", first_now([n for n in SPELLINGS if n not in HALVES], 2))
+@pytest.mark.sets
+@pytest.mark.parametrize("name", [n for n in SPELLINGS if n not in HALVES])
 def test_a_product_in_tiles_is_the_product(name: str) -> None:
     agrees(SPELLINGS[name], made_of(assist("multiply_in_tiles"), SPELLINGS[name])[-1], EDGES)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("sizes", first_now([ALIGNED, EDGES]), ids=["aligned", "edges"])
+@pytest.mark.sets
+@pytest.mark.parametrize("sizes", [ALIGNED, EDGES], ids=["aligned", "edges"])
 @pytest.mark.parametrize("identity", ["multiply_on_tensor_cores", "multiply_by_warpgroups"])
-@pytest.mark.parametrize("name", first_now(HALVES))
+@pytest.mark.parametrize("name", HALVES)
 def test_a_product_on_tensor_cores_is_the_product(name: str, identity: str, sizes: str) -> None:
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], sizes)
 
 
-@pytest.mark.long
+@pytest.mark.sets
 @pytest.mark.parametrize(
     "name",
-    first_now(["half, added up in float", "half, both factors by rows", "half, the first factor by columns"]),
+    ["half, added up in float", "half, both factors by rows", "half, the first factor by columns"],
 )
 def test_warpgroups_multiply_whole_tiles_of_each_layout(name: str) -> None:
     agrees(SPELLINGS[name], made_of(assist("multiply_by_warpgroups"), SPELLINGS[name])[-1], WHOLE)
@@ -168,13 +167,13 @@ CHOICES = [
 ]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "identity"), first_now(sorted({(n, i) for n, i, _ in CHOICES})))
+@pytest.mark.sets
+@pytest.mark.parametrize(("name", "identity"), sorted({(n, i) for n, i, _ in CHOICES}))
 def test_special_values_go_where_they_went(name: str, identity: str) -> None:
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], EDGES, varied=True)
 
 
-@pytest.mark.long
+@pytest.mark.sets
 @pytest.mark.parametrize(("name", "identity", "number"), CHOICES)
 def test_each_choice_of_a_tile_is_right(name: str, identity: str, number: int) -> None:
     code = SPELLINGS[name]
