@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gate.programs import affine, workload
+from kernel_gate.build.compile import compile_program
 from kernel_gate.build.contained_run import run_contained
 from kernel_gate.build.errors import BuildError
 from kernel_gate.deadline import Threads, TimeSpentError, ends_within, seconds_left
@@ -133,3 +134,8 @@ def test_what_a_running_child_takes_is_counted() -> None:
         taken = processor_seconds() - before
         child.kill()
     assert taken >= 0.45
+
+
+def test_a_compilation_that_the_deadline_does_not_leave_time_for_says_what_to_do() -> None:
+    with ends_within(0.0), pytest.raises(BuildError, match="the time is up; --seconds gives more"):
+        compile_program(affine("if (i < n)", ""), "sm_80")

@@ -15,7 +15,7 @@ from typing import Any
 from kernel_gate.build.child import program_to_json, unit_to_json
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
-from kernel_gate.deadline import Threads
+from kernel_gate.deadline import Threads, seconds_left
 from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.temporary import TemporaryFolder
@@ -33,6 +33,7 @@ _FROM_OUTSIDE = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -si
 """Exit statuses that no limit of ours and no fault of a compiler gives."""
 _LEAST_FREE = 1 << 20
 """A disk with less than this left is full: a result may not have fitted."""
+_NO_TIME = "the time is up; --seconds gives more"
 _ANSWER_BYTES = 64 << 20
 """The longest answer of a child: images of a large file with all its templates take a few MB."""
 _MOST_CHILDREN = 8
@@ -171,6 +172,8 @@ def run_compiler(
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
+    if not seconds_left():
+        raise BuildError(f"{label}: {_NO_TIME}", code=Reason.COMPILER_LIMIT)
     with TemporaryFolder("build") as name:
         folder = Path(name)
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
@@ -210,7 +213,7 @@ def _code(result: Mapping[str, Any], otherwise: Reason) -> Reason:
 
 def _why_it_died(status: int | None, excess: str, limits: Limits) -> str:
     if excess:
-        return f"compiling {excess} and was ended"
+        return f"compiling {excess} and was ended" if seconds_left() else f"compiling {excess}: {_NO_TIME}"
     if status == -signal.SIGXCPU:
         return f"compiling took longer than {limits.seconds:g} s and was ended"
     if status == -signal.SIGXFSZ:
