@@ -90,7 +90,7 @@ class ClusterBarriers:
             wave.shared.synchronise(wave, blocks)
             wave.launch.synchronise(blocks)
             if wave.launch.races is not None:
-                wave.launch.races.acquired[blocks] = len(wave.launch.races.events)
+                wave.launch.races.acquire_all(blocks)
             wave.stalled[blocks[wave.block_of]] = False
         result: npt.NDArray[np.bool_] = self.arrived_in[threads] < self.phase[cluster]
         return result

@@ -163,6 +163,7 @@ class Mbarriers:
         if passed.any():
             over = np.unique(rows[passed])
             self._land(wave, set(over.tolist()))
+            wave.launch.meet(wave)
             races = wave.shared.races
             if races is not None and races.clocks is not None:
                 for row in over.tolist():
