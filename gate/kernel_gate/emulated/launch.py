@@ -212,6 +212,8 @@ class Launch:
 
     def global_read(self, wave: Wave, at: Located, where: Access, ordered: bool) -> None:
         """The active threads read global memory; ordered reads synchronise with other blocks."""
+        if ordered:
+            wave.cluster_barriers.hear(wave)
         if self.races is None or at.segment is None:
             return
         if ordered:
@@ -231,6 +233,8 @@ class Launch:
 
         `fenced`: the atomic itself releases.
         """
+        if at.segment is not None or at.remote:
+            wave.cluster_barriers.hear(wave, where.instruction)
         if self.races is None:
             return
         if at.space == "shared":
