@@ -40,6 +40,8 @@ _WORDS = {
 _LIMIT_MS = 1000
 _WAIT_SECONDS = 3.0
 """What a verdict that is there waits for the proofs."""
+_WAIT_FOR_REFUTED_SECONDS = 60.0
+"""What it waits once something of the candidate is refuted: whether it may be accepted hangs on the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +66,35 @@ def judged_with_proofs(
 ) -> Verdict:
     """The verdict of `judge`, with the proofs of both programs, which go on meanwhile."""
     answers: list[Proofs] = []
+    refuted: list[Obligation] = []
     asking = threading.Thread(
-        target=lambda: answers.append(proofs_of_both(before, after, path, workload)), daemon=True
+        target=lambda: answers.append(proofs_of_both(before, after, path, workload, refuted)), daemon=True
     )
     asking.start()
     verdict = judge()
     if verdict.outcome is Outcome.REJECTED or verdict.stage("check") is None:
         return verdict
     asking.join(_WAIT_SECONDS)
-    return with_proofs(verdict, answers[0] if answers else Proofs(open="the proofs took too long"))
+    if refuted:
+        asking.join(_WAIT_FOR_REFUTED_SECONDS)
+    return with_proofs(verdict, answers[0] if answers else Proofs(open=_unanswered(refuted)))
 
 
-def proofs_of_both(before: Program, after: Program, path: Path, workload: Workload) -> Proofs:
-    """Prove the candidate, and the baseline where something of the candidate is refuted."""
+def _unanswered(refuted: list[Obligation]) -> str:
+    if not refuted:
+        return "the proofs took too long"
+    first = refuted[0]
+    return f"line {first.line}: {_WORDS[first.kind]}; whether the baseline's does too took too long to prove"
+
+
+def proofs_of_both(
+    before: Program, after: Program, path: Path, workload: Workload, refuted: list[Obligation] | None = None
+) -> Proofs:
+    """Prove the candidate, and the baseline where something of the candidate is refuted, which `refuted` is told."""
+    refuted = [] if refuted is None else refuted
     try:
         mine = _obligations(after, path, workload)
-        refuted = [o for o in mine if o.status is Status.REFUTED]
+        refuted += [o for o in mine if o.status is Status.REFUTED]
         kept, asked = sum(o.status is Status.PROVED for o in mine), len(mine)
         if not refuted:
             return Proofs(kept, asked, open="" if asked else "no access of it could be read")
