@@ -6,8 +6,9 @@ volatile or acquiring load on the same place (PTX memory model, release and acqu
 fence is then known, of other threads than the releasing one only what a barrier puts before it (`released.py`). An
 atomic on an unrelated counter, or one that no fence comes before, orders nothing, and one of
 the scope of a block (`atomicAdd_block`) neither orders nor is an atomic to other blocks. A volatile load is a race
-only where a flag has overtaken what it reads (`overtaken.py`). Writes of the value that already stands there are
-benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
+only where a flag has overtaken what it reads (`overtaken.py`); a load through the read-only cache is one of whatever
+this launch has written, a barrier between them or not (PTX ISA, `ld.global.nc`). Writes of the value that already
+stands there are benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
 """
 
 from __future__ import annotations
@@ -235,8 +236,12 @@ class GlobalRaces:
         self.events.append(where.instruction)
         threads, matters = self.threads[wave.index], self._matters(wave)
         key = ((len(self.events) - 1) << _EVENT_SHIFT) | threads
+        stale = "nc" in where.instruction.parts
         for granule in self._granules(wave, at, where):
             before = shadow.writer[granule]
+            if stale and (conflict := (before >= 0) & matters).any():
+                self._report("reads through the read-only cache what is written", wave, at, where, conflict, before, granule)
+                continue
             conflict = self._unordered(wave, before, threads) & matters
             if conflict.any():
                 self._report("reads what another writes", wave, at, where, conflict, before, granule)
@@ -315,6 +320,9 @@ class GlobalRaces:
             if shadow.reader is not None:
                 last = shadow.reader[granule]
                 conflict = self._unordered(wave, last, threads) & change.replaced
+                if wave.launch.replicates_elements:
+                    # Triton's threads of a warp stay together: what one has loaded, a later store cannot change.
+                    conflict &= ~self._of_warp(wave, last, threads)
                 if conflict.any():
                     self._report("writes what another reads", wave, at, where, conflict, last, granule)
 
@@ -342,6 +350,14 @@ class GlobalRaces:
         # Of several readers only one is named.
         single = before & (_MANY_THREADS | _MANY_BLOCKS | _MANY_WARPS) == 0
         return self.released.unknown(asked, blocks, before & _THREAD, before >> _EVENT_SHIFT, single)
+
+    @staticmethod
+    def _of_warp(wave: Wave, before: Index, threads: Index) -> Flags:
+        """Whether the earlier accesses were all by threads of the active thread's warp."""
+        size, other = wave.launch.block_threads, before & _THREAD
+        same = (other // size == threads // size) & (other % size // _WARP == threads % size // _WARP)
+        result: Flags = same & (before & (_MANY_WARPS | _MANY_BLOCKS) == 0)
+        return result
 
     def _report(
         self,
