@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.expr.solver import SolverMissingError
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -40,6 +41,7 @@ _WORDS = {
 _LIMIT_MS = 1000
 _WAIT_SECONDS = 3.0
 """What a verdict that is there waits for the proofs."""
+_LOOK_SECONDS = 0.5
 _WAIT_FOR_REFUTED_SECONDS = 60.0
 """What it waits once something of the candidate is refuted: whether it may be accepted hangs on the rest."""
 
@@ -74,10 +76,17 @@ def judged_with_proofs(
     verdict = judge()
     if verdict.outcome is Outcome.REJECTED or verdict.stage("check") is None:
         return verdict
-    asking.join(_WAIT_SECONDS)
+    _wait(asking, _WAIT_SECONDS)
     if refuted:
-        asking.join(_WAIT_FOR_REFUTED_SECONDS)
+        _wait(asking, _WAIT_FOR_REFUTED_SECONDS)
     return with_proofs(verdict, answers[0] if answers else Proofs(open=_unanswered(refuted)))
+
+
+def _wait(asking: threading.Thread, seconds: float) -> None:
+    """Wait for so many seconds of this process's work: what other programs take of the processors is given back."""
+    with ends_within(seconds, of_work=True):
+        while asking.is_alive() and (left := seconds_left(_LOOK_SECONDS)):
+            asking.join(left)
 
 
 def _unanswered(refuted: list[Obligation]) -> str:
