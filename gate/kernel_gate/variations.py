@@ -125,8 +125,8 @@ AT_LARGEST = frozenset(
         Variation.INFINITE,
     }
 )
-"""Asked of the largest named shape as well: for counts that overflow, ends that a block does not reach, equal values and
-NaNs of which one lies in another tile than the other, and an infinity that a single block meets.
+"""Asked of the largest named shape as well: for counts that overflow, ends that a block does not reach, equal values
+and NaNs of which one lies in another tile than the other, and an infinity that a single block meets.
 """
 
 

@@ -74,7 +74,8 @@ def compiled(body: str) -> Image:
 
 
 @pytest.mark.parametrize(
-    "body", [SWAPPED, EXCHANGED, HALVES, BY_SWAP, BY_EXCHANGE, BY_TICKET, BY_ARRIVAL, "atomicAdd(&y[t], x[i]);"]
+    "body",
+    [SWAPPED, EXCHANGED, HALVES, BY_SWAP, BY_EXCHANGE, BY_TICKET, BY_ARRIVAL, "atomicAdd(&y[t], x[i]);"],
 )
 def test_sums_in_an_order_that_nothing_fixes(body: str):
     assert adds_in_any_order([compiled(body)])
@@ -115,11 +116,15 @@ W = parse_workload(
 def verdict_of(body: str):
     head = "__device__ int word[2];\n__global__ void sums(float *y, const float *x, int N) {\n"
     head += "    int t = threadIdx.x, i = blockIdx.x * 64 + t;\n"
-    baseline, candidate = (Program("cuda", text, "sums", name="sums.cu") for text in (SUMS, head + body + "\n}\n"))
+    baseline, candidate = (
+        Program("cuda", text, "sums", name="sums.cu") for text in (SUMS, head + body + "\n}\n")
+    )
     return judge(baseline, candidate, W, device="emulated")
 
 
-@pytest.mark.parametrize("body", [SWAPPED, pytest.param(BY_SWAP, marks=pytest.mark.long)], ids=["swap", "lock"])
+@pytest.mark.parametrize(
+    "body", [SWAPPED, pytest.param(BY_SWAP, marks=pytest.mark.long)], ids=["swap", "lock"]
+)
 def test_an_honest_sum_in_another_order_is_let_through(body: str):
     verdict = verdict_of(body)
     assert verdict.stage("sanitize").status == "pass", verdict.reason

@@ -96,7 +96,9 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, text: str):
 def test_a_verdict_waits_for_the_baselines_proofs_once_something_is_refuted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
 ):
-    asked = both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE).replace("i < n", "i <= n"))
+    asked = both(
+        tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE).replace("i < n", "i <= n")
+    )
     prove, refuted, let_go = proving._obligations, threading.Event(), threading.Event()
     calls = []
 

@@ -146,8 +146,5 @@ def _telling(kernel: DecodedKernel) -> frozenset[Instruction]:
         i
         for i in body
         if i.parts[0] == "atom"
-        and (
-            not _ORDERS.isdisjoint(i.parts)
-            or not compared.isdisjoint(names(results(i)))
-        )
+        and (not _ORDERS.isdisjoint(i.parts) or not compared.isdisjoint(names(results(i))))
     )

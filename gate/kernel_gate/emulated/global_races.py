@@ -168,9 +168,7 @@ class GlobalRaces:
         if len(wave.index) > _MOST_PLACES:
             return {}
         granules = wave.spread(at.index) * where.element.size // self.granule
-        pairs, place = np.unique(
-            wave.block_of[wave.index] << _GRANULE_BITS | granules, return_inverse=True
-        )
+        pairs, place = np.unique(wave.block_of[wave.index] << _GRANULE_BITS | granules, return_inverse=True)
         order = np.argsort(place, kind="stable")
         groups = np.split(wave.index[order], np.cumsum(np.bincount(place))[:-1])
         return {
@@ -240,7 +238,15 @@ class GlobalRaces:
         for granule in self._granules(wave, at, where):
             before = shadow.writer[granule]
             if stale and (conflict := (before >= 0) & matters).any():
-                self._report("reads through the read-only cache what is written", wave, at, where, conflict, before, granule)
+                self._report(
+                    "reads through the read-only cache what is written",
+                    wave,
+                    at,
+                    where,
+                    conflict,
+                    before,
+                    granule,
+                )
                 continue
             conflict = self._unordered(wave, before, threads) & matters
             if conflict.any():

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from kernel_gate.emulated.operands import bases, names, results
 from kernel_gate.emulated.ptx.model import Instruction
 
-_ENDS = frozenset({"st", "red", "atom", "shfl", "vote", "match", "redux", "call", "bra", "brx", "cp", "suld", "sust"})
+_ENDS = frozenset(
+    {"st", "red", "atom", "shfl", "vote", "match", "redux", "call", "bra", "brx", "cp", "suld", "sust"}
+)
 
 
 def guesses(body: Sequence[Instruction]) -> frozenset[int]:
-    """Numbers of the loads whose value gets only into compare-and-swaps of the same address, and to their loops' ends."""
+    """Numbers of the loads whose value gets only into compare-and-swaps of its address, and to their loops' ends."""
     swaps = [i for i in body if i.parts[0] == "atom" and "cas" in i.parts]
     if not swaps:
         return frozenset()

@@ -112,7 +112,8 @@ class _Kernel:
         if one.base == other.base:
             return True
         bases_of = [
-            frozenset({a.base.name}) if isinstance(a.base, Symbol) else self._pointers(a) for a in (one, other)
+            frozenset({a.base.name}) if isinstance(a.base, Symbol) else self._pointers(a)
+            for a in (one, other)
         ]
         return not bases_of[0].isdisjoint(bases_of[1])
 
@@ -193,7 +194,9 @@ class _Kernel:
             return True
         tickets = {body[n].operands[1] for n in atoms}
         waits = (
-            n in inside and body[n].parts[0] == "ld" and not set(ORDERED).isdisjoint(body[n].parts)
+            n in inside
+            and body[n].parts[0] == "ld"
+            and not set(ORDERED).isdisjoint(body[n].parts)
             # All that arrive at a barrier of the grid wait for the word that they count in.
             and bool(tickets - {body[n].operands[1]})
             for n in deciding

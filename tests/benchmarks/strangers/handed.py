@@ -28,7 +28,13 @@ __global__ void split(float *y, const float *x, int K) {
 
 
 def in_turns(**parts: str) -> str:
-    usual = {"WAITS": "turn[r] != z", "TAKEN": "__syncthreads();", "STORED": "__syncthreads();", "FENCE": "__threadfence();", "NEXT": "z == 3 ? 0 : z + 1"}
+    usual = {
+        "WAITS": "turn[r] != z",
+        "TAKEN": "__syncthreads();",
+        "STORED": "__syncthreads();",
+        "FENCE": "__threadfence();",
+        "NEXT": "z == 3 ? 0 : z + 1",
+    }
     text = IN_TURNS
     for name, code in {**usual, **parts}.items():
         text = text.replace(name, code)
@@ -36,7 +42,14 @@ def in_turns(**parts: str) -> str:
 
 
 def split(wrong: dict, honest: dict):
-    workload = workload_of("split", {"N": [2, 3], "K": [5, 24]}, [out("y", F, "N,64"), inp("x", F, "N,K,64"), number("K")], 'N", "4', 64, {"N": 16, "K": 64})
+    workload = workload_of(
+        "split",
+        {"N": [2, 3], "K": [5, 24]},
+        [out("y", F, "N,64"), inp("x", F, "N,K,64"), number("K")],
+        'N", "4',
+        64,
+        {"N": 16, "K": 64},
+    )
     return paired("split", SPLIT, workload, wrong, honest)
 
 
@@ -334,9 +347,9 @@ __global__ void held(float *y, const float *x, int C) {
     if (t == 0) { OPEN }
 }
 """
-TILES = f"""__global__ void tiles(float *y, const float *x, int n) {{
+TILES = """__global__ void tiles(float *y, const float *x, int n) {
     for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) y[i] = x[i] * x[i] - 1.0f;
-}}
+}
 """
 TILES_TAKEN = """__device__ int next, ended;
 __global__ void tiles(float *y, const float *x, int n) {

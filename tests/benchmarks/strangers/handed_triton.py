@@ -18,7 +18,9 @@ HALVES = """def halves(c, a, b, M, N, K, BLOCK: tl.constexpr):
         acc += tl.dot(left, right)
     tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
 """
-LEFT = "tl.load(a + m[:, None] * K + at + i[None, :], mask=(m[:, None] < M) & (at + i[None, :] < K), other=0.0)"
+LEFT = (
+    "tl.load(a + m[:, None] * K + at + i[None, :], mask=(m[:, None] < M) & (at + i[None, :] < K), other=0.0)"
+)
 POINTERS = """    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
     pa = tl.make_block_ptr(a, (M, K), (K, 1), (tl.program_id(0) * BLOCK, 0), (BLOCK, BLOCK), (1, 0))
 """

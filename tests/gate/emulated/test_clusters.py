@@ -156,7 +156,8 @@ __global__ void __cluster_dims__(2, 1, 1) kernel(int* out, int* flag) {
         mine = rank + 5;
     }
     __syncthreads();
-    asm volatile("{ .reg .pred p; L: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra L; }" :: "r"((unsigned)at(&own)));
+    asm volatile("{ .reg .pred p; L: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra L; }"
+                 :: "r"((unsigned)at(&own)));
     BEGUN
     if (threadIdx.x == 0) {
         out[blockIdx.x] = *cluster.map_shared_rank(&mine, rank ^ 1);  // read
@@ -165,7 +166,8 @@ __global__ void __cluster_dims__(2, 1, 1) kernel(int* out, int* flag) {
     STAY
 }
 """
-TOLD = """unsigned there; asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((unsigned)at(&told)), "r"(rank ^ 1));
+TOLD = """unsigned there, here = at(&told);
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank ^ 1));
         asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(there) : "memory");"""
 WAITS = (
     'asm volatile("{ .reg .pred p; M: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra M; }"'
