@@ -271,7 +271,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
             for i, (name, value, variation) in enumerate(
                 (
                     *((n, v, w) for n in constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
-                    *((n, v, Variation.DECLARED) for n, v in _other_integers(workload)),
+                    *((n, v, Variation.DECLARED) for n, v in _other_integers(workload, typical)),
                     *((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, typical)),
                     *_zeros_beside_nans(workload),
                     *_equal_scalars(workload, typical),
@@ -294,10 +294,11 @@ _WIDE = 1 << 32
 _ABOVE_ONE = 2
 
 
-def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
-    """Values beside those of integer scalars that are numbers, and those that stand for none; of 64-bit ones also what
-    only the upper half tells.
+def _other_integers(workload: Workload, dims: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Values beside those of integer scalars that are numbers, those that stand for none, and those further than twice
+    around any extent; of 64-bit ones also what only the upper half tells.
     """
+    around = 2 * max(dims.values(), default=0) + 1
     for name, value in list(constant_integers(workload).items())[:_MOST_SCALARS]:
         argument = workload.argument(name)
         yield name, value + 1
@@ -307,6 +308,8 @@ def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
             yield name, value + _WIDE
         if value > 0:
             yield name, 0
+            if argument is not None and value < around and argument.dtype.endswith(("32", "64")):
+                yield name, around
 
 
 def _shares(workload: Workload, dims: Mapping[str, int]) -> list[str]:

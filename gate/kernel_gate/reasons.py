@@ -209,7 +209,7 @@ class Reason(StrEnum):
         "Accumulate in the declared type or wider; if the lower precision is wanted, state it in [tolerance].",
     )
     NOT_REPEATABLE = ("not-repeatable", "check", _REJECTS,
-        "The same inputs gave other bytes on another launch, and no float atomics explain it.",
+        "The same inputs gave other bytes on another launch, and no sums by atomics or under locks explain it.",
         "Look for a missing barrier, a race between blocks, or memory that is read before it is written.",
     )
     KEEPS_STATE = ("keeps-state", "check", _REJECTS,

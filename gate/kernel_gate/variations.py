@@ -122,10 +122,11 @@ AT_LARGEST = frozenset(
         Variation.TIES,
         Variation.FEW,
         Variation.NON_FINITE,
+        Variation.INFINITE,
     }
 )
-"""Asked of the largest named shape as well: for counts that overflow, ends that a block does not reach, and equal
-values and NaNs of which one lies in another tile than the other.
+"""Asked of the largest named shape as well: for counts that overflow, ends that a block does not reach, equal values
+and NaNs of which one lies in another tile than the other, and an infinity that a single block meets.
 """
 
 

@@ -18,6 +18,9 @@ from kernel_gate.worker import Worker
 from .strangers import (
     corners,
     corners_triton,
+    handed,
+    handed_apart,
+    handed_triton,
     hurried,
     hurried_apart,
     layers,
@@ -53,6 +56,7 @@ SETS = {
     "subtle": (*subtle.PAIRS, *subtle_apart.PAIRS),
     "slips": (*slips.PAIRS, *slips_apart.PAIRS),
     "corners": (*corners.PAIRS, *corners_triton.PAIRS),
+    "handed": (*handed.PAIRS, *handed_triton.PAIRS, *handed_apart.PAIRS),
     "layers": (*layers.PAIRS, *layers_triton.PAIRS),
 }
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}

@@ -1,5 +1,7 @@
 """Volatile, atomics and code within a warp are judged under unkind orders of warps and lanes."""
 
+from dataclasses import replace
+
 import pytest
 
 from gate.programs import affine, workload
@@ -49,3 +51,17 @@ def test_a_race_names_array_and_element():
     )
     assert v.outcome == "rejected"
     assert "race on shared s[" in str(v.stage("sanitize").reason + v.stage("check").reason)
+
+
+LOCKED = """if (threadIdx.x == 0) while (atomicCAS(&word, 0, 1)) {}
+    __syncthreads();
+    if (i < n) y[i] = 2.0f * x[i] + 1.0f;
+    __syncthreads();
+    if (threadIdx.x == 0) { __threadfence(); atomicExch(&word, 0); }"""
+
+
+def test_blocks_that_wait_for_a_lock_end_under_every_order():
+    text = affine(LINE, LOCKED).source.replace("__global__", "__device__ int word;\n__global__")
+    honest = judge(affine(), replace(affine(), source=text), W, device="emulated")
+    assert honest.stage("sanitize").status == "pass", honest.reason
+    assert "did not end" not in str(honest.stage("check").details["notes"])

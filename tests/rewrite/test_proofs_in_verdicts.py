@@ -1,12 +1,16 @@
 """Proofs are part of the verdict: a bound or a range that the baseline keeps and the candidate loses."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from kernel_gate.program import Program
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
-from kernel_gate.workload import parse_workload
+from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.proofs.obligations.obligation import Obligation
 from kernel_lineage.rewrite.apply import open_conditions
+from kernel_lineage.rewrite.proving import both as proving
 from kernel_lineage.rewrite.proving.both import judged_with_proofs, proofs_of_both, with_proofs
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.workloads.programs import program_from_file
@@ -86,3 +90,40 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, text: str):
     unreadable = new.__class__(**{**{f: getattr(new, f) for f in new.__dataclass_fields__}, "source": text})
     proofs = proofs_of_both(old, unreadable, path, work)
     assert proofs.open and "not proved" in with_proofs(PASSED, proofs).stage("prove").reason
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_verdict_waits_for_the_baselines_proofs_once_something_is_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
+):
+    asked = both(
+        tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE).replace("i < n", "i <= n")
+    )
+    prove, refuted, let_go = proving._obligations, threading.Event(), threading.Event()
+    calls = []
+
+    def proved(program: Program, path: Path, workload: Workload) -> list[Obligation]:
+        calls.append(program)
+        if len(calls) == 2:
+            refuted.set()
+            let_go.wait(30)
+        return prove(program, path, workload)
+
+    def judge() -> Verdict:
+        refuted.wait(30)
+        if ends:
+            let_go.set()
+        return PASSED
+
+    monkeypatch.setattr(proving, "_obligations", proved)
+    monkeypatch.setattr(proving, "_WAIT_SECONDS", 0.0)
+    if not ends:
+        monkeypatch.setattr(proving, "_WAIT_FOR_REFUTED_SECONDS", 0.0)
+    try:
+        verdict = judged_with_proofs(judge, *asked)
+    finally:
+        let_go.set()
+    if ends:
+        assert verdict.code == "out-of-bounds"
+    else:
+        assert "an access leaves its buffer; whether the baseline's does" in verdict.stage("prove").reason

@@ -201,12 +201,20 @@ class EmulatedKernel:
             scratch = self._space.allocate(nbytes, "global scratch", 1)
         try:
             parameters = _marshal(self.kernel.layout, arguments, self._image.extra_pointers, scratch)
-            return self._run(grid, block, shared_bytes, parameters)
+            done = self._run(grid, block, shared_bytes, parameters)
+            if any(fault.kind == "timeout" for fault in done.faults):
+                self._load_anew()
+            return done
         except DeviceError as error:
             return LaunchResult((Fault("launch", str(error)),))
         finally:
             if scratch is not None:
                 self._space.free(scratch)
+
+    def _load_anew(self) -> None:
+        """A launch that hangs costs a GPU's context, and its modules with it: no lock stays taken."""
+        for name, segment in self.variables.items():
+            segment.fill(np.frombuffer(self.initial[name], np.uint8))
 
     def decided(self, grid: Dim3, block: Dim3, shared_bytes: int, arguments: Arguments) -> Decided:
         """What a launch would decide by arguments alone. Raises `DeviceError`."""

@@ -1,8 +1,9 @@
 """Clusters: blocks that run together, reach each other's shared memory and have a barrier (PTX ISA).
 
-The shared memory of a block is there from when the block has begun until it has left. Of kernels that have nothing but
-the cluster's barrier to wait by it is asked whether one opened before another block's memory was reached, and whether
-that block arrived at one after.
+The shared memory of a block is there from when the block has begun until it has left. It is asked whether the cluster's
+barrier opened before another block's memory was reached, and whether that block arrived at one after. A block that may
+have heard of others in another way is not asked: by an mbarrier that another block has reached, by a volatile or
+acquiring load, or by an atomic whose result it compares, of global memory or of another block's.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from kernel_gate.emulated.program import DecodedKernel
     from kernel_gate.emulated.ptx.model import Instruction
     from kernel_gate.emulated.wave import Index, Wave
+
+_ORDERS = frozenset({"acquire", "acq_rel", "cas", "exch"})
 
 
 def order(grid: Dim3, cluster: Dim3) -> Index:
@@ -63,12 +66,24 @@ class ClusterBarriers:
     """The phase in which each thread arrived last; -1: never."""
     _reached: dict[int, tuple[int, Instruction, int]] = field(default_factory=dict)
     """Blocks whose shared memory others reached: the last phase in which, the instruction and the thread."""
-    _asks: bool | None = None
-    """Whether the kernel has nothing but barriers to wait by; None: not looked at yet."""
+    heard: npt.NDArray[np.bool_] = field(init=False)
+    """By block of the wave: whether it may have waited for another in another way."""
+    _telling: frozenset[Instruction] | None = None
+    """Atomics by which a block can hear of others; None: not looked at yet."""
 
     def __post_init__(self) -> None:
         self.phase = np.zeros(int(self.cluster_of[-1]) + 1, np.int64)
         self.arrived_in = np.full(len(self.cluster_of), -1, np.int64)
+        self.heard = np.zeros(len(self.cluster_of), np.bool_)
+
+    def hear(self, wave: Wave, atom: Instruction | None = None) -> None:
+        """The active threads have looked at memory that other blocks reach; `atom`: by this instruction."""
+        if wave.launch.cluster_size == 1:
+            return
+        if self._telling is None:
+            self._telling = _telling(wave.launch.kernel)
+        if atom is None or atom in self._telling:
+            self.heard[wave.block_of[wave.index]] = True
 
     def arrive(self, wave: Wave) -> None:
         """The active threads arrive."""
@@ -90,22 +105,21 @@ class ClusterBarriers:
             wave.shared.synchronise(wave, blocks)
             wave.launch.synchronise(blocks)
             if wave.launch.races is not None:
-                wave.launch.races.acquired[blocks] = len(wave.launch.races.events)
+                wave.launch.races.acquire_all(blocks)
             wave.stalled[blocks[wave.block_of]] = False
         result: npt.NDArray[np.bool_] = self.arrived_in[threads] < self.phase[cluster]
         return result
 
     def reach(self, wave: Wave, owners: Index, instruction: Instruction) -> None:
         """The active threads access the shared memory of these blocks."""
-        others = np.flatnonzero(owners != wave.block_of[wave.index])
-        if self._asks is None:
-            self._asks = not _waits_otherwise(wave.launch.kernel)
-        if not len(others) or not self._asks:
+        blocks = wave.block_of[wave.index]
+        others = np.flatnonzero(owners != blocks)
+        if not len(others):
             return
         phase = self.phase[self.cluster_of[wave.index]]
-        if not phase[others].all():
-            position = int(others[np.argmin(phase[others])])
-            _report(wave, "nothing has waited for that block to begin", instruction, position)
+        early = others[(phase[others] == 0) & ~self.heard[blocks[others]]]
+        if len(early):
+            _report(wave, "nothing has waited for that block to begin", instruction, int(early[0]))
         for owner, position in zip(*np.unique(owners[others], return_index=True), strict=True):
             place = others[position]
             self._reached[int(owner)] = int(phase[place]), instruction, int(wave.index[place])
@@ -113,7 +127,7 @@ class ClusterBarriers:
     def leave(self, wave: Wave) -> None:
         """All threads have left: report blocks that may have left before others reached their shared memory."""
         for owner, (phase, instruction, thread) in self._reached.items():
-            if self.arrived_in[wave.block_of == owner].max() < phase:
+            if self.arrived_in[wave.block_of == owner].max() < phase and not self.heard[owner]:
                 wave.active = np.array([thread])
                 _report(wave, "that block does not wait and may have left", instruction, 0)
 
@@ -124,15 +138,13 @@ def _report(wave: Wave, why: str, instruction: Instruction, position: int) -> No
         wave.launch.findings.add(wave.fault("race", message, instruction, position))
 
 
-_ORDERS = frozenset({"mbarrier", "volatile", "acquire", "acq_rel", "cas", "exch"})
-
-
-def _waits_otherwise(kernel: DecodedKernel) -> bool:
-    """Whether something but barriers may make a thread wait for another block."""
+def _telling(kernel: DecodedKernel) -> frozenset[Instruction]:
+    """Atomics that take a word, that acquire, or whose results are compared."""
     body = kernel.flat.body
     compared = {name for i in body if i.parts[0] == "setp" for name in names(i.operands[1:])}
-    return any(
-        (i.parts[0] != "barrier" and not _ORDERS.isdisjoint(i.parts))
-        or (i.parts[0] == "atom" and not compared.isdisjoint(names(results(i))))
+    return frozenset(
+        i
         for i in body
+        if i.parts[0] == "atom"
+        and (not _ORDERS.isdisjoint(i.parts) or not compared.isdisjoint(names(results(i))))
     )

@@ -3,11 +3,12 @@
 Threads of one block are ordered by its barriers. Threads of different blocks are ordered only where one has passed a
 fence and then done an atomic or a volatile or releasing store, and the other one's block has since done an atomic or a
 volatile or acquiring load on the same place (PTX memory model, release and acquire patterns): what came before the
-fence is then known. An atomic on an unrelated counter, or one that no fence comes before, orders nothing, and one of
-the scope of a block (`atomicAdd_block`) neither orders nor is an atomic to other blocks. Of third blocks it is taken
-that they released what they did before that fence, so a race with one of them can be missed. A volatile load is a race
-only where a flag has overtaken what it reads (`overtaken.py`). Writes of the value that already stands there are
-benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
+fence is then known, of other threads than the releasing one only what a barrier puts before it (`released.py`). An
+atomic on an unrelated counter, or one that no fence comes before, orders nothing, and one of
+the scope of a block (`atomicAdd_block`) neither orders nor is an atomic to other blocks. A volatile load is a race
+only where a flag has overtaken what it reads (`overtaken.py`); a load through the read-only cache is one of whatever
+this launch has written, a barrier between them or not (PTX ISA, `ld.global.nc`). Writes of the value that already
+stands there are benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
 from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.ptx.model import Instruction
+from kernel_gate.emulated.released import Known, Released
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
@@ -67,6 +69,8 @@ class GlobalRaces:
     granule: int
     watched: frozenset[int] | None
     """Numbers of the segments that stores can reach; None: all."""
+    released: Released
+    """What blocks know of each other."""
     shadows: dict[int, _Shadow] = field(default_factory=dict)
     events: list[Instruction | None] = field(default_factory=lambda: [None])
     """Instruction of each event; events count from 1."""
@@ -75,12 +79,10 @@ class GlobalRaces:
     barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     """Event of the last barrier of each block of the wave."""
     warp_barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    acquired: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Per block of the wave: accesses with smaller events, of blocks that released them, are known to it."""
+    met: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Event at which threads of each block of the wave last waited for each other, by whatever means."""
     fenced: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     """Event of the last fence of each block of the wave."""
-    released: dict[tuple[int, int], int] = field(default_factory=dict)
-    """By segment and granule, for places of atomics and flags: events before this were released there."""
     between_blocks_only: bool = False
     """Leave out what threads of one block do to each other."""
     overtaken: Overtaken | None = None
@@ -92,7 +94,8 @@ class GlobalRaces:
         """A new wave starts."""
         self.threads = wave.blocks[wave.block_of] * wave.launch.block_threads + wave.thread_in_block
         self.barrier = np.zeros(len(wave.blocks), np.int64)
-        self.acquired = np.zeros(len(wave.blocks), np.int64)
+        self.met = np.zeros(len(wave.blocks), np.int64)
+        self.released.enter(len(wave.blocks))
         self.fenced = np.zeros(len(wave.blocks), np.int64)
         self.warp_barrier = np.zeros(int(wave.warp[-1]) + 1, np.int64)
         if self.overtaken is not None:
@@ -104,7 +107,12 @@ class GlobalRaces:
 
     def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks of the wave opens (None: all)."""
-        self.barrier[slice(None) if blocks is None else blocks] = len(self.events)
+        chosen = slice(None) if blocks is None else blocks
+        self.barrier[chosen] = self.met[chosen] = len(self.events)
+
+    def meet(self, wave: Wave) -> None:
+        """The active threads may have waited for others of their blocks by other means than a barrier."""
+        self.met[wave.block_of[wave.index]] = len(self.events)
 
     def synchronise_warps(self, wave: Wave) -> None:
         """The active threads pass a warp barrier."""
@@ -118,22 +126,55 @@ class GlobalRaces:
         """The active threads' blocks see what other blocks released at these places."""
         if self.overtaken is not None and self.overtaken.watches:
             self.overtaken.see(self._places(wave, at, where))
-        if not self.released:
+        if not self.released.places:
             return
         for block, place in self._places(wave, at, where):
-            self.acquired[block] = max(int(self.acquired[block]), self.released.get(place, 0))
+            self.released.acquire(place, block)
+
+    def acquire_all(self, blocks: npt.NDArray[np.bool_]) -> None:
+        """These blocks of the wave have met: each knows what the others did."""
+        self.released.acquire_all(blocks, len(self.events))
 
     def release(self, wave: Wave, at: Located, where: Access) -> None:
-        """What the active threads' blocks did before their last fence can be known from these places on."""
+        """What the active threads did before their blocks' last fence can be known from these places on."""
         if self.overtaken is not None and self.overtaken.watches:
             self.overtaken.publish(self._places(wave, at, where), wave.blocks, len(self.events))
         if not self.fenced[wave.block_of[wave.index]].any():
             return
+        threads = self._threads_at(wave, at, where)
         for block, place in self._places(wave, at, where):
             if fenced := int(self.fenced[block]):
-                # What a block has learned it hands on.
-                clock = max(fenced, int(self.acquired[block]))
-                self.released[place] = max(self.released.get(place, 0), clock)
+                own = self._own(wave, block, fenced, threads.get((block, place[1])))
+                self.released.release(place, block, own)
+
+    def _own(self, wave: Wave, block: int, fenced: int, threads: Index | None) -> Known:
+        """What these threads of a block hand on of it: their own accesses, and those that barriers put before.
+
+        None for many threads, of which it is taken that all of the block stood at the fence with them.
+        """
+        number = int(wave.blocks[block])
+        if threads is None:
+            return self.released.of(number, fenced)
+        own = self.released.of(number, min(fenced, int(self.met[block])))
+        numbers = self.threads[threads]
+        own.of_thread = dict.fromkeys(numbers.tolist(), fenced)
+        before = np.minimum(self.warp_barrier[wave.warp[threads]], fenced)
+        first = numbers - numbers % wave.launch.block_threads % _WARP
+        own.of_warp = dict(zip(first.tolist(), before.tolist(), strict=True))
+        return own
+
+    def _threads_at(self, wave: Wave, at: Located, where: Access) -> dict[tuple[int, int], Index]:
+        """The active threads, as numbers in the wave, by their block and granule; none of them where they are many."""
+        if len(wave.index) > _MOST_PLACES:
+            return {}
+        granules = wave.spread(at.index) * where.element.size // self.granule
+        pairs, place = np.unique(wave.block_of[wave.index] << _GRANULE_BITS | granules, return_inverse=True)
+        order = np.argsort(place, kind="stable")
+        groups = np.split(wave.index[order], np.cumsum(np.bincount(place))[:-1])
+        return {
+            (int(pair >> _GRANULE_BITS), int(pair & _GRANULE)): group
+            for pair, group in zip(pairs, groups, strict=True)
+        }
 
     def store_in_order(self, wave: Wave, at: Located, where: Access) -> None:
         """The active threads did a volatile or relaxed store, which is no race with others of its kind."""
@@ -160,9 +201,8 @@ class GlobalRaces:
             if last is not None:
                 before = np.maximum(before, last[granule])
             event, other = before >> _EVENT_SHIFT, (before & _THREAD) // wave.launch.block_threads
-            conflict = (
-                (before >= 0) & (other != wave.blocks[blocks]) & (event >= self.acquired[blocks]) & matters
-            )
+            conflict = (before >= 0) & (other != wave.blocks[blocks]) & matters
+            conflict = self._unknown(conflict, blocks, before)
             if conflict.any():
                 conflict &= self.overtaken.counts_on(blocks, np.where(conflict, other, 0), event)
             if conflict.any():
@@ -194,8 +234,20 @@ class GlobalRaces:
         self.events.append(where.instruction)
         threads, matters = self.threads[wave.index], self._matters(wave)
         key = ((len(self.events) - 1) << _EVENT_SHIFT) | threads
+        stale = "nc" in where.instruction.parts
         for granule in self._granules(wave, at, where):
             before = shadow.writer[granule]
+            if stale and (conflict := (before >= 0) & matters).any():
+                self._report(
+                    "reads through the read-only cache what is written",
+                    wave,
+                    at,
+                    where,
+                    conflict,
+                    before,
+                    granule,
+                )
+                continue
             conflict = self._unordered(wave, before, threads) & matters
             if conflict.any():
                 self._report("reads what another writes", wave, at, where, conflict, before, granule)
@@ -218,7 +270,7 @@ class GlobalRaces:
         last = reader[granule]
         event, other = last >> _EVENT_SHIFT, last & _THREAD
         same_block = other // size == threads // size
-        fresh = (last >= 0) & (event >= self.acquired[blocks])
+        fresh = self._unknown(last >= 0, blocks, last)
         many = fresh & (~same_block | (last & _MANY_BLOCKS != 0))
         flags = np.where(many, _MANY_BLOCKS, 0)
         current = (last >= 0) & same_block & (event >= self.barrier[blocks])
@@ -274,6 +326,9 @@ class GlobalRaces:
             if shadow.reader is not None:
                 last = shadow.reader[granule]
                 conflict = self._unordered(wave, last, threads) & change.replaced
+                if wave.launch.replicates_elements:
+                    # Triton's threads of a warp stay together: what one has loaded, a later store cannot change.
+                    conflict &= ~self._of_warp(wave, last, threads)
                 if conflict.any():
                     self._report("writes what another reads", wave, at, where, conflict, last, granule)
 
@@ -286,13 +341,28 @@ class GlobalRaces:
         size, blocks = wave.launch.block_threads, wave.block_of[wave.index]
         event, other = before >> _EVENT_SHIFT, before & _THREAD
         same_block = other // size == threads // size
-        foreign = (~same_block | (before & _MANY_BLOCKS != 0)) & (event >= self.acquired[blocks])
+        foreign = (before >= 0) & (~same_block | (before & _MANY_BLOCKS != 0))
+        foreign = self._unknown(foreign, blocks, before)
         near = same_block & ((other != threads) | (before & _MANY_THREADS != 0))
         near &= (event >= self.barrier[blocks]) & (not self.between_blocks_only)
         if near.any() and self.warp_barrier.any():
             same_warp = (other % size // _WARP == threads % size // _WARP) & (before & _MANY_WARPS == 0)
             near &= ~(same_warp & (event < self.warp_barrier[wave.warp[wave.index]]))
         result: npt.NDArray[np.bool_] = (before >= 0) & (foreign | near)
+        return result
+
+    def _unknown(self, asked: Flags, blocks: Index, before: Index) -> Flags:
+        """Which of the earlier accesses that are asked for each block of the wave does not know."""
+        # Of several readers only one is named.
+        single = before & (_MANY_THREADS | _MANY_BLOCKS | _MANY_WARPS) == 0
+        return self.released.unknown(asked, blocks, before & _THREAD, before >> _EVENT_SHIFT, single)
+
+    @staticmethod
+    def _of_warp(wave: Wave, before: Index, threads: Index) -> Flags:
+        """Whether the earlier accesses were all by threads of the active thread's warp."""
+        size, other = wave.launch.block_threads, before & _THREAD
+        same = (other // size == threads // size) & (other % size // _WARP == threads % size // _WARP)
+        result: Flags = same & (before & (_MANY_WARPS | _MANY_BLOCKS) == 0)
         return result
 
     def _report(

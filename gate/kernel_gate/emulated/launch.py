@@ -25,6 +25,7 @@ from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.refusal import refusal
+from kernel_gate.emulated.released import Released
 from kernel_gate.emulated.schedule import Schedule
 from kernel_gate.emulated.scheduler import Flow
 from kernel_gate.emulated.shared_memory import SharedMemory
@@ -125,7 +126,9 @@ class Launch:
         self.races = None
         if self.checks.races:
             overtaken = Overtaken(self.blocks) if self.kernel.loads_in_order else None
-            self.races = GlobalRaces(self.kernel.global_granule, self._stored_segments(), overtaken=overtaken)
+            released = Released(self.blocks, self.block_threads)
+            stored = self._stored_segments()
+            self.races = GlobalRaces(self.kernel.global_granule, stored, released, overtaken=overtaken)
         self.tags = None
         if self.checks.invariants is not None:
             # Heavy for those who state none.
@@ -196,6 +199,11 @@ class Launch:
         if self.races is not None:
             self.races.synchronise(blocks)
 
+    def meet(self, wave: Wave) -> None:
+        """The active threads may have waited for others of their blocks by other means than a barrier."""
+        if self.races is not None:
+            self.races.meet(wave)
+
     def watches(self, wave: Wave, at: Located) -> bool:
         """Whether writes to this memory are looked at for races."""
         if at.segment is not None:
@@ -204,13 +212,15 @@ class Launch:
 
     def global_read(self, wave: Wave, at: Located, where: Access, ordered: bool) -> None:
         """The active threads read global memory; ordered reads synchronise with other blocks."""
+        if ordered:
+            wave.cluster_barriers.hear(wave)
         if self.races is None or at.segment is None:
             return
         if ordered:
             self.races.acquire(wave, at, where)
             if self.races.watches(at.segment):
                 self.races.read_in_order(wave, at, where)
-        elif self.races.watches(at.segment):
+        elif self.races.watches(at.segment) and where.number not in self.kernel.guesses:
             self.races.read(wave, at, where)
 
     def global_write(self, wave: Wave, at: Located, where: Access, change: Change, atomic: bool) -> None:
@@ -223,7 +233,13 @@ class Launch:
 
         `fenced`: the atomic itself releases.
         """
-        if self.races is not None and at.segment is not None and not of_block(where.instruction):
+        if at.segment is not None or at.remote:
+            wave.cluster_barriers.hear(wave, where.instruction)
+        if self.races is None:
+            return
+        if at.space == "shared":
+            self.meet(wave)
+        if at.segment is not None and not of_block(where.instruction):
             if fenced:
                 self.races.fence(wave)
             # Threads of one instruction take turns: the later ones see what the earlier ones release.

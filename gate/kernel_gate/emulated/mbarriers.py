@@ -57,6 +57,8 @@ class Mbarriers:
     """What the arrivals of a row handed over so far (`clocks.Clocks`)."""
     ended: dict[int, Index] = field(default_factory=dict)
     """The same of the phases that have ended."""
+    reached: set[int] = field(default_factory=set)
+    """Rows of mbarriers that other blocks of the cluster have used."""
     copies: list[BulkCopy] = field(default_factory=list)
     fruitless: int = 0
 
@@ -93,6 +95,9 @@ class Mbarriers:
             byte = int(offsets[position]) % wave.shared.stride
             message = f"no mbarrier at byte {byte} of shared memory: mbarrier.init has not run there"
             raise wave.stop("barrier", message, instruction, position)
+        if wave.launch.cluster_size > 1:
+            far = self.home[rows] // wave.shared.stride != wave.block_of[wave.index]
+            self.reached.update(rows[far].tolist())
         return rows
 
     def expect(self, rows: Index, nbytes: Index) -> None:
@@ -163,6 +168,9 @@ class Mbarriers:
         if passed.any():
             over = np.unique(rows[passed])
             self._land(wave, set(over.tolist()))
+            wave.launch.meet(wave)
+            if not self.reached.isdisjoint(over.tolist()):
+                wave.cluster_barriers.hear(wave)
             races = wave.shared.races
             if races is not None and races.clocks is not None:
                 for row in over.tolist():

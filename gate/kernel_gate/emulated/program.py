@@ -13,6 +13,7 @@ from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.address_registers import address_registers
 from kernel_gate.emulated.addresses import Segment
 from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.guessed import guesses
 from kernel_gate.emulated.inline import FlatKernel, flatten
 from kernel_gate.emulated.layout import Layout, lay_out
 from kernel_gate.emulated.matrices.elements import ELEMENTS
@@ -69,6 +70,8 @@ class DecodedKernel:
     """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
     address_registers: frozenset[str]
     """Registers whose sums and products become addresses (`address_registers.address_registers`)."""
+    guesses: frozenset[int]
+    """Numbers of the loads that guess what a compare-and-swap will meet (`guessed.guesses`)."""
     spares: list[tuple[Any, Any, DecodedKernel]] = field(default_factory=list, compare=False)
     """Watchers of overflow and the kernel with them around its steps, from launches that have ended."""
 
@@ -122,6 +125,7 @@ class _Decoder:
             any(ins.parts[0] == "ld" and not set(ORDERED).isdisjoint(ins.parts) for ins in self.flat.body),
             store_targets(self.flat.body, self.layout.parameters),
             address_registers(self.flat.body),
+            guesses(self.flat.body),
         )
 
     def _site(self, number: int, instruction: Instruction) -> Site:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.emulated.terminators import END, WAIT
+from kernel_gate.emulated.wave import Snapshot
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.ptx.model import Instruction
@@ -31,6 +32,8 @@ _TOGETHER = frozenset(
 )
 _GROUP = 128
 """Threads of a warpgroup."""
+_SPIN_FROM = 16
+"""Steps that a warp has in a row before it is asked whether it goes round in a loop."""
 _PATIENCE = 500
 """Steps that a warp has in a row while others can run: one that waits for another would wait for ever."""
 
@@ -102,6 +105,7 @@ class Turns:
     def run(self) -> None:
         """Run all threads to their end. Raises `LaunchFault`."""
         flow, last, steps = self.flow, -1, 0
+        seen: tuple[int, Index, Snapshot] | None = None
         while True:
             runnable = (flow.at < WAIT) & ~flow.wave.stalled
             if not runnable.any():
@@ -113,15 +117,27 @@ class Turns:
             group, block, active = self._turn(runnable)
             if not active.any():
                 continue
-            steps = steps + 1 if group == last else 0
-            if steps > _PATIENCE:
-                self._rank[group] = int(self._rank.max()) + 1
-                steps = 0
-            last = group
             threads = np.flatnonzero(active)
+            if group != last:
+                steps, seen = 0, None
+            steps, last = steps + 1, group
+            flow.wave.select(threads)
+            if steps > _PATIENCE or (seen is not None and self._goes_round(seen, block, threads)):
+                self._rank[group] = int(self._rank.max()) + 1
+                # It may wait for threads that could go on from a barrier.
+                self._let_go()
+                last = -1
+                continue
+            if steps >= _SPIN_FROM and steps & (steps - 1) == 0:
+                seen = block, threads, Snapshot.of(flow.wave)
             following = flow.run_apart(block, threads)
             if following is not None:
                 flow.at[threads] = following
+
+    def _goes_round(self, seen: tuple[int, Index, Snapshot], block: int, threads: Index) -> bool:
+        """Whether the threads are where they were, and nothing has changed in their registers."""
+        at, those, registers = seen
+        return block == at and np.array_equal(threads, those) and registers.still(self.flow.wave)
 
     def _turn(self, runnable: Mask) -> tuple[int, int, Mask]:
         """The group whose turn it is, a block, and the threads that run it; none where others had to be let go on."""

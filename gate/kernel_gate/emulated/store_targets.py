@@ -16,8 +16,8 @@ ANY = "*"
 _STORES = ("st", "atom", "red", "cp")
 
 
-def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> frozenset[str]:
-    """Names of the parameters and variables that some store may be based on; `ANY` among them: all."""
+def origins_of(body: Sequence[Instruction], parameters: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Register → names of the parameters and variables that its value may be computed from; `ANY` among them: all."""
     bases = set(parameters)
     origins: dict[str, frozenset[str]] = {}
     changed = True
@@ -30,6 +30,12 @@ def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> fro
                 if not sources <= before:
                     origins[name] = before | sources
                     changed = True
+    return origins
+
+
+def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> frozenset[str]:
+    """Names of the parameters and variables that some store may be based on; `ANY` among them: all."""
+    origins = origins_of(body, parameters)
     targets: set[str] = set()
     for instruction in body:
         if _stores(instruction) and not {"shared", "local", "param"} & set(instruction.parts):

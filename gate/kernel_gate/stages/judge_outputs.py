@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 
@@ -40,11 +39,11 @@ from kernel_gate.stages.expressions import reordered
 from kernel_gate.stages.own_noise import is_coarser, noise_of, rounds_in_between, with_noise
 from kernel_gate.stages.ranges import needed_of_flushing
 from kernel_gate.stages.reference import Reference, condition_of
+from kernel_gate.stages.unordered_sums import adds_in_any_order
 from kernel_gate.tolerance import Errors, derive, roundings, scale_of
 from kernel_gate.variations import OF_CONSTANTS, OF_RANGE, Variation
 
 _DIFFERS = frozenset({Reason.WRONG_VALUE, Reason.NAN_MASK_DIFFERS, Reason.LESS_PRECISE})
-_FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
 
 
 def wrong_element(run: CheckState, case: Case, mismatch: Mismatch, birth: Birth | None = None) -> Stop:
@@ -212,7 +211,7 @@ def first_difference(first: Run, second: Run) -> Difference | None:
 def require_repeated(run: CheckState, case: Case, first: Run, again: Run, reference: Reference) -> None:
     """The same inputs must give the same bytes, in whatever order blocks run.
 
-    Float atomics may add in another order, and a candidate may vary where the baseline does: within the tolerance.
+    Atomics and locks may add in another order, and a candidate may vary where the baseline does: within the tolerance.
     """
     if fault := hard_fault(again):
         reason = f"only on a repeated launch: {say(fault, run.candidate.label, case)}"
@@ -222,7 +221,7 @@ def require_repeated(run: CheckState, case: Case, first: Run, again: Run, refere
     if difference is None:
         return
     if may_vary(run):
-        why = "as float atomics may"
+        why = "as sums by atomics and under locks may"
     elif _baseline_varies(run, case, reference):
         why = "as the baseline's do"
     else:
@@ -251,8 +250,8 @@ def unless_order_decides(run: CheckState, case: Case, reference: Reference, stop
 
 
 def may_vary(run: CheckState) -> bool:
-    """Whether the candidate adds floats by atomics, whose order nothing fixes."""
-    return any(_FLOAT_ATOMICS.search(image.ptx) for image in run.candidate.images.values())
+    """Whether the candidate adds floats in an order that nothing fixes: by atomics, or under a lock."""
+    return adds_in_any_order(run.candidate.images.values())
 
 
 def _baseline_varies(run: CheckState, case: Case, reference: Reference) -> bool:

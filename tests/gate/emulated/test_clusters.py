@@ -139,3 +139,62 @@ def test_the_memory_of_a_block_that_may_not_be_there(old, new, line, why):
     done = run(source, {"out": np.zeros(3, np.float32), "x": np.zeros((3, 256), np.float32)}, 24, 32)
     races = [f for f in done.faults if f.kind == "race" and why in f.message]
     assert [f.line for f in races][:1] == [line_of(source, line)]
+
+
+ELSEWHERE = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__device__ unsigned long long at(void* p) { return __cvta_generic_to_shared(p); }
+__global__ void __cluster_dims__(2, 1, 1) kernel(int* out, int* flag) {
+    __shared__ unsigned long long own, told; __shared__ int mine;
+    auto cluster = cg::this_cluster();
+    int rank = cluster.block_rank();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"((unsigned)at(&own)));
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"((unsigned)at(&told)));
+        asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" :: "r"((unsigned)at(&own)) : "memory");
+        mine = rank + 5;
+    }
+    __syncthreads();
+    asm volatile("{ .reg .pred p; L: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra L; }"
+                 :: "r"((unsigned)at(&own)));
+    BEGUN
+    if (threadIdx.x == 0) {
+        out[blockIdx.x] = *cluster.map_shared_rank(&mine, rank ^ 1);  // read
+        TELL
+    }
+    STAY
+}
+"""
+TOLD = """unsigned there, here = at(&told);
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank ^ 1));
+        asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(there) : "memory");"""
+WAITS = (
+    'asm volatile("{ .reg .pred p; M: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra M; }"'
+    ' :: "r"((unsigned)at(&told)));'
+)
+FLAGS = """if (threadIdx.x == 0) {
+        __threadfence();
+        atomicExch(&flag[blockIdx.x], 1);
+        while (atomicAdd(&flag[blockIdx.x ^ 1], 0) == 0) {}
+    }
+    __syncthreads();"""
+
+
+def other_ways(begun: str = "cluster.sync();", tell: str = "", stay: str = "cluster.sync();"):
+    source = ELSEWHERE.replace("BEGUN", begun).replace("TELL", tell).replace("STAY", stay)
+    done = run(source, {"out": np.zeros(4, np.int32), "flag": np.zeros(4, np.int32)}, 4, 32)
+    if not done.faults:
+        assert done.arrays["out"].tolist() == [6, 5, 6, 5]
+    return [f.message.split(": ")[1].split(" (")[0] for f in done.faults]
+
+
+def test_blocks_that_wait_for_each_other_in_other_ways_are_there():
+    assert other_ways() == []
+    assert other_ways(tell=TOLD, stay=WAITS) == []
+    assert other_ways(begun=FLAGS) == []
+
+
+def test_a_wait_for_nobody_else_tells_nothing_of_other_blocks():
+    assert other_ways(begun="") == ["nothing has waited for that block to begin"]
+    assert other_ways(stay="") == ["that block does not wait and may have left"]

@@ -167,3 +167,24 @@ def test_an_atomic_of_a_blocks_scope_is_none_to_other_blocks(first, second, plac
     done = launch(text, arguments, grid=3, block=64, limits=Limits(wave_threads=wave))
     assert {f.kind for f in done.faults} == ({"race"} if races else set())
     assert all("in the scope of its block alone" in f.message for f in done.faults)
+
+
+READ_ONLY = """
+__global__ void kernel(float* out, const float* x) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    float v = __ldg(&out[i ^ 1]) + x[i];  // before
+    __syncthreads();
+    out[i] = v; // write
+    __syncthreads();
+    out[i] = v + LOAD(&out[i ^ 33]); // read
+}
+"""
+
+
+@pytest.mark.parametrize(("load", "lines"), [("__ldcg", []), ("__ldg", ["read"])])
+def test_what_the_launch_has_written_is_not_read_through_the_read_only_cache(load: str, lines: list[str]):
+    source = READ_ONLY.replace("LOAD", load).replace("out[i] = v +", "v = v +")
+    source = source.replace("// read", "// read\n    __syncthreads();\n    out[i] = v;")
+    x = np.arange(128, dtype=np.float32)
+    done = launch(source, {"out": x.copy(), "x": x}, grid=2, block=64)
+    assert [(f.kind, f.line) for f in done.faults] == [("race", line_of(source, line)) for line in lines]

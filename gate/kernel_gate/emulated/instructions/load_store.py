@@ -61,6 +61,8 @@ def record_read(wave: Wave, where: Access, at: Located, ordered: bool) -> None:
     """Tell the race detectors of a read; volatile and acquiring ones synchronise instead."""
     if at.space == "shared":
         races = wave.shared.races
+        if ordered and at.remote:
+            wave.cluster_barriers.hear(wave)
         if races is not None and not ordered and not at.remote:
             races.read(wave, at.index * where.element.size, where.nbytes, where.instruction)
     elif at.segment is not None:

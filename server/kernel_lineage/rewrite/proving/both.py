@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.expr.solver import SolverMissingError
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -40,6 +41,9 @@ _WORDS = {
 _LIMIT_MS = 1000
 _WAIT_SECONDS = 3.0
 """What a verdict that is there waits for the proofs."""
+_LOOK_SECONDS = 0.5
+_WAIT_FOR_REFUTED_SECONDS = 60.0
+"""What it waits once something of the candidate is refuted: whether it may be accepted hangs on the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +68,42 @@ def judged_with_proofs(
 ) -> Verdict:
     """The verdict of `judge`, with the proofs of both programs, which go on meanwhile."""
     answers: list[Proofs] = []
+    refuted: list[Obligation] = []
     asking = threading.Thread(
-        target=lambda: answers.append(proofs_of_both(before, after, path, workload)), daemon=True
+        target=lambda: answers.append(proofs_of_both(before, after, path, workload, refuted)), daemon=True
     )
     asking.start()
     verdict = judge()
     if verdict.outcome is Outcome.REJECTED or verdict.stage("check") is None:
         return verdict
-    asking.join(_WAIT_SECONDS)
-    return with_proofs(verdict, answers[0] if answers else Proofs(open="the proofs took too long"))
+    _wait(asking, _WAIT_SECONDS)
+    if refuted:
+        _wait(asking, _WAIT_FOR_REFUTED_SECONDS)
+    return with_proofs(verdict, answers[0] if answers else Proofs(open=_unanswered(refuted)))
 
 
-def proofs_of_both(before: Program, after: Program, path: Path, workload: Workload) -> Proofs:
-    """Prove the candidate, and the baseline where something of the candidate is refuted."""
+def _wait(asking: threading.Thread, seconds: float) -> None:
+    """Wait for so many seconds of this process's work: what other programs take of the processors is given back."""
+    with ends_within(seconds, of_work=True):
+        while asking.is_alive() and (left := seconds_left(_LOOK_SECONDS)):
+            asking.join(left)
+
+
+def _unanswered(refuted: list[Obligation]) -> str:
+    if not refuted:
+        return "the proofs took too long"
+    first = refuted[0]
+    return f"line {first.line}: {_WORDS[first.kind]}; whether the baseline's does too took too long to prove"
+
+
+def proofs_of_both(
+    before: Program, after: Program, path: Path, workload: Workload, refuted: list[Obligation] | None = None
+) -> Proofs:
+    """Prove the candidate, and the baseline where something of the candidate is refuted, which `refuted` is told."""
+    refuted = [] if refuted is None else refuted
     try:
         mine = _obligations(after, path, workload)
-        refuted = [o for o in mine if o.status is Status.REFUTED]
+        refuted += [o for o in mine if o.status is Status.REFUTED]
         kept, asked = sum(o.status is Status.PROVED for o in mine), len(mine)
         if not refuted:
             return Proofs(kept, asked, open="" if asked else "no access of it could be read")
