@@ -30,7 +30,7 @@ def kernel_data(kernel: Kernel) -> bytes:
 
 def results(assist: Assist, kernel: Kernel) -> list[Candidate | Refusal]:
     """At the anchors of the assist's pattern, and at an anchor of an older text, which may name any place."""
-    stale = Anchor(assist.pattern, kernel.span, "the whole kernel")
+    stale = Anchor(kernel.span, "the whole kernel", pattern=assist.pattern)
     return [assist.rewrite(kernel, a) for a in (*anchors_of(kernel), stale) if a.pattern == assist.pattern]
 
 

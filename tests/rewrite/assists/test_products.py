@@ -222,7 +222,7 @@ def test_tensor_cores_take_16_bits_only(name: str, reason: str) -> None:
 def test_what_only_looks_like_one_is_left_alone(code: str, reason: str) -> None:
     kernel = kernel_of(code)
     made = assist("multiply_in_tiles").rewrite(
-        kernel, Anchor("naive_matmul", kernel.span, "the whole kernel")
+        kernel, Anchor(kernel.span, "the whole kernel", pattern="naive_matmul")
     )
     assert isinstance(made, Refusal)
     assert reason in made.reason

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 
-from kernel_lineage.collected import declared_in
+from kernel_lineage.collected import declared_by_name
 from kernel_lineage.kernels import anchors as package
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.source import Kernel
@@ -15,9 +16,8 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def anchors() -> Mapping[str, AnchorPattern]:
     """Every pattern by its id, in the order of ids."""
-    return MappingProxyType(
-        {pattern.id: pattern for pattern in declared_in(package, "PATTERN", AnchorPattern)}
-    )
+    declared = declared_by_name(package, "PATTERN", AnchorPattern)
+    return MappingProxyType({name: replace(pattern, id=name) for name, pattern in declared.items()})
 
 
 def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:
@@ -29,7 +29,7 @@ def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:
     for pattern in anchors().values():
         if kernel.language in pattern.languages:
             try:
-                matches += pattern.find(kernel)
+                matches += (replace(anchor, pattern=pattern.id) for anchor in pattern.find(kernel))
             except RecursionError:
                 continue
     return tuple(sorted(matches, key=lambda anchor: (anchor.span, anchor.pattern, anchor.detail)))

@@ -16,8 +16,6 @@ from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "double_buffer"
-
 
 def _toggled(unit: Unit) -> set[str]:
     """The variables that are switched between buffers: `b ^= 1`, `b = 1 - b`, `b = (b + 1) % STAGES`."""
@@ -115,7 +113,6 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         if outer or flat:
             roots.add(root)
             yield seen(
-                ID,
                 node,
                 f"the halves of {root} take turns",
                 root,
@@ -150,7 +147,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                     and _read_before(unit, loop, node.targets[0].id, node)
                 ):
                     loaded = assigned[node.value.id]
-                    yield seen_in(ID, unit, loaded, f"{node.value.id} is loaded one round ahead")
+                    yield seen_in(unit, loaded, f"{node.value.id} is loaded one round ahead")
                     return
                 if any(call.node in unit.inside(node.value) for call in loads):
                     assigned[node.targets[0].id] = node
@@ -165,7 +162,6 @@ def _read_before(unit: TritonUnit, loop: ast.For | ast.While, name: str, end: as
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Double buffer",
     direction=Direction.LATENCY_HIDING,
     summary="Fills one buffer while the other is used, so that loading and computing overlap.",
