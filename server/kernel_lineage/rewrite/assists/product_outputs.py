@@ -13,7 +13,7 @@ from tree_sitter import Node
 
 from kernel_gate.expr.terms import TRUTHS, Op, Term, Var, variables
 from kernel_lineage.code.model import Model
-from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
+from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
@@ -90,18 +90,11 @@ def _body(kernel: Kernel, syntax: CudaSyntax, loop: Node | None) -> Node:
         raise Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
     outside = [n for n in descendants(body) if loop is None or not contains(loop, n)]
     for parameter in kernel.parameters:
-        changes = [n for n in outside if _changed(n) == parameter.name]
+        changes = [n for n in outside if changed_by(n) == parameter.name]
         uses = [n for n in outside if n.type == "identifier" and text_of(n) == parameter.name]
         if any(not any(contains(change, use) for change in changes) for use in uses if changes):
             raise Refusal(f"`{parameter.name}` is moved on by the kernel, and would be for each output")
     return body
-
-
-def _changed(node: Node) -> str:
-    """The plain variable that a part of the code gives another value."""
-    field = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type, "")
-    target = node.child_by_field_name(field) if field else None
-    return text_of(target) if target is not None and target.type == "identifier" else ""
 
 
 def _returns(body: Node, loop: Node | None) -> list[Edit]:

@@ -13,7 +13,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Call, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Call, changed_by, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -97,8 +97,7 @@ def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> 
     changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
     variables = {v.name: v for v in syntax.entry.variables}
     parameters = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
-    written = {text_of(n.child_by_field_name("left")) for n in syntax.entry.of("assignment_expression")}
-    written |= {text_of(n.child_by_field_name("argument")) for n in syntax.entry.of("update_expression")}
+    written = {changed_by(n) for n in descendants(syntax.entry.node)}
     for part in descendants(node):
         if part.type == "call_expression":
             return text_of(part)

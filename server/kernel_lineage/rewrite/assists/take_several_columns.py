@@ -24,7 +24,7 @@ from kernel_gate.expr.terms import Num, Term, Var, floor_div, quotient
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, launches_of, whole_warps
@@ -209,8 +209,8 @@ def _is_of_any(block: _Block, node: Node, order: ThreadOrder, trees: list[Loop])
         return False
     if parent.type == "init_declarator":
         name = text_of(field_of(parent, "declarator"))
-        kept = name not in _changed(block.syntax.entry.node)
-        return kept or any(
+        changed = {changed_by(n, addressed=True) for n in descendants(block.syntax.entry.node)}
+        return name not in changed or any(
             x.start == node and order.covers_all(x) == "block" for x in block.syntax.entry.loops
         )
     if parent.type == "unary_expression" and operator_of(parent) == "!":
@@ -231,16 +231,6 @@ def _is_of_any(block: _Block, node: Node, order: ThreadOrder, trees: list[Loop])
     ):
         parent = parent.parent
     return parent is not None and text_of(field_of(parent, "argument")) in block.shared
-
-
-def _changed(part: Node) -> set[str]:
-    """The names that are given another value, or whose address is taken."""
-    fields = {
-        "assignment_expression": "left",
-        "update_expression": "argument",
-        "pointer_expression": "argument",
-    }
-    return {text_of(field_of(n, fields[n.type])) for n in descendants(part) if n.type in fields}
 
 
 def _check_place(block: _Block, element: Node, trees: list[Loop]) -> None:
@@ -338,14 +328,8 @@ def _together(block: _Block, side: int) -> Candidate:
         opening = statement
         while opening.prev_sibling is not None and opening.prev_sibling.type.startswith("preproc"):
             opening = opening.prev_sibling  # Nothing may stand between a loop and its #pragma.
-        unroll = ""
-        if (
-            opening == statement
-            and statement.type == "for_statement"
-            and "for" not in text_of(statement.child_by_field_name("body"))
-        ):
-            rounds = rounds_under_way(kernel, block.syntax, statement)
-            unroll = f"#pragma unroll {rounds}{gap}" if rounds > 1 else ""
+        rounds = _rounds(block, statement) if opening == statement else 1
+        unroll = f"#pragma unroll {rounds}{gap}" if rounds > 1 else ""
         form = "{}" if opening == statement and not unroll else f"{{{{{gap}{unroll}{{}}{gap}}}}}"
         at = (opening.start_byte, statement.end_byte)
         special[at] = f"if ({here} < {block.columns}) {form}".format

@@ -21,7 +21,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -195,9 +195,7 @@ def _written_anew(syntax: CudaSyntax, loop: Loop, thread: str, array: str) -> in
 def _names_of(syntax: CudaSyntax, thread: str) -> set[str]:
     """What a thread's index is called, by variables that keep it."""
     kept = {v.name for v in syntax.entry.variables if text_of(v.value) == "threadIdx.x"}
-    for node in descendants(syntax.entry.node):
-        if node.type in ("assignment_expression", "update_expression", "pointer_expression"):
-            kept -= {text_of(field_of(node, "left") or field_of(node, "argument"))}
+    kept -= {changed_by(node, addressed=True) for node in descendants(syntax.entry.node)}
     return {"threadIdx.x", *kept} if thread in {"threadIdx.x", *kept} else set()
 
 

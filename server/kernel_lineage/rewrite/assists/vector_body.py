@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
-from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, changed_by, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
@@ -202,20 +202,7 @@ def check_statements(statements: list[Node], index: str) -> list[Node]:
 
 def changed_names(nodes: list[Node]) -> set[str]:
     """Names of variables that are assigned, incremented or whose address is taken."""
-    names: set[str] = set()
-    for node in nodes:
-        target: Node | None = None
-        if node.type == "assignment_expression":
-            target = field_of(node, "left")
-        elif node.type == "update_expression" or (
-            node.type == "pointer_expression" and text_of(node).startswith("&")
-        ):
-            target = field_of(node, "argument")
-        while target is not None and target.type == "field_expression":
-            target = target.child_by_field_name("argument")
-        if target is not None and target.type == "identifier":
-            names.add(text_of(target))
-    return names
+    return {changed_by(node, addressed=True) for node in nodes} - {""}
 
 
 def _accesses(
