@@ -16,7 +16,7 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from longer import first_now
 from rewrite.assists.product_spellings import REFUSED, SPELLINGS
@@ -42,9 +42,7 @@ WHOLE = "M = [128]\nN = [128]\nK = [192]"
 
 
 def assist(identity: str) -> Assist:
-    registered = assist_of(identity)
-    assert registered is not None
-    return registered
+    return all_assists()[identity]
 
 
 def kernel_of(code: str) -> Kernel:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 
-from kernel_lineage.collected import declared_by_name
+from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import anchors as package
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.source import Kernel
@@ -16,8 +15,7 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def anchors() -> Mapping[str, AnchorPattern]:
     """Every pattern by its id, in the order of ids."""
-    declared = declared_by_name(package, "PATTERN", AnchorPattern)
-    return MappingProxyType({name: replace(pattern, id=name) for name, pattern in declared.items()})
+    return declared_in(package, "PATTERN", AnchorPattern)
 
 
 def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:

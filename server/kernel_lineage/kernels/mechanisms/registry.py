@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 
-from kernel_lineage.collected import declared_by_name
+from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import mechanisms as package
 from kernel_lineage.kernels.mechanisms.model import Mechanism, Occurrence, Parameters, Site
 from kernel_lineage.kernels.source import Kernel
@@ -16,8 +15,7 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def mechanisms() -> Mapping[str, Mechanism]:
     """Every mechanism by its id, in the order of ids."""
-    declared = declared_by_name(package, "MECHANISM", Mechanism)
-    return MappingProxyType({name: replace(mechanism, id=name) for name, mechanism in declared.items()})
+    return declared_in(package, "MECHANISM", Mechanism)
 
 
 def title_of(mechanism: str) -> str:

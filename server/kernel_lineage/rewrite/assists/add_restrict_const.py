@@ -143,7 +143,6 @@ def _starts_const_pointer(node: Node) -> bool:
 
 
 ASSIST = Assist(
-    id="add_restrict_const",
     title="Mark pointers const and __restrict__",
     skill="restrict-const-pointers",
     pattern="pointer_parameters",

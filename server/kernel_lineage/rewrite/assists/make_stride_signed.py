@@ -54,7 +54,6 @@ def signed(step: str) -> str:
 
 
 ASSIST = Assist(
-    id="make_stride_signed",
     title="Make a stride signed",
     skill="signed-stride",
     pattern="unsigned_stride",

@@ -191,7 +191,6 @@ def _one_dimension(launch: Launch) -> bool:
 
 
 ASSIST = Assist(
-    id="reduce_block_before_atomic",
     title="Add up a block before the atomic",
     skill="block-reduction",
     pattern="block_uniform_atomic",

@@ -269,7 +269,6 @@ def _dropped(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> list[Edit]:
 
 
 ASSIST = Assist(
-    id="transpose_through_tile",
     title="Transpose through a tile in shared memory",
     skill="transposed-shared-tile",
     pattern="strided_access",

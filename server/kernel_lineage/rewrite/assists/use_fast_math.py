@@ -137,7 +137,6 @@ def _is_rounded(unit: Unit, division: Node) -> bool:
 
 
 ASSIST = Assist(
-    id="use_fast_math",
     title="Use fast-math intrinsics",
     skill="fast-math-intrinsics",
     pattern="slow_math",

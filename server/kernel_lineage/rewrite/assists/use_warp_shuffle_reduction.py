@@ -326,7 +326,6 @@ def _shuffles(thread: str, reduced: list[_Reduced], taken: set[str], tree: str, 
 
 
 ASSIST = Assist(
-    id="use_warp_shuffle_reduction",
     title="Reduce with warp shuffles",
     skill="warp-shuffle-reduction",
     pattern="shared_tree_reduction",
