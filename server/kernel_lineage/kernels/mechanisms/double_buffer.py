@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.definitions import extents
@@ -116,7 +116,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
                 node,
                 f"the halves of {root} take turns",
                 root,
-                buffers=_buffers(unit, shared[root], outer=outer),
+                buffers=(extents(unit, shared[root].sizes[:1]) if outer else ""),
             )
 
 
@@ -128,10 +128,6 @@ def _moved(unit: Unit, index: Node, toggled: set[str]) -> bool:
         for sum_ in (index, *unit.operations_in(index, "+"))
         if (expression := bare(sum_.child_by_field_name(side))) is not None
     )
-
-
-def _buffers(unit: Unit, variable: Variable, *, outer: bool) -> str:
-    return extents(unit, variable.sizes[:1]) if outer else ""
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:

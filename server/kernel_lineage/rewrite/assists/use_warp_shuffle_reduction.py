@@ -222,7 +222,7 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, Node]:
         if is_barrier(statement):
             barriers += 1
             continue
-        condition = _condition(statement)
+        condition = dense(test_of(statement))
         branch = statement.child_by_field_name("consequence") if statement.type == "if_statement" else None
         compared = re.fullmatch(rf"(threadIdx\.x|\w+)<{re.escape(loop.counter)}", condition)
         if (
@@ -242,10 +242,6 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, Node]:
     ):
         raise Refusal(f"`{thread}` is not known to be threadIdx.x")
     return thread, within
-
-
-def _condition(statement: Node) -> str:
-    return dense(test_of(statement))
 
 
 def _first_line(node: Node) -> str:
