@@ -169,16 +169,14 @@ def read_loop(
     entered.at_round(end)
     if condition is None or leaves(body, "break_statement"):
         return
-    # Conditions are evaluated for what they say, not for what they read again.
-    kept = len(scope.model.accesses), len(scope.model.problems), len(scope.model.events)
-    behind = terms.negation(at.truth(condition))
-    if tested_first:
-        after = dict(scope.variables)
-        entered.at_round(terms.sub(end, Num(1)))
-        last = terms.disjunction(terms.equal(end, Num(0)), at.truth(condition))
-        scope.variables = after
-        behind = terms.conjunction(behind, last)
-    del scope.model.accesses[kept[0] :], scope.model.problems[kept[1] :], scope.model.events[kept[2] :]
+    with scope.unnoted():
+        behind = terms.negation(at.truth(condition))
+        if tested_first:
+            after = dict(scope.variables)
+            entered.at_round(terms.sub(end, Num(1)))
+            last = terms.disjunction(terms.equal(end, Num(0)), at.truth(condition))
+            scope.variables = after
+            behind = terms.conjunction(behind, last)
     scope.path = (*path, behind)
 
 
