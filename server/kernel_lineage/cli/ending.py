@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WRONG_USE, ENVIRONMENT, NOT_JUDGED = 2, 4, 5
-"""Of `ExitCode`, whose module takes long to import."""
+"""Statuses of `ExitCode`, whose module takes long to import."""
 
 STATUS = {
     "kernel_gate.devices.error:DeviceError": ENVIRONMENT,

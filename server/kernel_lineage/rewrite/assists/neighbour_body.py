@@ -28,6 +28,7 @@ from kernel_lineage.rewrite.assists.neighbour_steps import NeighbourSteps
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.vector_body import (
     WIDEST,
+    aligned_to,
     changed_names,
     check_statements,
     group_word,
@@ -70,15 +71,7 @@ class NeighbourBody:
             listed = sizes.setdefault(self.lanes * run.bytes, []) if run.width else []
             if address not in listed:
                 listed.append(address)
-        return " && ".join(
-            [
-                *(f"{need} % {self.lanes} == 0" for need in self.needs),
-                *(
-                    f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
-                    for size, listed in sizes.items()
-                ),
-            ]
-        )
+        return " && ".join([*(f"{need} % {self.lanes} == 0" for need in self.needs), *aligned_to(sizes)])
 
     def lines(self, data: bytes, index_type: str, quad: str, lane: str, unit: str) -> list[str]:
         """The code for the elements of a group, from lanes * quad on, without outer indentation."""

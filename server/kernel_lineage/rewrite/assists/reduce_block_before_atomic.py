@@ -9,11 +9,13 @@ leave early is left alone.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Call, changed_by, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Call, above, changed_by, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -140,12 +142,7 @@ def _outermost(syntax: CudaSyntax, node: Node) -> Node:
 
 
 def _parents(node: Node, last: Node) -> list[Node]:
-    parents: list[Node] = []
-    current = node.parent
-    while current is not None and current != last.parent:
-        parents.append(current)
-        current = current.parent
-    return parents
+    return list(takewhile(lambda n: n != last.parent, above(node)))
 
 
 def _edits(kernel: Kernel, syntax: CudaSyntax, call: Call, outer: Node, kind: str) -> tuple[Edit, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import (
+    above,
     arguments_of,
     changed_by,
     contains,
@@ -139,10 +140,7 @@ def check_function(kernel: Kernel, syntax: CudaSyntax, unit: Unit, formals: list
 
 
 def _scope(node: Node) -> int:
-    outer = node.parent
-    while outer is not None and outer.type != "namespace_definition":
-        outer = outer.parent
-    return outer.start_byte if outer is not None else -1
+    return next((n.start_byte for n in above(node) if n.type == "namespace_definition"), -1)
 
 
 def statement_of(call: Node) -> Node:
