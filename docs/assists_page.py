@@ -24,8 +24,8 @@ through the gate like any other candidate. The examples below are also the tests
 
 def render() -> str:
     """The page as Markdown."""
-    index = "\n".join(f"- [{a.title}](#{a.id})" for a in all_assists())
-    return "\n".join([_HEAD, index, "", *(_section(a) for a in all_assists())]).rstrip("\n") + "\n"
+    index = "\n".join(f"- [{a.title}](#{a.id})" for a in all_assists().values())
+    return "\n".join([_HEAD, index, "", *(_section(a) for a in all_assists().values())]).rstrip("\n") + "\n"
 
 
 def _section(assist: Assist) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, Field, StringConstraints, field_validator, model_validator
 
 from kernel_gate.program import (
     FillStep,
@@ -27,10 +27,8 @@ MOST_STRUCTURE = 32764
 """Bytes of all parameters of a kernel, from compute capability 7.0 and CUDA 12.1 on."""
 
 
-class Table(BaseModel):
+class Table(BaseModel, extra="forbid", frozen=True):
     """A table of a workload: unknown keys are refused, so that a typo is seen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Launch(Table):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import secrets
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 
-class GateOptions(BaseModel):
+class GateOptions(BaseModel, frozen=True, extra="forbid"):
     """Settings of one run; all of them are part of the evidence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seed: int = 0
     """The seed of inputs and hidden shapes; 0: drawn for each verdict, and kept in its environment."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
@@ -16,10 +16,8 @@ _ANSWERING = 0.15
 """The share of the time that is kept for ending what is under way, and for the answer."""
 
 
-class GateRequest(BaseModel):
+class GateRequest(BaseModel, extra="forbid", frozen=True):
     """What `python -m kernel_gate` reads on stdin."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     baseline: Program
     candidate: Program
@@ -62,18 +60,14 @@ class GateRequest(BaseModel):
         )
 
 
-class FinishedLine(BaseModel):
+class FinishedLine(BaseModel, extra="forbid", frozen=True):
     """A stage that has passed: a line before the verdict's, where nothing but the gate itself writes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     finished: Stage
 
 
-class LeavingLine(BaseModel):
+class LeavingLine(BaseModel, extra="forbid", frozen=True):
     """The process ends after the verdict of the next line: another request would not be read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     leaving: Literal[True] = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, Field, computed_field
 
 from kernel_gate.reasons import Reason
 from kernel_gate.standing import ExitCode, Standing
@@ -39,10 +39,8 @@ class SpeedState(StrEnum):
     AMBIGUOUS = "ambiguous"
 
 
-class Stage(BaseModel):
+class Stage(BaseModel, frozen=True):
     """One stage of a gate run."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: Literal["build", "check", "sanitize", "watch", "profile", "prove"]
     status: StageStatus
@@ -55,10 +53,8 @@ class Stage(BaseModel):
     """What the stage took; None for one that was not reached."""
 
 
-class ShapeSpeed(BaseModel):
+class ShapeSpeed(BaseModel, frozen=True):
     """Baseline time over candidate time for one shape."""
-
-    model_config = ConfigDict(frozen=True)
 
     dims: dict[str, int]
     baseline_us: float
@@ -71,10 +67,8 @@ class ShapeSpeed(BaseModel):
     state: SpeedState
 
 
-class Speedup(BaseModel):
+class Speedup(BaseModel, frozen=True):
     """Baseline time over candidate time, over all profiled shapes."""
-
-    model_config = ConfigDict(frozen=True)
 
     median: float
     low: float
@@ -83,10 +77,8 @@ class Speedup(BaseModel):
     by_shape: list[ShapeSpeed]
 
 
-class Verdict(BaseModel):
+class Verdict(BaseModel, frozen=True):
     """What `klineage gate --json` prints."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: int = VERSION
     outcome: Outcome

@@ -66,6 +66,6 @@ def test_a_mechanism_is_whole(mechanism):
 def test_an_id_is_the_name_of_its_file():
     import importlib
 
-    for name in mechanisms():
+    for name, mechanism in mechanisms().items():
         module = importlib.import_module(f"kernel_lineage.kernels.mechanisms.{name}")
-        assert module.MECHANISM.id == name
+        assert module.MECHANISM.detect is mechanism.detect and mechanism.id == name

@@ -1,6 +1,7 @@
 """What is offered on a kernel, with which verdict, in which order, and what the card says."""
 
 import pytest
+
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.skills.applicable import applicable
@@ -11,7 +12,6 @@ from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.document import applicable_document
 from kernel_lineage.skills.effect import Match, expected
-
 from skills.skill_folders import AFTER, APPLIES, a_skill, condition, evidence
 
 
@@ -25,13 +25,16 @@ def stated(text: str) -> Facts:
 
 
 def offered(**fields) -> Skill:
-    return a_skill(**{"applies": ("cases/applies/01.before.cu",), "refuses": ("cases/refuses/01.cu",), **fields})
+    return a_skill(
+        **{"applies": ("cases/applies/01.before.cu",), "refuses": ("cases/refuses/01.cu",), **fields}
+    )
 
 
 LOADS_OF_X = "scalar loads of x"
+NO_FACTS = Facts()
 
 
-def at_loads(skill: Skill, facts: Facts = Facts(), code: str = APPLIES):
+def at_loads(skill: Skill, facts: Facts = NO_FACTS, code: str = APPLIES):
     return next(a for a in applicable(kernel(code), [skill], facts) if a.anchor.detail.startswith(LOADS_OF_X))
 
 
@@ -39,8 +42,16 @@ def at_loads(skill: Skill, facts: Facts = Facts(), code: str = APPLIES):
     ("facts", "verdict", "reason"),
     [
         ("C = 768", Truth.HOLDS, ""),
-        ("C = 768 | 770", Truth.FAILS, "C is a multiple of 4 does not hold: C = 770: C is 768 or 770 (stated here)"),
-        ("", Truth.UNKNOWN, "C is a multiple of 4 is not known to hold: nothing says C: state it in the workload"),
+        (
+            "C = 768 | 770",
+            Truth.FAILS,
+            "C is a multiple of 4 does not hold: C = 770: C is 768 or 770 (stated here)",
+        ),
+        (
+            "",
+            Truth.UNKNOWN,
+            "C is a multiple of 4 is not known to hold: nothing says C: state it in the workload",
+        ),
     ],
 )
 def test_the_verdict_is_that_of_the_validity_conditions(facts: str, verdict: Truth, reason: str) -> None:
@@ -84,7 +95,15 @@ def test_the_source_says_types_mechanisms_and_launch_by_itself_and_the_caller_go
         (offered(anchor=AnchorRule(pattern="scalar_row_access", where={"x": "z"})), APPLIES),
         (offered(refuses=()), APPLIES),
     ],
-    ids=["there already", "other language", "needs what is not there", "in conflict", "no anchor", "other match", "no case"],
+    ids=[
+        "there already",
+        "other language",
+        "needs what is not there",
+        "in conflict",
+        "no anchor",
+        "other match",
+        "no case",
+    ],
 )
 def test_a_skill_is_left_out_where_it_has_no_place(skill: Skill, code: str) -> None:
     assert applicable(kernel(code), [skill], Facts()) == ()
@@ -129,11 +148,16 @@ def test_the_nearest_size_on_this_device_is_expected_and_failures_give_no_expect
     measured = (evidence("NVIDIA A100"), evidence(sizes=(size, near)))
     effect, grade = expected(offered(evidence=measured), stated(HERE + "1000"))
     assert effect is not None and (effect.speedup, grade) == (0.97, Match.OTHER_SIZE)
-    assert expected(offered(evidence=(evidence(outcome="rejected"),)), stated(HERE + "4096")) == (None, Match.NONE)
+    assert expected(offered(evidence=(evidence(outcome="rejected"),)), stated(HERE + "4096")) == (
+        None,
+        Match.NONE,
+    )
 
 
 def test_the_card_says_what_when_and_what_goes_wrong() -> None:
-    skill = offered(conditions=(condition("C % 4 == 0"), condition("align(x) >= 16"), condition("C >= 512", "profit")))
+    skill = offered(
+        conditions=(condition("C % 4 == 0"), condition("align(x) >= 16"), condition("C >= 512", "profit"))
+    )
     text = card_text(at_loads(skill, stated("C = 770")))
     assert "**A skill** · memory access · hypothesis (no use on another kernel has been verified)" in text
     assert "- ✗ `C % 4 == 0` — C is a multiple of 4 (author): C = 770: C is 770 (stated here)" in text
@@ -151,7 +175,9 @@ def test_the_card_shows_a_measurement_with_its_interval_device_and_nearness() ->
 
 def test_the_document_has_the_published_fields() -> None:
     k = kernel()
-    document = applicable_document("f.cu", [(k, applicable(k, [offered(evidence=(evidence(),))], stated("C = 770")))])
+    document = applicable_document(
+        "f.cu", [(k, applicable(k, [offered(evidence=(evidence(),))], stated("C = 770")))]
+    )
     shown = document.model_dump(mode="json")
     assert shown["version"] == 1 and shown["kernel"] == "f" and shown["path"] == "f.cu"
     skill = shown["skills"][0]
@@ -159,7 +185,12 @@ def test_the_document_has_the_published_fields() -> None:
     assert (skill["id"], skill["verdict"], skill["match"]) == ("a-skill", "fails", "other_device")
     assert skill["expected"]["speedup"] == 1.28
     first = skill["conditions"][0]
-    assert (first["expr"], first["kind"], first["category"], first["truth"]) == ("C % 4 == 0", "validity", "shape", "fails")
+    assert (first["expr"], first["kind"], first["category"], first["truth"]) == (
+        "C % 4 == 0",
+        "validity",
+        "shape",
+        "fails",
+    )
     assert first["evidence"] == "C = 770: C is 770 (stated here)"
     assert skill["anchor"]["lines"] == [2, 2]
 
@@ -177,7 +208,9 @@ def test_the_document_has_the_published_fields() -> None:
         ("C = 768 | 770", ["C % 4 == 0 or kernel.registers > 4"], False),
     ],
 )
-def test_what_the_kernel_can_test_may_be_guarded_unless_it_always_fails(facts: str, exprs, guardable: bool) -> None:
+def test_what_the_kernel_can_test_may_be_guarded_unless_it_always_fails(
+    facts: str, exprs, guardable: bool
+) -> None:
     card = at_loads(offered(conditions=tuple(map(condition, exprs))), stated(facts))
     assert card.guardable is guardable
     assert ("Can be applied guarded" in card_text(card)) is guardable

@@ -1,6 +1,7 @@
 """Every built-in skill is a whole card, and its cases are tests: they apply and refuse as they say."""
 
 import pytest
+
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.applicable import applicable
@@ -77,11 +78,21 @@ __global__ void scale_rows(float* out, const float* x, int C) {
         ("C = 1022", ["C % 4 == 0", "C >= 4 * launch.block.x"]),
         ("C = 1024 | 1026", ["C % 4 == 0"]),
         ("align(x) = 8", ["align(x) >= 16"]),
-        ("dtype(x) = bool", ["dtype(x) in (int8, uint8, int16, uint16, float16, bfloat16, int32, uint32, float32, int64, uint64, float64)"]),
+        (
+            "dtype(x) = bool",
+            [
+                (
+                    "dtype(x) in (int8, uint8, int16, uint16, float16, bfloat16, int32, uint32, float32, int64, "
+                    "uint64, float64)"
+                )
+            ],
+        ),
         ("launch.block.x = 512", ["C >= 4 * launch.block.x"]),
     ],
 )
-def test_changing_a_fact_flips_the_conditions_that_name_it_and_no_other(changed: str, flipped: list[str]) -> None:
+def test_changing_a_fact_flips_the_conditions_that_name_it_and_no_other(
+    changed: str, flipped: list[str]
+) -> None:
     (kernel,) = read(ROWS.encode(), Language.CUDA).kernels
     skill = next(s for s in SKILLS if s.id == "vectorised-row-access")
 

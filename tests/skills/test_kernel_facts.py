@@ -1,6 +1,7 @@
 """Facts that the source alone gives."""
 
 import pytest
+
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -38,9 +39,15 @@ def values(code: str, language: Language = Language.CUDA, stated: str = "") -> d
 
 def test_types_promises_mechanisms_and_constants() -> None:
     facts = values(CODE)
-    assert facts["dtype(x)"] == ("float32",) and facts["dtype(z)"] == ("float64",) and facts["dtype(n)"] == ("int32",)
+    assert (
+        facts["dtype(x)"] == ("float32",)
+        and facts["dtype(z)"] == ("float64",)
+        and facts["dtype(n)"] == ("int32",)
+    )
     assert facts["noalias(y, x)"] == (True,) and "noalias(x, z)" not in facts
-    assert facts['kernel.has("restrict_read_only")'] == (True,) and facts['kernel.has("warp_shuffle")'] == (False,)
+    assert facts['kernel.has("restrict_read_only")'] == (True,) and facts['kernel.has("warp_shuffle")'] == (
+        False,
+    )
     assert facts["TILE"] == (32,) and facts["ROWS"] == (4,)
     assert "WIDTH" not in facts
 
@@ -86,7 +93,9 @@ def go(y, x, n):
 def test_triton_s_options_and_defaults() -> None:
     facts = values(TRITON, Language.TRITON)
     assert (facts["launch.num_warps"], facts["launch.num_stages"], facts["BLOCK"]) == ((8,), (3,), (512,))
-    tuned = TRITON.replace("@triton.jit", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n@triton.jit')
+    tuned = TRITON.replace(
+        "@triton.jit", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n@triton.jit'
+    )
     assert "launch.num_warps" not in values(tuned, Language.TRITON)
 
 

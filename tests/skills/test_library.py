@@ -15,12 +15,16 @@ from skills.skill_folders import a_skill, evidence, write
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
 LEARNED = a_skill(
     evidence=(evidence(), evidence(outcome="rejected", date="2026-02-01", sizes=())),
-    lineage=SkillLineage(repository="https://example.org/r.git", commits=("1a2b3c4", "5d6e7f8"), licence="MIT"),
+    lineage=SkillLineage(
+        repository="https://example.org/r.git", commits=("1a2b3c4", "5d6e7f8"), licence="MIT"
+    ),
     assist="vectorise_row_access",
 )
 
@@ -31,7 +35,9 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     skill, problems = read_skill(folder, builtin=False)
     assert problems == ()
     assert skill is not None
-    expected = LEARNED.model_copy(update={"applies": skill.applies, "refuses": skill.refuses, "folder": folder})
+    expected = LEARNED.model_copy(
+        update={"applies": skill.applies, "refuses": skill.refuses, "folder": folder}
+    )
     assert skill == expected
     assert skill.applies == ("cases/applies/01.before.cu",) and skill.refuses == ("cases/refuses/01.cu",)
     assert skill.offered and skill.admitted
@@ -43,7 +49,9 @@ def test_evidence_that_a_repository_brings_admits_nothing_until_it_is_verified_h
     skill, _ = read_skill(folder, builtin=False)
     assert skill is not None and skill.evidence == brought.evidence
     assert not skill.admitted and skill.unverified == (0,)
-    assert measured(skill) == "1 uses by its own word, none verified" and expected(skill, Facts({}))[0] is None
+    assert (
+        measured(skill) == "1 uses by its own word, none verified" and expected(skill, Facts({}))[0] is None
+    )
     remember_verified(brought.evidence)
     again, _ = read_skill(folder, builtin=False)
     assert again is not None and again.admitted
@@ -76,9 +84,17 @@ def test_a_case_cannot_be_written_outside_its_folder(tmp_path: Path) -> None:
         ("SKILL.md", None, "is missing"),
         ("SKILL.md", b"no front matter", "has no front matter"),
         ("SKILL.md", b"---\nname: [\n---\n", "front matter is no YAML"),
-        ("SKILL.md", b"---\nname: a\ndescription: With #pragma unroll.\n---\n", "`description` ends before the #"),
+        (
+            "SKILL.md",
+            b"---\nname: a\ndescription: With #pragma unroll.\n---\n",
+            "`description` ends before the #",
+        ),
         ("SKILL.md", b"---\n- name\n---\n", "must be keys with values"),
-        ("SKILL.md", b"---\nname: a-skill\ndescription: d\nlicense: MIT\nauthor: me\n---\n", "author: Extra inputs"),
+        (
+            "SKILL.md",
+            b"---\nname: a-skill\ndescription: d\nlicense: MIT\nauthor: me\n---\n",
+            "author: Extra inputs",
+        ),
         ("SKILL.md", b"---\nname: other\ndescription: d\nlicense: MIT\n---\n", "the folder is 'a-skill'"),
         ("SKILL.md", b"\xff\xfe---", "is not UTF-8"),
         ("SKILL.md", b" " * (1 << 20) + b"x", "is larger than 1 MiB"),
@@ -106,7 +122,9 @@ def test_a_bad_condition_is_named_with_its_number_and_column(tmp_path: Path) -> 
     path = write(tmp_path, a_skill()) / "conditions.toml"
     path.write_text(path.read_text().replace("C % 4 == 0", "C % 4 == '0'"))
     _, problems = load(tmp_path, builtin=False)
-    assert "condition 1: column 10 of `C % 4 == '0'`: a number cannot be compared with a text" in str(problems[0])
+    assert "condition 1: column 10 of `C % 4 == '0'`: a number cannot be compared with a text" in str(
+        problems[0]
+    )
 
 
 @pytest.mark.parametrize("file", ["evidence/bad.json", "lineage.json"])

@@ -1,6 +1,7 @@
 """Conditions that the code itself asserts, or tests on the way to a launch, hold; the evidence names the line."""
 
 import pytest
+
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.applicable import applicable
@@ -9,7 +10,6 @@ from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.promises import promises_of
-
 from skills.skill_folders import APPLIES, a_skill
 
 SKILL = a_skill(applies=("a",), refuses=("b",))
@@ -32,8 +32,10 @@ HEAD = "void go(float* y, const float* x, int n)"
         f"{HEAD} {{ if (n % 8 == 0) {{ {LAUNCH} }} }}",
         f"{HEAD} {{ if (n % 4 != 0) {{ exit(1); }} {LAUNCH} }}",
         f"{HEAD} {{ if (n < 1 || n % 8 != 0) return; {LAUNCH} }}",
-        f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }} void two(float* y, const float* x, int m) "
-        "{ assert(m % 4 == 0); f<<<1, 128>>>(y, x, m); }",
+        (
+            f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }} "
+            "void two(float* y, const float* x, int m) { assert(m % 4 == 0); f<<<1, 128>>>(y, x, m); }"
+        ),
     ],
 )
 def test_what_every_launch_asks_for_holds(launchers: str) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gate.invariants.asserting import floats, watch
-from kernel_lineage.skills.library import builtin_folder
 
+from gate.invariants.asserting import floats, watch
 from kernel_gate.invariants.comments import states_any
 from kernel_gate.invariants.reading import read_statements
+from kernel_lineage.skills.library import builtin_folder
 
 ROWS, COLUMNS = np.int32(40), np.int32(50)
 RUNS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -28,9 +28,7 @@ RUNS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 """How to run the cases of a skill that state something."""
 STATED = [
-    path
-    for path in sorted(builtin_folder().glob("*/cases/applies/*"))
-    if states_any(path.read_text("utf-8"))
+    path for path in sorted(builtin_folder().glob("*/cases/applies/*")) if states_any(path.read_text("utf-8"))
 ]
 
 
@@ -49,7 +47,9 @@ def test_what_a_case_states_holds(path: Path) -> None:
 
 def test_an_index_that_forgot_the_new_rows_of_a_tile_is_seen() -> None:
     after = (builtin_folder() / "shared-tile-padding/cases/applies/01.after.cu").read_text("utf-8")
-    wrong = after.replace("= tile[threadIdx.x][threadIdx.y]", "= (&tile[0][0])[threadIdx.x * 32 + threadIdx.y]")
+    wrong = after.replace(
+        "= tile[threadIdx.x][threadIdx.y]", "= (&tile[0][0])[threadIdx.x * 32 + threadIdx.y]"
+    )
     assert wrong != after
     (assertion,) = watch(wrong, **RUNS["shared-tile-padding"](), quiet=False).asserted
     assert assertion.violated

@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import TextIO
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.travelling import ClusterError, gate_fingerprint, judged
@@ -20,20 +20,16 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.worker import Worker
 
 
-class Hello(BaseModel):
+class Hello(BaseModel, extra="forbid", frozen=True):
     """The first line: which gate answers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     gate: str
     """`gate_fingerprint`."""
     version: str
 
 
-class Question(BaseModel):
+class Question(BaseModel, extra="forbid", frozen=True):
     """A line of the machine that asks."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     request: str
     """A `GateRequest` as JSON; its folder is none of this machine's."""
@@ -42,10 +38,8 @@ class Question(BaseModel):
     timeout: float
 
 
-class Reply(BaseModel):
+class Reply(BaseModel, extra="forbid", frozen=True):
     """A line of the machine that answers: one of these."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     progress: ProgressLine | None = None
     verdict: Verdict | None = None

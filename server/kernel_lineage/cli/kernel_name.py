@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from kernel_gate.standing import ExitCode
 from kernel_lineage.kernels.cuda_text import at_commas
-from kernel_lineage.kernels.naming import MisnamedError, parted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +21,6 @@ class KernelName:
         name, bracket, inner = text.strip().partition("<")
         arguments = at_commas(inner.rstrip().removesuffix(">")) if bracket else ()
         return cls(name.strip(), arguments)
-
-
-def file_and_kernel(target: str) -> tuple[str, str]:
-    """The parts of `FILE:KERNEL`; ends the command as wrong use where that is not what was written."""
-    try:
-        file, kernel = parted(target)
-    except MisnamedError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
-    return file, kernel
 
 
 def only_kernel(path: Path) -> str | None:

@@ -17,9 +17,7 @@ from kernel_gate.files.reading import RefusedFile
 from kernel_gate.files.writing import why_unwritable
 from kernel_lineage.cache_folder import KEEP_IN
 from kernel_lineage.cli import commands
-
-_NOT_POSSIBLE = 4
-"""The status of `ExitCode.ENVIRONMENT`; its module takes long to import."""
+from kernel_lineage.cli.ending import ENVIRONMENT, status_of
 
 
 class _LazyGroup(click.Group):
@@ -50,7 +48,7 @@ class _LazyGroup(click.Group):
             click.echo(
                 "Stopped: something that was to be read nests deeper than this program reads.", err=True
             )
-            sys.exit(_NOT_POSSIBLE)
+            sys.exit(ENVIRONMENT)
         except (OSError, sqlite3.OperationalError) as error:
             why: str | None
             if isinstance(error, RefusedFile):
@@ -62,7 +60,13 @@ class _LazyGroup(click.Group):
             if why is None:
                 raise
             click.echo(f"Stopped: {why}.", err=True)
-            sys.exit(_NOT_POSSIBLE)
+            sys.exit(ENVIRONMENT)
+        except Exception as error:
+            status = status_of(error)
+            if status is None:
+                raise
+            click.echo(str(error), err=True)
+            sys.exit(status)
 
 
 def _keep_in(_context: click.Context, _parameter: click.Parameter, folder: Path | None) -> None:

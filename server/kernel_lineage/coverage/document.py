@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 VERSION = 1
 _ROWS_MOST = 25
 
 
-class KernelCovered(BaseModel):
+class KernelCovered(BaseModel, frozen=True):
     """One kernel of the folder."""
-
-    model_config = ConfigDict(frozen=True)
 
     file: str
     kernel: str
@@ -32,10 +30,8 @@ class KernelCovered(BaseModel):
     """Opcode → how often it stands in the kernel's images."""
 
 
-class CoverageDocument(BaseModel):
+class CoverageDocument(BaseModel, frozen=True):
     """What `klineage coverage --json` prints."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: int = VERSION
     arch: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,12 +55,8 @@ def _through_launcher(source: SourceFile, launch: Launch) -> Iterator[list[str]]
         yield arguments
         return
     for call in re.finditer(rf"\b{re.escape(name)}\s*<([^<>;{{}}()]*)>\s*\(", text):
-        bindings = dict(zip(parameters, _parts(call[1]), strict=False))
+        bindings = dict(zip(parameters, [part.strip() for part in call[1].split(",")], strict=False))
         yield [bindings.get(a, a) for a in arguments]
-
-
-def _parts(text: str) -> Sequence[str]:
-    return [part.strip() for part in text.split(",")]
 
 
 def _followed(text: str, definitions: Mapping[str, str], depth: int = 4) -> str:

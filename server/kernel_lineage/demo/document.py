@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.verdict import Speedup
 from kernel_lineage.demo.tour import Tour
@@ -16,11 +16,7 @@ from kernel_lineage.skills.card import Condition
 VERSION = 1
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class CheckedVersion(_Document):
+class CheckedVersion(BaseModel, frozen=True):
     """One version and what running it said."""
 
     kernel: str
@@ -30,7 +26,7 @@ class CheckedVersion(_Document):
     reason: str
 
 
-class Step(_Document):
+class Step(BaseModel, frozen=True):
     """One transition with what a GPU measured."""
 
     kernel: str
@@ -41,14 +37,14 @@ class Step(_Document):
     speedup: Speedup | None
 
 
-class Learned(_Document):
+class Learned(BaseModel, frozen=True):
     """A condition that the history taught."""
 
     mechanisms: tuple[str, ...]
     condition: Condition
 
 
-class DemoDocument(_Document):
+class DemoDocument(BaseModel, frozen=True):
     """The tour in one document."""
 
     version: int = VERSION

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from git import Actor, Repo
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 HISTORY = Path(__file__).parent / "history"
 _AUTHOR = Actor("Kernel Lineage sample", "sample@kernel-lineage.invalid")
@@ -19,10 +19,8 @@ class SampleExistsError(Exception):
     """The folder is there and is not ours to replace; the message says what to do."""
 
 
-class _Step(BaseModel):
+class _Step(BaseModel, frozen=True, extra="forbid"):
     """One commit of the sample, as its `commit.toml` says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     subject: str
     body: str

@@ -60,6 +60,26 @@ def field_of(node: Node | None, name: str) -> Node | None:
     return bare(node.child_by_field_name(name)) if node is not None else None
 
 
+def changed_by(node: Node, *, addressed: bool = False) -> str:
+    """The variable that a node gives another value, as a whole or a member of it: one that it assigns or counts.
+
+    `addressed`: or hands out the address of. "" for any other node, and where an element or what a pointer points to
+    is changed.
+    """
+    handed_out = addressed and node.type == "pointer_expression" and operator_of(node) == "&"
+    if not handed_out and node.type not in ("assignment_expression", "update_expression"):
+        return ""
+    return variable_of(field_of(node, "left") or field_of(node, "argument"))
+
+
+def variable_of(value: Node | None) -> str:
+    """The variable that an expression is, or is a member of; "" for anything else."""
+    value = bare(value)
+    while value is not None and value.type == "field_expression":
+        value = field_of(value, "argument")
+    return text_of(value) if value is not None and value.type == "identifier" else ""
+
+
 def test_of(statement: Node | None) -> Node | None:
     """What an `if` or a loop tests, without the parentheses around it."""
     condition = field_of(statement, "condition")

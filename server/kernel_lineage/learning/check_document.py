@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_gate.standing import ExitCode
 from kernel_lineage.learning.version_checks import VersionState
@@ -17,18 +17,14 @@ UNMASKED_CODE = "unmasked"
 """The code of an access that lacks a mask at sizes for which the kernel is not called wrong."""
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class RelatedDocument(_Document):
+class RelatedDocument(BaseModel, frozen=True):
     """Another place of a finding, such as the other thread of a race."""
 
     line: int
     message: str
 
 
-class FindingDocument(_Document):
+class FindingDocument(BaseModel, frozen=True):
     """One thing that is wrong."""
 
     line: int
@@ -40,7 +36,7 @@ class FindingDocument(_Document):
     related: list[RelatedDocument] = Field(default_factory=list)
 
 
-class CountedDocument(_Document):
+class CountedDocument(BaseModel, frozen=True):
     """What the emulated device counted of one line."""
 
     line: int
@@ -50,7 +46,7 @@ class CountedDocument(_Document):
     """The same of shared memory: 1 without a bank conflict."""
 
 
-class CheckedDocument(_Document):
+class CheckedDocument(BaseModel, frozen=True):
     """One kernel."""
 
     kernel: str
@@ -75,7 +71,7 @@ class CheckedDocument(_Document):
     """The case that was counted."""
 
 
-class FileCheckDocument(_Document):
+class FileCheckDocument(BaseModel, frozen=True):
     """What `klineage check FILE[:KERNEL] --json` prints."""
 
     version: int = VERSION

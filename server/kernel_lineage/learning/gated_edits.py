@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.options import GateOptions
@@ -42,10 +42,8 @@ _MOST = 2000
 _TABLE = "gated_edits"
 
 
-class GatedEdit(BaseModel):
+class GatedEdit(BaseModel, frozen=True):
     """What a gate said of one kernel's change."""
-
-    model_config = ConfigDict(frozen=True)
 
     kernel: str
     standing: Literal["rejected", "lacking", "not-judged", "undecided", "right", "accepted"]

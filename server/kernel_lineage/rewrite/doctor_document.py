@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 VERSION = 1
 
 
-class Finding(BaseModel):
+class Finding(BaseModel, frozen=True):
     """One part of the environment."""
-
-    model_config = ConfigDict(frozen=True)
 
     what: str
     present: bool
@@ -19,10 +17,8 @@ class Finding(BaseModel):
     needed_for: str
 
 
-class DoctorDocument(BaseModel):
+class DoctorDocument(BaseModel, frozen=True):
     """What `klineage doctor --json` prints."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: int = VERSION
     findings: tuple[Finding, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, Field, computed_field
 
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Verdict
@@ -12,20 +12,16 @@ from kernel_gate.verdict import Verdict
 VERSION = 1
 
 
-class EditDocument(BaseModel):
+class EditDocument(BaseModel, frozen=True):
     """Replace bytes [start, end) of the gated text."""
-
-    model_config = ConfigDict(frozen=True)
 
     start: int
     end: int
     text: str
 
 
-class ApplyDocument(BaseModel):
+class ApplyDocument(BaseModel, frozen=True):
     """How an application of a skill ended."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: int = VERSION
     skill: str

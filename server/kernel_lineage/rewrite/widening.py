@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.code.cuda.scope import shown as shown_node
-from kernel_lineage.kernels.cuda_forms import contains, inside, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import above, contains, inside, operator_of, text_of
 from kernel_lineage.kernels.edits import Edit, replace_node
 from kernel_lineage.kernels.python_text import module_lines
 from kernel_lineage.kernels.source import Kernel, Language
@@ -87,9 +87,8 @@ def _cast(node: Node) -> Edit:
 
 def _kept_in(root: Node, node: Node) -> Iterator[Edit]:
     """The declaration of the variable that a value is kept in, where it is."""
-    around = node.parent
-    while around is not None and around.type in ("binary_expression", "parenthesized_expression"):
-        around = around.parent
+    inner = ("binary_expression", "parenthesized_expression")
+    around = next((n for n in above(node) if n.type not in inner), None)
     if around is None:
         return
     if around.type == "init_declarator":

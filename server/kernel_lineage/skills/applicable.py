@@ -22,12 +22,12 @@ from kernel_lineage.skills.conditions.tree import Expr, facts_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.effect import Expected, Match, expected
-from kernel_lineage.skills.ranking.counts import Counts
-from kernel_lineage.skills.ranking.count_files import builtin_counts
-from kernel_lineage.skills.ranking.rank import State, rank
-from kernel_lineage.skills.ranking.rules import limits_of
 from kernel_lineage.skills.kernel_facts import derived_facts, launch_facts, syntax_facts
 from kernel_lineage.skills.promises import Promise, promised, promises_of
+from kernel_lineage.skills.ranking.count_files import builtin_counts
+from kernel_lineage.skills.ranking.counts import Counts
+from kernel_lineage.skills.ranking.rank import State, rank
+from kernel_lineage.skills.ranking.rules import limits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Applicable:
     def guardable(self) -> bool:
         """Whether a fast path behind a test, with the old code beside it, would be right.
 
-        So it is when the kernel itself can test every validity condition that does not hold (sizes, alignment), and none
-        of them fails for all the values that are known.
+        So it is when the kernel itself can test every validity condition that does not hold (sizes, alignment), and
+        none of them fails for all the values that are known.
         """
         open_ = [j for j in self.conditions if j.condition.kind is ConditionKind.VALIDITY and not j.holds]
         return bool(open_) and all(j.testable and (j.unknown or j.judgement.partly) for j in open_)
@@ -148,7 +148,9 @@ def applicable(
         for anchor in anchors.get(skill.anchor.pattern, ())
         if is_at(skill, anchor)
     ]
-    ranked = offered(kernel, candidates, present, everything, counts if counts is not None else builtin_counts())
+    ranked = offered(
+        kernel, candidates, present, everything, counts if counts is not None else builtin_counts()
+    )
     return tuple(sorted(ranked, key=_place))
 
 

@@ -1,4 +1,4 @@
-"""A skill's card: the models of what lies in a skill's folder (`SKILL.md`, `conditions.toml`, `evidence/`, `lineage.json`)."""
+"""A skill's card: what lies in a skill's folder (`SKILL.md`, `conditions.toml`, `evidence/`, `lineage.json`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_lineage.kernels.source import Language
-
-
-class _Card(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ConditionKind(StrEnum):
@@ -44,7 +40,7 @@ class Origin(StrEnum):
     AUTHOR = "author"
 
 
-class Condition(_Card):
+class Condition(BaseModel, frozen=True, extra="forbid"):
     """One executable condition."""
 
     kind: ConditionKind
@@ -58,14 +54,14 @@ class Condition(_Card):
     """What shows it: a commit, a counterexample, a measurement."""
 
 
-class NothingToSay(_Card):
+class NothingToSay(BaseModel, frozen=True, extra="forbid"):
     """A category without a condition, and why."""
 
     category: Category
     reason: str
 
 
-class AnchorRule(_Card):
+class AnchorRule(BaseModel, frozen=True, extra="forbid"):
     """Where the skill applies: a pattern of `kernels/anchors`, on kernels with and without certain mechanisms."""
 
     pattern: str
@@ -81,7 +77,7 @@ class AnchorRule(_Card):
     """A name of the conditions → the name of the pattern to take when a match does not bind it: {"C": "N"}."""
 
 
-class Risk(_Card):
+class Risk(BaseModel, frozen=True, extra="forbid"):
     """What went wrong somewhere with this skill."""
 
     what: str
@@ -89,7 +85,7 @@ class Risk(_Card):
     evidence: str
 
 
-class SizeEffect(_Card):
+class SizeEffect(BaseModel, frozen=True, extra="forbid"):
     """A measured effect at one size."""
 
     dims: dict[str, int]
@@ -99,7 +95,7 @@ class SizeEffect(_Card):
     high: float
 
 
-class Evidence(_Card):
+class Evidence(BaseModel, frozen=True, extra="forbid"):
     """One gate verdict about this skill (`evidence/*.json`)."""
 
     kernel: str
@@ -115,7 +111,7 @@ class Evidence(_Card):
     details: dict[str, Any] = Field(default_factory=dict)
 
 
-class SkillLineage(_Card):
+class SkillLineage(BaseModel, frozen=True, extra="forbid"):
     """Where a learned skill comes from (`lineage.json`)."""
 
     repository: str
@@ -128,7 +124,7 @@ class SkillLineage(_Card):
     paths: tuple[str, ...] = ()
 
 
-class Skill(_Card):
+class Skill(BaseModel, frozen=True, extra="forbid"):
     """A skill as read from its folder."""
 
     id: str

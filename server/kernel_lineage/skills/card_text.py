@@ -79,7 +79,9 @@ def cards_text(path: Path, listed: Iterable[tuple[Kernel, Sequence[Applicable]]]
     parts: list[str] = []
     for kernel, candidates in listed:
         parts.append(f"# {kernel.name} ({path}:{kernel.span.first_line})")
-        parts += [f"{path}:{a.anchor.span.first_line}: {a.anchor.detail}\n\n{card_text(a)}" for a in candidates]
+        parts += [
+            f"{path}:{a.anchor.span.first_line}: {a.anchor.detail}\n\n{card_text(a)}" for a in candidates
+        ]
         if not candidates:
             parts.append("No skill has a place in this kernel.\n")
     return "\n\n".join(parts)

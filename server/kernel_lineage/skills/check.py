@@ -1,4 +1,4 @@
-"""The validator of `klineage skills check`: a card that says too little, names what does not exist, or whose cases fail."""
+"""`klineage skills check`: a card that says too little, names what does not exist, or whose cases fail."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def check(skill: Skill) -> tuple[SkillProblem, ...]:
     if skill.folder is None:
         raise ValueError(f"{skill.id} was not read from a folder")
     folder = skill.folder
-    problems = [("conditions.toml", sentence) for sentence in (*_says_too_little(skill), *_unknown_names(skill))]
+    problems = [
+        ("conditions.toml", sentence) for sentence in (*_says_too_little(skill), *_unknown_names(skill))
+    ]
     if not problems:
         problems += _failing_cases(skill)
     return tuple(SkillProblem(folder, file, message) for file, message in problems)
@@ -136,7 +138,9 @@ def _refuses(skill: Skill, case: Case) -> str | None:
         if case.because in (None, NO_ANCHOR):
             return None
         return f"refused, but not because of `{case.because}`: the skill has no anchor here"
-    failing = [{j.condition.expr for j in a.conditions if j.judgement.truth is Truth.FAILS} for a in candidates]
+    failing = [
+        {j.condition.expr for j in a.conditions if j.judgement.truth is Truth.FAILS} for a in candidates
+    ]
     if not all(failing):
         return "a case that refuses, but no condition fails here"
     if case.because is not None and not all(case.because in exprs for exprs in failing):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.applicable import Applicable, Judged
@@ -17,11 +17,7 @@ VERSION = 1
 Truth = Literal["holds", "fails", "unknown"]
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
-
-class ConditionDocument(_Document):
+class ConditionDocument(BaseModel, frozen=True, from_attributes=True):
     """A condition, in the kernel's own names, and its truth."""
 
     expr: str
@@ -36,7 +32,7 @@ class ConditionDocument(_Document):
     counterexample: str | None = None
 
 
-class AnchorDocument(_Document):
+class AnchorDocument(BaseModel, frozen=True, from_attributes=True):
     """Where a skill applies."""
 
     pattern: str
@@ -46,7 +42,7 @@ class AnchorDocument(_Document):
     bindings: dict[str, str]
 
 
-class SkillDocument(_Document):
+class SkillDocument(BaseModel, frozen=True, from_attributes=True):
     """A skill at one anchor."""
 
     id: str
@@ -79,7 +75,7 @@ class SkillDocument(_Document):
     builtin: bool
 
 
-class ApplicableDocument(_Document):
+class ApplicableDocument(BaseModel, frozen=True, from_attributes=True):
     """The skills for a kernel, or for every kernel of a file."""
 
     version: int = VERSION
@@ -158,7 +154,7 @@ def condition_document(judged: Judged) -> ConditionDocument:
     )
 
 
-class ProblemDocument(_Document):
+class ProblemDocument(BaseModel, frozen=True, from_attributes=True):
     """Something that is wrong with a skill's folder."""
 
     skill: str
@@ -166,7 +162,7 @@ class ProblemDocument(_Document):
     message: str
 
 
-class SkillListDocument(_Document):
+class SkillListDocument(BaseModel, frozen=True, from_attributes=True):
     """What `klineage skills list --json` and `skills show --json` print: the skills whole, as they lie on disk."""
 
     version: int = VERSION
@@ -174,7 +170,7 @@ class SkillListDocument(_Document):
     problems: list[ProblemDocument]
 
 
-class CheckDocument(_Document):
+class CheckDocument(BaseModel, frozen=True, from_attributes=True):
     """What `klineage skills check --json` prints."""
 
     version: int = VERSION

@@ -1,4 +1,4 @@
-"""The effect to expect of a skill here, matched by grade with what was measured: same device and size, or how far off."""
+"""The effect to expect of a skill here, by what was measured: on the same device and size, or how far off."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def expected(skill: Skill, facts: Facts) -> tuple[Expected | None, Match]:
 
 
 def _distance(dims: Mapping[str, int], facts: Facts) -> float:
-    """How far a measured size is: the sum over its dimensions of |log(measured / here)|, infinite for one unknown here."""
+    """The sum over a measured size's dimensions of |log(measured / here)|, infinite for one unknown here."""
     far = 0.0
     for name, measured in dims.items():
         here = facts.get(name)

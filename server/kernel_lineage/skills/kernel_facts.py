@@ -108,7 +108,9 @@ def _one_launch(kernel: Kernel, launch: Launch) -> dict[str, Scalar]:
     elif "autotune" not in kernel.attributes:
         for option, default in TRITON_DEFAULTS.items():
             expressions[f"launch.{option}"] = launch.options.get(option, str(default))
-        expressions.update((p.name, launch.options[p.name]) for p in kernel.parameters if p.name in launch.options)
+        expressions.update(
+            (p.name, launch.options[p.name]) for p in kernel.parameters if p.name in launch.options
+        )
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         if not parameter.pointer and kernel.language is Language.CUDA:
             expressions[parameter.name] = argument

@@ -12,8 +12,8 @@ from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.document import ApplicableDocument, applicable_document
-from kernel_lineage.skills.ranking.count_files import known_counts
 from kernel_lineage.skills.library import library, nearest, repository_of
+from kernel_lineage.skills.ranking.count_files import known_counts
 from kernel_lineage.skills.target import TargetError, read_target
 
 

@@ -12,8 +12,8 @@ from kernel_lineage.kernels.source import Guard, Kernel, Language, Launch
 from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.facts import Fact, FactSource, StatedPromise
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.spelled import spelled
 from kernel_lineage.skills.conditions.prove import Proof, implies
+from kernel_lineage.skills.conditions.spelled import spelled
 from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in, negation
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 
@@ -42,11 +42,9 @@ def promises_of(kernel: Kernel) -> tuple[Promise, ...]:
     promises = [
         p for g in own if (p := _promise(g, kernel.language)) is not None and _is_of_arguments(kernel, g, p)
     ]
-    sites = [_at_site(kernel, launch) for launch in kernel.launches]
-    for promise in sites[0] if sites else ():
-        if all(any(promise.tree == other.tree for other in site) for site in sites[1:]):
-            promises.append(promise)
-    return tuple(promises)
+    first, *others = [_at_site(kernel, launch) for launch in kernel.launches] or [[]]
+    everywhere = (p for p in first if all(any(p.tree == o.tree for o in site) for site in others))
+    return (*promises, *everywhere)
 
 
 def promised(

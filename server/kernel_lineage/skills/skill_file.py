@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 
 import tomli_w
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from kernel_gate.files.reading import enclosing_repository, read_file
-from kernel_lineage.kernels.source import Language
 from kernel_gate.files.toml import toml_of
 from kernel_gate.files.writing import (
     check_stays,
@@ -28,6 +27,7 @@ from kernel_gate.files.writing import (
     write_atomically,
     write_in_repository,
 )
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.card import (
     AnchorRule,
     Condition,
@@ -62,10 +62,8 @@ class SkillProblem:
         return f"{self.folder / self.file}: {self.message}"
 
 
-class FrontMatter(BaseModel):
+class FrontMatter(BaseModel, frozen=True, extra="forbid", populate_by_name=True):
     """The six keys that the Agent Skills format allows at the head of SKILL.md."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)
     description: str = Field(min_length=1, max_length=1024)
@@ -75,10 +73,8 @@ class FrontMatter(BaseModel):
     allowed_tools: str | None = Field(default=None, alias="allowed-tools")
 
 
-class SkillTable(BaseModel):
+class SkillTable(BaseModel, frozen=True, extra="forbid"):
     """The `[skill]` table of conditions.toml."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -90,10 +86,8 @@ class SkillTable(BaseModel):
     effect: str = ""
 
 
-class ConditionsFile(BaseModel):
+class ConditionsFile(BaseModel, frozen=True, extra="forbid"):
     """conditions.toml."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     skill: SkillTable
     condition: tuple[Condition, ...] = ()
@@ -188,7 +182,7 @@ def _front_matter(text: str) -> tuple[FrontMatter, str]:
             "SKILL.md", "has no front matter; it begins with a line `---`, the keys, and `---` again"
         )
     try:
-        keys: Any = yaml.load(parts[1], Loader=_YAML)  # noqa: S506 - one of the two safe loaders
+        keys: Any = yaml.load(parts[1], Loader=_YAML)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # also of a date that is none
         where = getattr(error, "problem_mark", None)
         at = f"line {where.line + 2}: " if where is not None else ""

@@ -25,7 +25,7 @@ class Target:
 
 
 def read_target(text: str) -> Target:
-    """The kernels that `FILE[:KERNEL]` names. Raises `TargetError`; problems within the file are in `source.problems`."""
+    """The kernels that `FILE[:KERNEL]` names; problems in the file are in `source.problems`. Raises `TargetError`."""
     path, name = Path(text), None
     if not path.exists() and ":" in text:
         try:

@@ -5,7 +5,7 @@ import pytest
 
 from gate.emulated.cuda_source import image
 from kernel_gate.devices.emulated import EmulatedDevice, Recording
-from kernel_gate.emulated.slicing.walk import fed_by, lines_of
+from kernel_gate.emulated.slicing.walk import each_once, lines_of, taken
 
 KERNELS = {
     "data, not what other elements need": """
@@ -101,9 +101,9 @@ def fed(source: str, element: int) -> set[int]:
     device.record(recording)
     device.load(image(source)).launch((1, 1, 1), (32, 1, 1), 0, [out, x])
     assert recording.trace is not None and recording.kernel is not None
-    return set(
-        lines_of(fed_by(recording.trace, recording.kernel, out.segment.number, 4 * element, 4 * element + 4))
-    )
+    trace, kernel = recording.trace, recording.kernel
+    steps = taken(trace, kernel, out.segment.number, 4 * element, 4 * element + 4)
+    return set(lines_of(each_once(trace, kernel, steps)))
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -11,7 +11,7 @@ from pathlib import Path
 from example_files import parts_in
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Assist
-from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ class Refused:
 def _read() -> tuple[tuple[Application, ...], tuple[Refused, ...]]:
     applied, refused, before = [], [], ""
     for part in parts_in(Path(__file__).parent / "examples"):
-        assist = assist_of(part.owner)
-        assert assist is not None, part.owner
+        assist = all_assists()[part.owner]
         kernel, _, what = part.title.partition(" ")
         if what == "applies":
             before = part.code

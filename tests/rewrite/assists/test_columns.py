@@ -10,7 +10,7 @@ from kernel_gate.verdict import StageStatus
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
@@ -34,9 +34,8 @@ void backward(float* grad, const float* above, int tokens, int width) {
 
 
 def made_of(code: str) -> list[Candidate]:
-    assist = assist_of("share_column_out")
+    assist = all_assists()["share_column_out"]
     kernel = read(code.encode(), Language.CUDA).kernel("gradient")
-    assert assist is not None
     assert kernel is not None
     made = assist.rewrite(kernel, next(a for a in anchors_of(kernel) if a.pattern == assist.pattern))
     assert isinstance(made, Candidate), made.reason

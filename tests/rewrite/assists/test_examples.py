@@ -9,7 +9,7 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.registry import all_assists, assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from rewrite.assists.examples_read import APPLICATIONS, REFUSALS, Application, Refused
 
@@ -30,7 +30,7 @@ def kernel_data(kernel: Kernel) -> bytes:
 
 def results(assist: Assist, kernel: Kernel) -> list[Candidate | Refusal]:
     """At the anchors of the assist's pattern, and at an anchor of an older text, which may name any place."""
-    stale = Anchor(assist.pattern, kernel.span, "the whole kernel")
+    stale = Anchor(kernel.span, "the whole kernel", pattern=assist.pattern)
     return [assist.rewrite(kernel, a) for a in (*anchors_of(kernel), stale) if a.pattern == assist.pattern]
 
 
@@ -67,7 +67,7 @@ def test_it_does_not_apply_to_its_own_result(example: Application) -> None:
     assert all(text == example.after for text in again)
 
 
-@pytest.mark.parametrize("assist", all_assists(), ids=lambda a: a.id)
+@pytest.mark.parametrize("assist", all_assists().values(), ids=lambda a: a.id)
 def test_it_has_examples_of_both_kinds(assist: Assist) -> None:
     assert assist in {example.assist for example in APPLICATIONS}
     assert assist in {example.assist for example in REFUSALS}
@@ -81,8 +81,7 @@ __global__ void scaled(float* __restrict__ y, const float* __restrict__ x, const
     for (int i = threadIdx.x; i < C; i += blockDim.x) { y[i] = sum * w[i]; }
 }
 """
-    wide = assist_of("vectorise_row_access")
-    assert wide is not None
+    wide = all_assists()["vectorise_row_access"]
     kernel = kernel_of(Language.CUDA, "scaled", code)
     made = [m for a in anchors_of(kernel) if isinstance(m := wide.rewrite(kernel, a), Candidate)]
     places = {a.span for a in anchors_of(kernel) if a.pattern == wide.pattern}

@@ -10,7 +10,7 @@ from kernel_gate.verdict import StageStatus
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from rewrite.assists.test_gate import PATIENT, program
 from rewrite.assists.workloads import workload
@@ -89,8 +89,8 @@ REFUSED = {
 
 def rewritten(code: str) -> object:
     kernel = read(code.encode(), Language.CUDA).kernel("add_up")
-    assist = assist_of("sum_over_grid")
-    assert kernel is not None and assist is not None
+    assist = all_assists()["sum_over_grid"]
+    assert kernel is not None
     anchors = [a for a in anchors_of(kernel) if a.pattern == assist.pattern]
     return assist.rewrite(kernel, anchors[0] if anchors else anchors_of(kernel)[0])
 

@@ -9,7 +9,7 @@ from rewrite.assists.examples_read import REFUSALS
 
 def test_every_assist_is_on_the_page_with_its_change_and_its_refusals() -> None:
     page = render()
-    for assist in all_assists():
+    for assist in all_assists().values():
         assert f"## {assist.title}\n" in page
         assert f"`{assist.id}` · skill `{assist.skill}`" in page
         assert all(refused.reason in page for refused in REFUSALS if refused.assist is assist)

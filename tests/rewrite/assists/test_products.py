@@ -16,7 +16,7 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from rewrite.assists.product_spellings import REFUSED, SPELLINGS
 from rewrite.assists.test_gate import program
@@ -41,9 +41,7 @@ WHOLE = "M = [128]\nN = [128]\nK = [192]"
 
 
 def assist(identity: str) -> Assist:
-    registered = assist_of(identity)
-    assert registered is not None
-    return registered
+    return all_assists()[identity]
 
 
 def kernel_of(code: str) -> Kernel:
@@ -221,7 +219,7 @@ def test_tensor_cores_take_16_bits_only(name: str, reason: str) -> None:
 def test_what_only_looks_like_one_is_left_alone(code: str, reason: str) -> None:
     kernel = kernel_of(code)
     made = assist("multiply_in_tiles").rewrite(
-        kernel, Anchor("naive_matmul", kernel.span, "the whole kernel")
+        kernel, Anchor(kernel.span, "the whole kernel", pattern="naive_matmul")
     )
     assert isinstance(made, Refusal)
     assert reason in made.reason

@@ -17,7 +17,7 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.optimise.proposals import proposals
 from kernel_lineage.skills.conditions.facts import Facts
@@ -135,9 +135,8 @@ def run(y, x):
 
 
 def made_of(code: str, name: str) -> Candidate | Refusal:
-    assist = assist_of("set_triton_launch_options")
+    assist = all_assists()["set_triton_launch_options"]
     kernel = read(code.encode(), Language.TRITON).kernel(name)
-    assert assist is not None
     assert kernel is not None
     return assist.rewrite(kernel, next(a for a in anchors_of(kernel) if a.pattern == assist.pattern))
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.tree import facts_in
@@ -10,7 +11,9 @@ from kernel_lineage.skills.conditions.unparse import written
 
 
 def test_all_names_are_renamed_at_once() -> None:
-    assert bind(parse("noalias(x, y) and align(x) > 1"), {"x": "y", "y": "x"}) == parse("noalias(y, x) and align(y) > 1")
+    assert bind(parse("noalias(x, y) and align(x) > 1"), {"x": "y", "y": "x"}) == parse(
+        "noalias(y, x) and align(y) > 1"
+    )
 
 
 def test_two_names_may_stand_for_one() -> None:
@@ -67,7 +70,12 @@ def test_what_is_written_is_read_as_the_same_tree(expr: str) -> None:
     assert parse(written(parse(expr))) == parse(expr)
 
 
-@given(st.lists(st.sampled_from(["C", "N", "2", "(", ")", "+", "-", "*", "//", "%", "**", "not", "and", "==", ">"]), max_size=14))
+@given(
+    st.lists(
+        st.sampled_from(["C", "N", "2", "(", ")", "+", "-", "*", "//", "%", "**", "not", "and", "==", ">"]),
+        max_size=14,
+    )
+)
 def test_every_condition_is_written_as_itself(pieces: list[str]) -> None:
     try:
         tree = parse(" ".join(pieces))

@@ -5,6 +5,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.evaluate import judge
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
@@ -72,7 +73,10 @@ def test_a_failure_shows_the_values_that_fail_and_only_the_facts_that_decide() -
 
 
 def test_an_unknown_names_every_missing_fact_and_only_those() -> None:
-    assert judge("align(x) >= 16 and C % 4 == 0 and noalias(x, y)", facts(C=8)).missing == ("align(x)", "noalias(x, y)")
+    assert judge("align(x) >= 16 and C % 4 == 0 and noalias(x, y)", facts(C=8)).missing == (
+        "align(x)",
+        "noalias(x, y)",
+    )
 
 
 def test_versions_compare_from_the_left() -> None:
@@ -129,12 +133,18 @@ def test_a_decided_truth_stays_when_more_becomes_known(formula: str, values: dic
 @given(formulas, formulas, partial)
 def test_de_morgan_and_commutativity(a: str, b: str, values: dict) -> None:
     fact_table = known_of(values)
-    assert judge(f"not (({a}) and ({b}))", fact_table).truth is judge(f"not ({a}) or not ({b})", fact_table).truth
+    assert (
+        judge(f"not (({a}) and ({b}))", fact_table).truth
+        is judge(f"not ({a}) or not ({b})", fact_table).truth
+    )
     assert judge(f"({a}) or ({b})", fact_table).truth is judge(f"({b}) or ({a})", fact_table).truth
     assert judge(f"not (not ({a}))", fact_table).truth is judge(a, fact_table).truth
 
 
-@given(formulas, st.fixed_dictionaries({n: st.lists(st.sampled_from([0, 1]), min_size=1, max_size=2) for n in "ABD"}))
+@given(
+    formulas,
+    st.fixed_dictionaries({n: st.lists(st.sampled_from([0, 1]), min_size=1, max_size=2) for n in "ABD"}),
+)
 def test_several_values_hold_only_if_every_choice_does(formula: str, values: dict) -> None:
     each = [
         judge(formula, known_of(dict(zip("ABD", choice, strict=True)))).truth
@@ -153,5 +163,7 @@ def test_several_values_hold_only_if_every_choice_does(formula: str, values: dic
         ("C % 4 == 0 and N > 1", facts(C=[770, 768]), True),
     ],
 )
-def test_a_failure_says_whether_it_is_only_for_some_values(expr: str, fact_table: Facts, partly: bool) -> None:
+def test_a_failure_says_whether_it_is_only_for_some_values(
+    expr: str, fact_table: Facts, partly: bool
+) -> None:
     assert judge(expr, fact_table).partly is partly

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kernel_lineage.skills.conditions.names import FACT_NAMES
 from kernel_lineage.skills.conditions.parse import FUNCTIONS, MAX_LENGTH, ConditionError, parse
 from kernel_lineage.skills.conditions.tree import Op, facts_in, names_in
@@ -79,13 +80,35 @@ def test_what_is_not_in_the_language_is_refused_with_its_column(expr: str, colum
     assert refused.value.column == column
 
 
-@pytest.mark.parametrize("expr", ["C >", "(" * 250 + "C" + ")" * 250, "-" * 500 + "C", "C\\", "# C", "C = 4", "C; N"])
+@pytest.mark.parametrize(
+    "expr", ["C >", "(" * 250 + "C" + ")" * 250, "-" * 500 + "C", "C\\", "# C", "C = 4", "C; N"]
+)
 def test_what_python_cannot_read_is_a_condition_error_too(expr: str) -> None:
     with pytest.raises(ConditionError):
         parse(expr)
 
 
-_PIECES = ["C", "N", "x", "4", "0", "1.5", "'a'", "(8, 0)", "and", "or", "not", "in", "==", "<", "%", "**", "(", ")", ","]
+_PIECES = [
+    "C",
+    "N",
+    "x",
+    "4",
+    "0",
+    "1.5",
+    "'a'",
+    "(8, 0)",
+    "and",
+    "or",
+    "not",
+    "in",
+    "==",
+    "<",
+    "%",
+    "**",
+    "(",
+    ")",
+    ",",
+]
 _PIECES += [".", "float32", "align(x)", "launch.block.x", *FACT_NAMES, *FUNCTIONS]
 
 

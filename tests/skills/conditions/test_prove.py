@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.prove import implies
 from kernel_lineage.skills.conditions.truth import Truth
@@ -67,7 +68,9 @@ def test_values_that_python_has_no_result_for_are_no_counterexample() -> None:
     assert undecided.truth is Truth.UNKNOWN and "no counterexample" in undecided.reason
 
 
-def test_without_z3_plain_cases_are_seen_and_the_rest_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_z3_plain_cases_are_seen_and_the_rest_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "z3", None)
     implies.cache_clear()
     for promise, claim in PLAIN:

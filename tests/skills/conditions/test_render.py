@@ -1,6 +1,7 @@
 """A condition reads as a sentence."""
 
 import pytest
+
 from kernel_lineage.skills.conditions.names import FACT_NAMES
 from kernel_lineage.skills.conditions.render import sentence
 

@@ -1,6 +1,7 @@
 """What code tests is said as a condition where the language has words for it."""
 
 import pytest
+
 from kernel_lineage.skills.conditions.spelled import spelled
 
 

@@ -9,8 +9,8 @@ from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.document import applicable_document
-from kernel_lineage.skills.ranking.counts import Observation, counted
 from kernel_lineage.skills.library import library
+from kernel_lineage.skills.ranking.counts import Observation, counted
 
 SOURCE = b"""
 __global__ void row_sum(float* out, const float* x, int N, int C) {

@@ -30,7 +30,9 @@ def test_what_is_done_most_often_where_it_could_be_done_comes_first():
 
 
 def test_what_could_be_done_more_often_than_it_was_comes_later():
-    counts = counted([*WARPS_THEN_VECTORS, *(step(30 + n, "cache_hints", after=("loop_unroll",)) for n in range(4))])
+    counts = counted(
+        [*WARPS_THEN_VECTORS, *(step(30 + n, "cache_hints", after=("loop_unroll",)) for n in range(4))]
+    )
     scores = {r.strategy: r.score for r in rank(counts, NAIVE)}
     assert scores["warp_per_row"] > scores["loop_unroll"] > scores["cache_hints"]
 
@@ -52,7 +54,9 @@ def test_outcomes_move_the_order():
 
 
 def test_a_step_that_was_taken_back_counts_little():
-    held = counted([*(step(n, "fast_math") for n in range(3)), *(step(5 + n, "launch_bounds") for n in range(3))])
+    held = counted(
+        [*(step(n, "fast_math") for n in range(3)), *(step(5 + n, "launch_bounds") for n in range(3))]
+    )
     slower = counted(
         [
             *(step(n, "fast_math", risks=("slower",)) for n in range(3)),
@@ -87,10 +91,7 @@ def test_another_language_counts_less():
 
 
 def test_the_same_steps_in_any_order_give_the_same_bytes():
-    documents = {
-        counted(order).model_dump_json()
-        for order in (WARPS_THEN_VECTORS, WARPS_THEN_VECTORS[::-1])
-    }
+    documents = {counted(order).model_dump_json() for order in (WARPS_THEN_VECTORS, WARPS_THEN_VECTORS[::-1])}
     assert len(documents) == 1
 
 

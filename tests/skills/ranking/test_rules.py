@@ -18,7 +18,11 @@ def test_each_rule_says_why_and_from_where(rule: Rule):
     ("facts", "forbidden", "allowed"),
     [
         ('profile.bound = "bandwidth"', "fast_math", "vectorised_access"),
-        ('profile.bound = "bandwidth", profile.bandwidth_share = 0.92', "vectorised_access", "online_single_pass"),
+        (
+            'profile.bound = "bandwidth", profile.bandwidth_share = 0.92',
+            "vectorised_access",
+            "online_single_pass",
+        ),
         ('profile.bound = "compute"', "cache_hints", "tensor_core"),
         ('profile.bound = "launch"', "coalesced_access", "kernel_fusion"),
         ("kernel.spills = 64", "register_tile", "shared_memory_tile"),
@@ -39,7 +43,7 @@ def test_what_would_help_is_favoured_unless_another_rule_forbids_it():
     conflicts = limits_of(stated_facts("profile.wavefronts_per_request = 4", "counted"))
     assert conflicts.factor("bank_conflict_padding") == FAVOURED
     assert "several passes" in conflicts.because("bank_conflict_padding")
-    full = "profile.wavefronts_per_request = 4, profile.occupancy_limit = \"shared memory\", profile.occupancy = 0.25"
+    full = 'profile.wavefronts_per_request = 4, profile.occupancy_limit = "shared memory", profile.occupancy = 0.25'
     assert limits_of(stated_facts(full, "counted")).factor("bank_conflict_padding") == 1.0
 
 

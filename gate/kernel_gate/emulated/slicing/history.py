@@ -9,8 +9,8 @@ import numpy as np
 
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.slicing.operands import Effect, effect_of
-from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
-from kernel_gate.emulated.slicing.walk import Fed, Flags, Rightness, Taken, each_once, taken
+from kernel_gate.emulated.slicing.trace import Event, Flags, Trace
+from kernel_gate.emulated.slicing.walk import Fed, Rightness, Taken, each_once, taken
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Index
 
@@ -59,32 +59,6 @@ class History:
     def no_registers(self) -> Flags:
         """A flag for each register of each thread."""
         return np.zeros((len(self.kernel.layout.types) + 1, self.trace.threads), np.bool_)
-
-
-@dataclass(slots=True)
-class MemoryFlags:
-    """A flag for each byte of memory, which grows with what is asked of it."""
-
-    flags: dict[tuple[str, int], Flags] = field(default_factory=dict)
-
-    def of(self, touch: Touch) -> Flags:
-        """Those of the memory that was touched, long enough for it."""
-        at, size = (touch.space, touch.segment), int(touch.first.max(initial=0)) + touch.nbytes
-        flags = self.flags.get(at)
-        if flags is None or len(flags) < size:
-            grown = np.zeros(max(size, 4096, 0 if flags is None else 2 * len(flags)), np.bool_)
-            if flags is not None:
-                grown[: len(flags)] = flags
-            self.flags[at] = flags = grown
-        return flags
-
-    def any_of(self, touch: Touch) -> Flags:
-        """Whether a flag of its bytes is set, for each of its threads."""
-        return np.asarray(self.of(touch)[touch.rows()].any(axis=1), np.bool_)
-
-    def set(self, touch: Touch, of_thread: Flags) -> None:
-        """Give the bytes of each thread its flag."""
-        self.of(touch)[touch.rows()] = of_thread[touch.threads][:, None]
 
 
 def of_threads(value: Array, event: Event, threads: Index, wave_threads: int) -> Array:

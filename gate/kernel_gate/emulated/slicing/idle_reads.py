@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.slicing.trace import Event, Trace
-from kernel_gate.emulated.slicing.walk import Flags, Walk
+from kernel_gate.emulated.slicing.trace import Event, Flags, Trace
+from kernel_gate.emulated.slicing.walk import Walk
 
 _NOT_FOLLOWED = frozenset({"call", "cp", "mbarrier", "multimem", "tcgen05", "wgmma"})
 """Instructions that move data by other ways than registers and addresses: none of their reads is known to be idle."""

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from kernel_gate.emulated.slicing.control import ControlFlow
-from kernel_gate.emulated.slicing.history import History, MemoryFlags
+from kernel_gate.emulated.slicing.history import History
+from kernel_gate.emulated.slicing.trace import MemoryFlags
 from kernel_gate.emulated.slicing.walk import Taken
 from kernel_gate.emulated.wave import Index
 

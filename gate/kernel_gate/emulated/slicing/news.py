@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernel_gate.emulated.slicing.history import History, MemoryFlags, of_threads
-from kernel_gate.emulated.slicing.trace import Event
+from kernel_gate.emulated.slicing.history import History, of_threads
+from kernel_gate.emulated.slicing.trace import Event, Flags, MemoryFlags
 from kernel_gate.emulated.slicing.values import KnownValues, telling
-from kernel_gate.emulated.slicing.walk import Flags, Taken
+from kernel_gate.emulated.slicing.walk import Taken
 from kernel_gate.emulated.wave import Index
 
 

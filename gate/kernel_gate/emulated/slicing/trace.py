@@ -1,6 +1,6 @@
 """A record of what one block of threads executed: instructions, the threads that ran them, the memory they touched.
 
-The walk back (`walk.fed_by`) asks which instruction gave what to which. Values are kept where they are asked for: they
+The walk back (`walk.taken`) asks which instruction gave what to which. Values are kept where they are asked for: they
 tell right intermediate results from wrong ones (`clues`). A record is bounded; a launch that goes beyond is ended, and
 nothing is said of it.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from kernel_gate.devices.base import Dim3, Fault
 from kernel_gate.emulated.faults import LaunchFault
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kernel_gate.emulated.registry import Step
     from kernel_gate.emulated.wave import Index, Wave
 
+Flags = npt.NDArray[np.bool_]
 _BYTES_MOST = 1 << 27
 _BYTES_WITH_VALUES = _BYTES_MOST // 2
 _BYTES_OF_EVENT = 200
@@ -48,6 +50,36 @@ class Touch:
     def rows(self) -> Index:
         """One row of byte offsets for each thread."""
         return self.first[:, None] + np.arange(self.nbytes)
+
+
+@dataclass(slots=True)
+class MemoryFlags:
+    """A flag for each byte of memory, which grows with what is asked of it."""
+
+    flags: dict[tuple[str, int], Flags] = field(default_factory=dict)
+    """By space and segment."""
+
+    def at(self, space: str, segment: int, size: int) -> Flags:
+        """Those of some memory, at least `size` of them."""
+        flags = self.flags.get((space, segment))
+        if flags is None or len(flags) < size:
+            grown = np.zeros(max(size, 4096, 0 if flags is None else 2 * len(flags)), np.bool_)
+            if flags is not None:
+                grown[: len(flags)] = flags
+            self.flags[space, segment] = flags = grown
+        return flags
+
+    def of(self, touch: Touch) -> Flags:
+        """Those of the memory that was touched, long enough for it."""
+        return self.at(touch.space, touch.segment, int(touch.first.max(initial=0)) + touch.nbytes)
+
+    def any_of(self, touch: Touch) -> Flags:
+        """Whether a flag of its bytes is set, for each of its threads."""
+        return np.asarray(self.of(touch)[touch.rows()].any(axis=1), np.bool_)
+
+    def set(self, touch: Touch, of_thread: Flags) -> None:
+        """Give the bytes of each thread its flag."""
+        self.of(touch)[touch.rows()] = of_thread[touch.threads][:, None]
 
 
 @dataclass(slots=True)

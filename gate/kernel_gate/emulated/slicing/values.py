@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.emulated.slicing.history import History, of_threads
-from kernel_gate.emulated.slicing.trace import Event
-from kernel_gate.emulated.slicing.walk import Flags, Taken
+from kernel_gate.emulated.slicing.trace import Event, Flags
+from kernel_gate.emulated.slicing.walk import Taken
 from kernel_gate.emulated.types import Array
 
 Floats = npt.NDArray[np.float64]

@@ -13,16 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.slicing.control import ControlFlow
 from kernel_gate.emulated.slicing.operands import Effect, effect_of, stored_spaces
 from kernel_gate.emulated.slicing.shuffles import Shuffle, shuffles_of
-from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
+from kernel_gate.emulated.slicing.trace import Event, Flags, MemoryFlags, Touch, Trace
 from kernel_gate.emulated.wave import Index
 
-Flags = npt.NDArray[np.bool_]
 _NONE: Index = np.zeros(0, np.int64)
 
 
@@ -53,20 +51,16 @@ Rightness = Callable[[Event], Flags | None]
 """Whether what each active thread of an event computed is known to be right; None: of no thread."""
 
 
-def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int) -> list[Fed]:
-    """The instructions that fed the bytes from `start` to `stop` of a segment's data, nearest first, each once.
-
-    Branches and guards that kept a store from them, or a write from a register that fed them, are among those.
-    """
-    return each_once(trace, kernel, taken(trace, kernel, segment, start, stop))
-
-
 def taken(
     trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, right: Rightness | None = None
 ) -> Iterator[Taken]:
-    """The executions that fed those bytes, the last first; the walk ends at results that `right` says to be right."""
+    """The executions that fed the bytes from `start` to `stop` of a segment's data, the last first.
+
+    Branches and guards that kept a store from them, or a write from a register that fed them, are among those. The walk
+    ends at results that `right` says to be right.
+    """
     walk = Walk.over(trace, kernel, right)
-    walk.bytes_of("global", segment, stop)[start:stop] = True
+    walk.memory.at("global", segment, stop)[start:stop] = True
     return walk.back(trace.events)
 
 
@@ -107,8 +101,7 @@ class Walk:
     """By register and thread."""
     wanted: list[bool] = field(init=False)
     """Whether any thread's value of a register is looked for."""
-    memory: dict[tuple[str, int], Flags] = field(default_factory=dict)
-    """By space and segment: bytes."""
+    memory: MemoryFlags = field(default_factory=MemoryFlags)
     branches: dict[int, Flags] = field(default_factory=dict)
     """By branch instruction: threads that ran something because of it."""
     _everyone: Index = field(init=False)
@@ -139,16 +132,6 @@ class Walk:
             gave = self.take(events[place])
             if gave is not None:
                 yield Taken(place, *gave)
-
-    def bytes_of(self, space: str, segment: int, size: int) -> Flags:
-        """The flags of some memory, at least `size` of them."""
-        flags = self.memory.get((space, segment))
-        if flags is None or len(flags) < size:
-            grown = np.zeros(max(size, 4096, 0 if flags is None else 2 * len(flags)), np.bool_)
-            if flags is not None:
-                grown[: len(flags)] = flags
-            self.memory[space, segment] = flags = grown
-        return flags
 
     def take(self, event: Event) -> tuple[Index, Index] | None:
         """The threads by which an event gave something that is looked for, and those whose gift is known to be right.
@@ -226,11 +209,11 @@ class Walk:
 
     def _looks_in(self, spaces: Iterable[str]) -> bool:
         """Whether bytes of any of these spaces are looked for."""
-        return any(space in spaces and flags.any() for (space, _), flags in self.memory.items())
+        return any(space in spaces and flags.any() for (space, _), flags in self.memory.flags.items())
 
     def _find_stored(self, touch: Touch, gave: Flags) -> None:
         """Mark threads that stored bytes which are looked for; a plain store ends the search for them."""
-        flags = self.memory.get((touch.space, touch.segment))
+        flags = self.memory.flags.get((touch.space, touch.segment))
         if flags is None:
             return
         bytes_at = touch.rows()
@@ -261,9 +244,9 @@ class Walk:
             if touch.purpose != "write" and (touch.space, touch.segment) in self.stored:
                 rows = touch.rows()[np.isin(touch.threads, joined)]
                 if rows.size:
-                    self.bytes_of(touch.space, touch.segment, int(rows.max()) + 1)[rows] = True
+                    self.memory.at(touch.space, touch.segment, int(rows.max()) + 1)[rows] = True
         if effect.reads_any_shared:
-            self.bytes_of("shared", 0, self.shared_bytes)[:] = True
+            self.memory.at("shared", 0, self.shared_bytes)[:] = True
         for branch in self._flow.deciding[event.number]:
             self.branches[branch][joined] = True
 

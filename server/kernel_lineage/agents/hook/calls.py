@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from kernel_gate.files.reading import read_file
 
@@ -19,9 +19,7 @@ class CallError(ValueError):
     """The call cannot be understood; the message says why."""
 
 
-class _Replacement(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Replacement(BaseModel, extra="ignore"):
     old_string: str
     new_string: str
     replace_all: bool = False
@@ -42,18 +40,14 @@ class _Replacement(BaseModel):
         return text.replace(self.old_string, self.new_string)
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Input(BaseModel, extra="ignore"):
     file_path: str
     content: str | None = None
     edits: list[_Replacement] = Field(default_factory=list)
 
 
-class HookCall(BaseModel):
+class HookCall(BaseModel, extra="ignore"):
     """What the agent's hook gets on stdin."""
-
-    model_config = ConfigDict(extra="ignore")
 
     hook_event_name: str
     tool_name: str = ""

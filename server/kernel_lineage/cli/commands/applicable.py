@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.standing import ExitCode
-
 
 @click.command()
 @click.argument("target", metavar="FILE[:KERNEL]")
@@ -34,9 +32,7 @@ from kernel_gate.standing import ExitCode
     help="With --json: what an assist makes a candidate of, and why not of the rest, in place of every skill.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.pass_context
 def command(
-    context: click.Context,
     target: str,
     only: tuple[str, ...],
     stated: tuple[str, ...],
@@ -52,15 +48,9 @@ def command(
     from kernel_lineage.rewrite.offers import offers_document, offers_text
     from kernel_lineage.rewrite.situation import facts_here
     from kernel_lineage.skills.card_text import cards_text
-    from kernel_lineage.skills.conditions.stated import StatedFactError
     from kernel_lineage.skills.listing import listing
-    from kernel_lineage.skills.target import TargetError
 
-    try:
-        document, listed = listing(target, only, stated, partial(facts_here, device=device))
-    except (TargetError, StatedFactError) as error:
-        click.echo(str(error), err=True)
-        context.exit(ExitCode.WRONG_USE)
+    document, listed = listing(target, only, stated, partial(facts_here, device=device))
     if as_json and offers:
         click.echo(offers_document(listed, document.notes).model_dump_json(indent=2))
     elif as_json:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.record_option import record_option
 
 _DRAFT = 0.75
@@ -41,17 +40,13 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     from kernel_lineage.kernels.naming import earlier_namesake
     from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
     from kernel_lineage.learning.checked_file import Asked, CheckedKernel, checked_kernel
-    from kernel_lineage.skills.target import TargetError, read_target
+    from kernel_lineage.skills.target import read_target
     from kernel_lineage.workloads.on_the_spot import Spots
     from kernel_lineage.workloads.recording.recorder import recorder_for
     from kernel_lineage.workloads.saved import folder_of
     from kernel_lineage.workloads.state import State
 
-    try:
-        meant = read_target(target)
-    except TargetError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
+    meant = read_target(target)
     path = str(meant.path)
     report = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
     deadline = time.monotonic() + seconds

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
-
-from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -19,20 +16,11 @@ def command(folder: Path, device: str, as_json: bool) -> None:
 
     Needs no GPU, key or editor. FOLDER must be new, empty, or an earlier sample.
     """
-    from kernel_gate.devices.base import DeviceError
     from kernel_lineage.cli.terminal import console
     from kernel_lineage.demo.document import demo_document
-    from kernel_lineage.demo.sample import SampleExistsError
     from kernel_lineage.demo.tour import take_tour
 
     screen = console(err=as_json, markup=True)
-    try:
-        tour = take_tour(folder, device=device, console=screen)  # type: ignore[arg-type]
-    except SampleExistsError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
-    except DeviceError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.ENVIRONMENT)
+    tour = take_tour(folder, device=device, console=screen)  # type: ignore[arg-type]
     if as_json:
         click.echo(demo_document(tour).model_dump_json())

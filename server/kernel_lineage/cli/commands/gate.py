@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from kernel_gate.standing import ExitCode, Standing, worst
+from kernel_gate.standing import Standing, worst
 from kernel_lineage.cli.gate_edit import EditAsked, gate_edit
 from kernel_lineage.cli.gate_limits import limit_options, take_limits
 from kernel_lineage.cli.gate_pair import Pair, gate_pair
@@ -133,8 +133,6 @@ def command(
     kernel changed.
     """
     from kernel_gate.cases import parse_dims
-    from kernel_gate.devices.base import DeviceError
-    from kernel_gate.fleet.travelling import ClusterError
     from kernel_gate.options import GateOptions
 
     counted = _counted(fail_on)
@@ -156,30 +154,24 @@ def command(
         **take_limits(rest),
         **one_case,
     )
-    try:
-        if text is not None:
-            if since is not None or len(files) != 1 or kernel or candidate_kernel or workload_path or case:
-                wrong_use("--text takes one FILE, whose kernels and workloads it finds itself")
-            if cluster is not None:
-                wrong_use("--text judges here; leave --remote out")
-            run = GateRun(timeout, no_cache, as_json)
-            judged = gate_edit(EditAsked(files[0], text, write), device, options, run)
-        elif since is not None:
-            if kernel or candidate_kernel or workload_path or case:
-                wrong_use(
-                    "--since finds kernels and workloads itself; leave --kernel, --workload and --case out"
-                )
-            run = GateRun(timeout, no_cache, as_json)
-            judged = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
-        else:
-            if len(files) != 2 or jobs:
-                wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs goes with --since")
-            run = GateRun(timeout, no_cache, as_json, narrow_seconds, record)
-            pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
-            judged = [gate_pair(pair, device, options, run, cluster)]
-    except (DeviceError, ClusterError) as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.ENVIRONMENT)
+    if text is not None:
+        if since is not None or len(files) != 1 or kernel or candidate_kernel or workload_path or case:
+            wrong_use("--text takes one FILE, whose kernels and workloads it finds itself")
+        if cluster is not None:
+            wrong_use("--text judges here; leave --remote out")
+        run = GateRun(timeout, no_cache, as_json)
+        judged = gate_edit(EditAsked(files[0], text, write), device, options, run)
+    elif since is not None:
+        if kernel or candidate_kernel or workload_path or case:
+            wrong_use("--since finds kernels and workloads itself; leave --kernel, --workload and --case out")
+        run = GateRun(timeout, no_cache, as_json)
+        judged = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
+    else:
+        if len(files) != 2 or jobs:
+            wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs goes with --since")
+        run = GateRun(timeout, no_cache, as_json, narrow_seconds, record)
+        pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
+        judged = [gate_pair(pair, device, options, run, cluster)]
     write_reports(judged, **rest)
     sys.exit(worst((one.verdict.standing for one in judged), counted))
 

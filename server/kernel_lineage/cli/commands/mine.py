@@ -48,7 +48,6 @@ def command(
     What was worked out is kept in your cache folder; an interrupted run goes on from there.
     """
     from kernel_lineage.cli.progress import progress_bar
-    from kernel_lineage.history.git import RepositoryError
     from kernel_lineage.history.mine import mine
 
     gc.set_threshold(100_000)  # the graph that is built is all kept; looking for garbage in it finds none
@@ -57,9 +56,6 @@ def command(
             mined = mine(
                 repository, paths=paths, since=since, use_cache=not no_cache, progress=progress, jobs=jobs
             )
-    except RepositoryError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
     except KeyboardInterrupt:
         click.echo("Interrupted. What was read so far is kept; the next run goes on from there.", err=True)
         sys.exit(130)

@@ -47,7 +47,6 @@ def command(
     Exit status: 0 accepted, 1 nothing was promoted, 2 wrong use, 3 promoted and not timed, 4 the environment lacks
     something.
     """
-    from kernel_gate.devices.base import DeviceError
     from kernel_gate.verdict import Outcome
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError
@@ -71,7 +70,7 @@ def command(
     except (TargetError, StatedFactError, ProgramError, WorkloadError) as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.WRONG_USE)
-    except (DeviceError, OSError) as error:
+    except OSError as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.ENVIRONMENT)
     for document in documents:

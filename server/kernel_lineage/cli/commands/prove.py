@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.standing import ExitCode
-
 
 @click.command()
 @click.argument("target", metavar="FILE:KERNEL")
@@ -45,35 +43,22 @@ def command(
     Exit status: 0 all proved, 1 something refuted, 2 wrong use, 4 the environment lacks something,
     5 no workload could be had, 6 something undecided and nothing refuted.
     """
-    from kernel_gate.expr.solver import SolverMissingError
-    from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_gate.workload import load_workload
     from kernel_lineage.cli.gate_pair import show_mutants
-    from kernel_lineage.cli.kernel_name import file_and_kernel
-    from kernel_lineage.code.model import UnreadableError
+    from kernel_lineage.kernels.naming import parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
-    from kernel_lineage.workloads.on_the_spot import NoWorkloadError, workload_on_the_spot
-    from kernel_lineage.workloads.programs import ProgramError
+    from kernel_lineage.workloads.on_the_spot import workload_on_the_spot
 
-    file, kernel = file_and_kernel(target)
-    try:
-        workload = (
-            workload_on_the_spot(Path(file), kernel, "emulated", show_mutants).workload
-            if workload_path is None
-            else load_workload(workload_path)
-        )
-        obligations = prove_file(
-            Path(file), kernel, workload, template_arguments=template, limit_ms=int(1000 * limit)
-        )
-    except NoWorkloadError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.NOT_JUDGED)
-    except (WorkloadError, ProgramError, UnreadableError) as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
-    except SolverMissingError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.ENVIRONMENT)
+    file, kernel = parted(target)
+    workload = (
+        workload_on_the_spot(Path(file), kernel, "emulated", show_mutants).workload
+        if workload_path is None
+        else load_workload(workload_path)
+    )
+    obligations = prove_file(
+        Path(file), kernel, workload, template_arguments=template, limit_ms=int(1000 * limit)
+    )
     document = document_of(file, kernel, obligations)
     click.echo(document.model_dump_json(indent=2) if as_json else table(document))
     sys.exit(exit_code(document))

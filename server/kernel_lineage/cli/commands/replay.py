@@ -63,11 +63,9 @@ def command(
     Exit status: 0 every transition was replayed, whatever came of it; 2 wrong use, 4 the environment lacks something, 5
     some are left (--limit, --seconds).
     """
-    from kernel_gate.devices.base import DeviceError
     from kernel_gate.fleet.travelling import ClusterError
     from kernel_lineage.cli.progress import finished_lines, progress_bar
     from kernel_lineage.cli.replay_table import line_of, summary
-    from kernel_lineage.history.git import RepositoryError
     from kernel_lineage.history.model import Intent
     from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS
     from kernel_lineage.learning.replay.repository import Asked, replay_repository
@@ -94,12 +92,9 @@ def command(
             done = replay_repository(
                 repository, asked, pool, lambda at, of, one: finished(at, of, line_of(one)), mining
             )
-    except (RepositoryError, ClusterError) as error:
+    except ClusterError as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
-    except DeviceError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.ENVIRONMENT)
     except KeyboardInterrupt:
         click.echo("Interrupted. What was finished is kept; the next run goes on from there.", err=True)
         sys.exit(130)

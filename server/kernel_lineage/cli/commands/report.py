@@ -30,19 +30,14 @@ def command(
     Nothing is run; what `klineage replay` found on this machine is shown.
     """
     from kernel_lineage.cli.progress import progress_bar
-    from kernel_lineage.history.git import RepositoryError
     from kernel_lineage.report.page import write, write_svg
     from kernel_lineage.report.repository import report_on
 
     if as_svg and kernel is None:
         click.echo("--svg draws one lineage; name its kernel with --kernel.", err=True)
         sys.exit(ExitCode.WRONG_USE)
-    try:
-        with progress_bar() as progress:
-            report = report_on(repository, paths=paths, kernel=kernel, progress=progress)
-    except RepositoryError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
+    with progress_bar() as progress:
+        report = report_on(repository, paths=paths, kernel=kernel, progress=progress)
     if kernel is not None and not report.lineages:
         click.echo(
             f"No lineage holds a kernel named {kernel}; `klineage mine` lists those there are.", err=True

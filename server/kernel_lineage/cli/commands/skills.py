@@ -94,27 +94,16 @@ def check(context: click.Context, folders: tuple[Path, ...], repo: Path, as_json
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the evidence into this folder (a skill's evidence/) instead of printing it.",
 )
-@click.pass_context
 def measure(
-    context: click.Context,
     skill_id: str,
     target: str,
     device: Literal["auto", "cuda", "emulated"],
     into: Path | None,
 ) -> None:
     """Carry SKILL over to a kernel, gate the result, change nothing, and keep the verdict as evidence."""
-    from kernel_gate.devices.base import DeviceError
-    from kernel_lineage.learning.measured_use import NoVerdictError, keep, measured_use
-    from kernel_lineage.rewrite.apply import ApplyError
+    from kernel_lineage.learning.measured_use import keep, measured_use
 
-    try:
-        evidence = measured_use(skill_id, target, device)
-    except (ApplyError, NoVerdictError) as error:
-        click.echo(str(error), err=True)
-        context.exit(ExitCode.WRONG_USE)
-    except DeviceError as error:
-        click.echo(str(error), err=True)
-        context.exit(ExitCode.ENVIRONMENT)
+    evidence = measured_use(skill_id, target, device)
     click.echo(f"{evidence.outcome}: {evidence.reason}" if into else evidence.model_dump_json(indent=2))
     if into is not None:
         click.echo(f"kept in {keep(evidence, into)}", err=True)

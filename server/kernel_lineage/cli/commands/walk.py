@@ -38,40 +38,32 @@ def command(
     Exit status: 0 done, 2 wrong use, 4 the environment lacks something, 6 nothing
     could be taken off.
     """
-    from kernel_gate.devices.base import DeviceError
     from kernel_gate.devices.identity import EMULATED, device_identity
     from kernel_gate.worker import Worker
-    from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.cli.kernel_name import file_and_kernel
+    from kernel_gate.workload import load_workload
     from kernel_lineage.cli.walk_table import table
+    from kernel_lineage.kernels.naming import parted
     from kernel_lineage.learning.backward.document import document_of
     from kernel_lineage.learning.backward.walk import walk
     from kernel_lineage.skills.library import library
-    from kernel_lineage.workloads.programs import ProgramError, program_from_file
+    from kernel_lineage.workloads.programs import program_from_file
     from kernel_lineage.workloads.saved import folder_of
 
-    file, kernel = file_and_kernel(target)
+    file, kernel = parted(target)
     path = Path(file)
-    try:
-        workload = load_workload(workload_path)
-        expert = program_from_file(path, kernel, workload)
-        with Worker() as worker:
-            descent = walk(
-                expert,
-                workload,
-                worker.judge,
-                library(folder_of(path)).skills,
-                device=device,
-                most=most,
-                on_step=lambda note: click.echo(f"  {note} …", err=True),
-            )
-        on = "emulated" if device_identity(device) == EMULATED else device
-    except (WorkloadError, ProgramError) as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.WRONG_USE)
-    except DeviceError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.ENVIRONMENT)
+    workload = load_workload(workload_path)
+    expert = program_from_file(path, kernel, workload)
+    with Worker() as worker:
+        descent = walk(
+            expert,
+            workload,
+            worker.judge,
+            library(folder_of(path)).skills,
+            device=device,
+            most=most,
+            on_step=lambda note: click.echo(f"  {note} …", err=True),
+        )
+    on = "emulated" if device_identity(device) == EMULATED else device
     document = document_of(descent, expert, file, on)
     click.echo(document.model_dump_json(indent=2, by_alias=True) if as_json else table(document))
     sys.exit(ExitCode.DONE if descent.steps else ExitCode.UNDECIDED)

@@ -83,7 +83,7 @@ def init(
     """
     from kernel_gate.deadline import ends_within
     from kernel_gate.files.writing import check_stays, write_in_repository
-    from kernel_lineage.cli.kernel_name import file_and_kernel
+    from kernel_lineage.kernels.naming import parted
     from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
@@ -91,7 +91,7 @@ def init(
     from kernel_lineage.workloads.recording.recorder import recorder_for
     from kernel_lineage.workloads.saved import folder_of, place_of
 
-    file, name = file_and_kernel(target)
+    file, name = parted(target)
     path = Path(file)
     with _errors():
         kernel = target_of(path, name)
@@ -172,21 +172,14 @@ def _wrong_use(message: str) -> NoReturn:
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """What cannot be used ends the command with its message."""
-    from kernel_gate.devices.base import DeviceError
-    from kernel_gate.workload import WorkloadError
-    from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError
+    """A kernel that is not there cannot be judged; the line that shows progress is cleared."""
+    from kernel_lineage.workloads.programs import UnknownKernelError
 
     try:
         yield
     except UnknownKernelError as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.NOT_JUDGED)
-    except (ProgramError, WorkloadError) as error:
-        _wrong_use(str(error))
-    except DeviceError as error:
-        click.echo(str(error), err=True)
-        sys.exit(ExitCode.ENVIRONMENT)
     finally:
         show_line("")
 

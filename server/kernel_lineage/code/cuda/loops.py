@@ -13,7 +13,7 @@ from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.model import Loop
 from kernel_lineage.code.values import INT64, Int, Pointer, Record, Value, fresh, unknown
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, changed_by, field_of, inside, operator_of, text_of
 
 _MOST_HALVINGS = 64
 _LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -31,24 +31,12 @@ class Step:
 
 def changes(node: Node) -> Iterator[Node]:
     """Assignments and updates within a node, in the order of the text."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        if here.type in ("assignment_expression", "update_expression"):
-            yield here
-        waiting += reversed(here.named_children)
+    return (n for n in inside(node) if n.type in ("assignment_expression", "update_expression"))
 
 
 def changed_names(node: Node) -> set[str]:
     """The variables that are assigned within a node."""
-    return {name for change in changes(node) if (name := _target(change))}
-
-
-def _target(change: Node) -> str:
-    left = bare(change.child_by_field_name("left") or change.child_by_field_name("argument"))
-    while left is not None and left.type == "field_expression":
-        left = field_of(left, "argument")
-    return text_of(left) if left is not None and left.type == "identifier" else ""
+    return set(map(changed_by, changes(node))) - {""}
 
 
 def leaves(node: Node | None, kind: str) -> bool:
@@ -65,13 +53,7 @@ def leaves(node: Node | None, kind: str) -> bool:
 
 
 def _returns(node: Node | None) -> bool:
-    waiting = [node] if node is not None else []
-    while waiting:
-        here = waiting.pop()
-        if here.type == "return_statement":
-            return True
-        waiting += here.named_children
-    return False
+    return node is not None and any(n.type == "return_statement" for n in inside(node))
 
 
 def _ordered(condition: Node | None) -> bool:
@@ -92,7 +74,7 @@ def steps_of(update: Node | None, body: Node | None, changed: list[Node]) -> dic
             if statement.type == "expression_statement"
             for part in _expressions(statement.named_children[0] if statement.named_children else None)
         ]
-    names = [_target(c) for c in changed]
+    names = [changed_by(c) for c in changed]
     steps = {}
     for change in always:
         step = _step(change)
@@ -114,7 +96,7 @@ def _expressions(node: Node | None) -> Iterator[Node]:
 
 
 def _step(change: Node) -> Step | None:
-    name = _target(change)
+    name = changed_by(change)
     if not name:
         return None
     if change.type == "update_expression":
@@ -147,13 +129,13 @@ def read_loop(
     """Read one round that stands for all, then what holds behind the loop. `run` reads the body."""
     scope = at.scope
     before, path = dict(scope.variables), scope.path
-    inside = [c for part in (condition, update, body) if part is not None for c in changes(part)]
-    steps = steps_of(update, body, inside)
+    changed = [c for part in (condition, update, body) if part is not None for c in changes(part)]
+    steps = steps_of(update, body, changed)
     counted = {name: step for name, step in steps.items() if isinstance(before.get(name), Int | Pointer)}
     amounts = {n: at.integer(s.amount).term if s.amount is not None else Num(1) for n, s in counted.items()}
     rounds = fresh(scope.model, "round", "natural")
     scope.model.depends[rounds.name] = ()
-    entered = _Entered(at, node, before, counted, amounts, {t for c in inside if (t := _target(c))}, rounds)
+    entered = _Entered(at, node, before, counted, amounts, set(map(changed_by, changed)) - {""}, rounds)
     entered.at_round(rounds)
     outside = scope.loops
     scope.loops = (*outside, rounds.name)
@@ -187,16 +169,14 @@ def read_loop(
     entered.at_round(end)
     if condition is None or leaves(body, "break_statement"):
         return
-    # Conditions are evaluated for what they say, not for what they read again.
-    kept = len(scope.model.accesses), len(scope.model.problems), len(scope.model.events)
-    behind = terms.negation(at.truth(condition))
-    if tested_first:
-        after = dict(scope.variables)
-        entered.at_round(terms.sub(end, Num(1)))
-        last = terms.disjunction(terms.equal(end, Num(0)), at.truth(condition))
-        scope.variables = after
-        behind = terms.conjunction(behind, last)
-    del scope.model.accesses[kept[0] :], scope.model.problems[kept[1] :], scope.model.events[kept[2] :]
+    with scope.unnoted():
+        behind = terms.negation(at.truth(condition))
+        if tested_first:
+            after = dict(scope.variables)
+            entered.at_round(terms.sub(end, Num(1)))
+            last = terms.disjunction(terms.equal(end, Num(0)), at.truth(condition))
+            scope.variables = after
+            behind = terms.conjunction(behind, last)
     scope.path = (*path, behind)
 
 

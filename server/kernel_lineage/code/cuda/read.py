@@ -42,7 +42,7 @@ def read_cuda(
                 model.instance.add(variable.name)
     model.constants |= {n for n, v in setting.constants.items() if v == Var(n)}
     names = names_of(kernel.source, headers)
-    scope = Scope(names, setting, model, dict(setting.types), lines=lines, function=kernel.text)
+    scope = Scope(setting, model, names, dict(setting.types), lines=lines, function=kernel.text)
     statements = Statements(scope)
     for parameter in kernel.parameters:
         scope.variables[parameter.name] = _argument(statements, parameter, names, setting)
@@ -99,7 +99,7 @@ def expressions_of(kernel: Kernel) -> Expressions | None:
     key = f"expressions {kernel.span.start}"
     kept = source.derived.get(key)
     if not isinstance(kept, Expressions):
-        scope = Scope(names_of(source), open_setting(kernel), Model())
+        scope = Scope(open_setting(kernel), Model(), names_of(source))
         scope.variables |= {p.name: Symbol(p.name) for p in kernel.parameters}
         kept = source.derived[key] = Statements(scope).at
     return kept
@@ -127,7 +127,7 @@ def _read_function(kernel: Kernel, function: Node) -> Model:
     if kernel.source is None or body is None:
         raise UnreadableError(f"a function that `{kernel.name}` calls could not be parsed")
     model, names = Model(), names_of(kernel.source)
-    scope = Scope(names, open_setting(kernel), model, function=text_of(function))
+    scope = Scope(open_setting(kernel), model, names, function=text_of(function))
     statements = Statements(scope)
     scope.variables |= template_arguments(statements.at, function)
     for formal in parameters_of(function):

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
-from kernel_gate.expr.terms import Num, Term, Var
+from kernel_gate.expr.terms import Var
 from kernel_lineage.code.cuda.names import Names
 from kernel_lineage.code.integers import Site
-from kernel_lineage.code.model import Access, Address, Event, Model
-from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.model import Access, Address, Event
+from kernel_lineage.code.paths import Path, on_one_line
 from kernel_lineage.code.values import Element, Int, Pointer, Symbol, Value
 from kernel_lineage.kernels.cuda_forms import text_of
 
-_SHOWN = 60
-
 
 @dataclass
-class Scope:
-    """Mutable while a function is read; branches save and restore it."""
+class Scope(Path[Value]):
+    """The variables, the path and the names at one point."""
 
     names: Names
-    setting: Setting
-    model: Model
     types: dict[str, str] = field(default_factory=dict)
     """Template parameters that are types, with their arguments, and aliases within functions."""
-    variables: dict[str, Value] = field(default_factory=dict)
-    path: tuple[Term, ...] = ()
-    depth: int = 0
-    """How deep calls are inlined."""
     lines: Mapping[int, int] = field(default_factory=dict)
     """Lines of the text that was parsed → lines to report, where they differ."""
     at_line: int | None = None
@@ -40,11 +31,8 @@ class Scope:
     """The node that a macro of the file expands to, by its id, and where the macro's call stands."""
     in_file: bool = True
     """Whether nodes stand in the kernel's file at the bytes that they tell."""
-    returned: list[tuple[tuple[Term, ...], Value]] = field(default_factory=list)
     shared_scalars: set[str] = field(default_factory=set)
     """Variables of a block: what is read there may be another thread's."""
-    busy: set[str] = field(default_factory=set)
-    """Macros and constants that are being expanded."""
     loops: tuple[str, ...] = ()
     """The loops around this point, by their `Loop.round`."""
     calls: tuple[int, ...] = ()
@@ -66,16 +54,6 @@ class Scope:
     def called_at(self, node: Node) -> tuple[int, int] | None:
         """Where an access stands in the file; in an expanded macro, where the call does that is this access alone."""
         return self.at(node) or (self.stands_for[1] if self.stands_for[0] == node.id else None)
-
-    @contextmanager
-    def under(self, *conditions: Term) -> Iterator[None]:
-        """What is read meanwhile happens only under these conditions."""
-        before = self.path
-        self.path = (*before, *(c for c in conditions if c != Num(1)))
-        try:
-            yield
-        finally:
-            self.path = before
 
     def element(self, written: str) -> Element:
         """The type of that name."""
@@ -152,5 +130,4 @@ class Scope:
 
 def shown(node: Node) -> str:
     """A node's text on one line, cut where it is long."""
-    text = " ".join(text_of(node).split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return on_one_line(text_of(node))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tree_sitter import Node
 
 from kernel_gate.expr import terms
-from kernel_gate.expr.terms import FALSE, TRUE, Term
 from kernel_lineage.code.cuda.calls import Calls, substituted_text
 from kernel_lineage.code.cuda.declarations import declare, declare_misread, declared_names
 from kernel_lineage.code.cuda.expressions import Expressions
@@ -208,41 +209,15 @@ class Statements:
         value = clause.child_by_field_name("value") if clause is not None else None
         condition = self.at.truth(value)
         alternative = node.child_by_field_name("alternative")
-        other = (
-            next((c for c in alternative.named_children if c.type != "comment"), None)
-            if alternative is not None
-            else None
-        )
-        before, path = dict(self.scope.variables), self.scope.path
-        yes, yes_alive, yes_path = self._side(
-            node.child_by_field_name("consequence"), before, path, condition
-        )
-        no, no_alive, no_path = self._side(other, before, path, terms.negation(condition))
-        if yes_alive and no_alive:
-            self.scope.path = path
-            added = terms.disjunction(
-                terms.conjunction(*yes_path[len(path) :]), terms.conjunction(*no_path[len(path) :])
-            )
-            if len(yes_path) > len(path) + 1 or len(no_path) > len(path) + 1:
-                self.scope.path = (*path, added)
-            line = self.scope.line(node)
-            self.scope.variables = {
-                name: merged(condition, yes.get(name), no.get(name), name, line) for name in before
-            }
-            return True
-        self.scope.variables, self.scope.path = (yes, yes_path) if yes_alive else (no, no_path)
-        return yes_alive or no_alive
+        parts = alternative.named_children if alternative is not None else ()
+        other = next((c for c in parts if c.type != "comment"), None)
+        then = node.child_by_field_name("consequence")
+        before, line = tuple(self.scope.variables), self.scope.line(node)
 
-    def _side(
-        self, node: Node | None, before: dict[str, Value], path: tuple[Term, ...], condition: Term
-    ) -> tuple[dict[str, Value], bool, tuple[Term, ...]]:
-        """Variables, whether a path goes on, and its conditions, after one branch."""
-        self.scope.variables = dict(before)
-        if condition == FALSE or terms.negation(condition) in path:
-            return before, False, path
-        self.scope.path = path if condition == TRUE else (*path, condition)
-        alive = self.run(node)
-        return self.scope.variables, alive, self.scope.path
+        def both(yes: Mapping[str, Value], no: Mapping[str, Value]) -> dict[str, Value]:
+            return {name: merged(condition, yes.get(name), no.get(name), name, line) for name in before}
+
+        return self.scope.branch(condition, lambda: self.run(then), lambda: self.run(other), both)
 
     def _for(self, node: Node) -> None:
         outer = dict(self.scope.variables)

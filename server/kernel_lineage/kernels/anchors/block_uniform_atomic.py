@@ -15,8 +15,6 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls
 from kernel_lineage.kernels.units import in_entry
 
-ID = "block_uniform_atomic"
-
 
 def _once_a_block(unit: Unit, node: Node) -> bool:
     """Whether a node is under `threadIdx.x == 0`, or under the first lane of the first warp."""
@@ -42,11 +40,10 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             continue
         if not _once_a_block(unit, call.node):
             names = {"x": root, "value": text_of(call.arguments[1])}
-            yield matched(ID, call.node, f"the threads of a block add to the same element of {root}", names)
+            yield matched(call.node, f"the threads of a block add to the same element of {root}", names)
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Atomic addition by each thread of a block",
     names={"x": "the pointer that is added to", "value": "what each thread adds"},
     find=in_entry(_find),

@@ -12,8 +12,6 @@ from kernel_lineage.kernels.cuda_mapping import innermost_loop, is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "column_per_block"
-
 
 def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
@@ -23,12 +21,11 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         if access.index.get("block") == 1 and is_row_pitch(access.index.get("x", 0)):
             names = {"x": access.root, "R": text_of(loop.bound)}
             detail = f"the threads of each block walk a column of {access.root} down to {names['R']}"
-            yield matched(ID, loop.node, detail, names)
+            yield matched(loop.node, detail, names)
             return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Column per block",
     names={"x": "the pointer that is walked down", "R": "the number of rows"},
     find=in_entry(_find),

@@ -13,8 +13,6 @@ from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "column_per_thread"
-
 
 def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
@@ -32,14 +30,11 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             "row": loop.counter,
             "C": text_of(guard.bound) if guard is not None else "",
         }
-        yield matched(
-            ID, loop.node, f"each thread walks its column of {access.root} down to {names['R']}", names
-        )
+        yield matched(loop.node, f"each thread walks its column of {access.root} down to {names['R']}", names)
         return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Column per thread",
     names={
         "x": "the pointer that is walked down",

@@ -15,8 +15,6 @@ from kernel_lineage.kernels.mechanisms.privatised_accumulation import one_thread
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "global_atomic"
-
 
 def _find_cuda(unit: Unit) -> Iterator[Anchor]:
     for call, root, space in atomic_calls(unit):
@@ -28,7 +26,7 @@ def _find_cuda(unit: Unit) -> Iterator[Anchor]:
             value = text_of(call.arguments[1]) if len(call.arguments) > 1 else ""
             names = {"x": root, "op": call.name, "value": value}
             who = "all threads" if shared_by_all else "all blocks"
-            yield matched(ID, call.node, f"{who} update {root} by {call.name}", names)
+            yield matched(call.node, f"{who} update {root} by {call.name}", names)
 
 
 def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
@@ -37,11 +35,10 @@ def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
         if "program" not in form:
             pointer = pointer_of(form)
             detail = f"all programs update {pointer or 'memory'} by {call.name}"
-            yield matched_in(ID, unit, call.node, detail, {"x": pointer, "op": call.name})
+            yield matched_in(unit, call.node, detail, {"x": pointer, "op": call.name})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Contended global atomic",
     names={"x": "the pointer that is updated", "op": "the atomic function", "value": "what each thread adds"},
     find=in_entry(_find_cuda, _find_triton),

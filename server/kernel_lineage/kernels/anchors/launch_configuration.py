@@ -8,8 +8,6 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "launch_configuration"
-
 
 def constant_block(launch: Launch) -> str:
     """The block size as a product of numbers (`256`, `16 * 16`), "" when the launcher is given it."""
@@ -32,12 +30,11 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
             note = "" if bounded else ", without launch bounds"
             detail = f"{kernel.name} is launched with {size or 'an unknown number of'} threads{note}"
             names = {"block": size, "grid": ", ".join(launch.grid)}
-            yield Anchor(ID, kernel.name_span, detail, {name: text for name, text in names.items() if text})
+            yield Anchor(kernel.name_span, detail, {name: text for name, text in names.items() if text})
             return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Launch configuration",
     names={
         "block": "the threads of a block, as written at the launch",

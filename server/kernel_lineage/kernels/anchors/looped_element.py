@@ -12,8 +12,6 @@ from kernel_lineage.kernels.cuda_mapping import guard_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "looped_element"
-
 
 def _find(unit: Unit) -> Iterator[Anchor]:
     accesses = [a for a in indexing(unit).accesses if a.space == "global"]
@@ -26,12 +24,11 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         if loop is None or guard is None:
             continue
         names = {"y": access.root, "N": text_of(guard.bound), "index": text_of(guard.index)}
-        yield matched(ID, loop.node, f"a loop for each element of {access.root}", names)
+        yield matched(loop.node, f"a loop for each element of {access.root}", names)
         return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="An element for each thread, in a loop",
     names={
         "y": "the pointer that is written",

@@ -12,13 +12,11 @@ from kernel_lineage.kernels.cuda_forms import span_of
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 
-def matched(pattern: str, node: Node, detail: str, bindings: Mapping[str, str]) -> Anchor:
+def matched(node: Node, detail: str, bindings: Mapping[str, str]) -> Anchor:
     """A match at a node of a CUDA C++ kernel. Names bound to nothing are left out."""
-    return Anchor(pattern, span_of(node), detail, {name: text for name, text in bindings.items() if text})
+    return Anchor(span_of(node), detail, {name: text for name, text in bindings.items() if text})
 
 
-def matched_in(
-    pattern: str, unit: TritonUnit, node: ast.AST, detail: str, bindings: Mapping[str, str]
-) -> Anchor:
+def matched_in(unit: TritonUnit, node: ast.AST, detail: str, bindings: Mapping[str, str]) -> Anchor:
     """A match at a node of a Triton kernel. Names bound to nothing are left out."""
-    return Anchor(pattern, unit.span(node), detail, {name: text for name, text in bindings.items() if text})
+    return Anchor(unit.span(node), detail, {name: text for name, text in bindings.items() if text})

@@ -18,24 +18,25 @@ from kernel_lineage.kernels.units import Reader
 class Anchor:
     """One match of a pattern."""
 
-    pattern: str
     span: Span
     detail: str
     """In a few words, for people: `scalar loads of inp along C`."""
     bindings: Mapping[str, str] = field(default_factory=dict)
     """The pattern's own names (`x`, `C`, `tile`) → the names that this kernel uses (`inp`, `OC`, `sdata`)."""
+    pattern: str = ""
+    """The pattern's id, which `anchors_of` puts in: a pattern knows of no other."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorPattern:
     """A named way to find anchors."""
 
-    id: str
-    """snake_case, the same as the file's name."""
     title: str
     names: Mapping[str, str]
     """Each name that a match binds, and what it stands for."""
     find: Reader[Anchor]
+    id: str = ""
+    """The name of its file, which the registry puts in."""
 
     @property
     def languages(self) -> frozenset[Language]:

@@ -17,7 +17,6 @@ from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of,
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "naive_matmul"
 _AXES = {f"{index}.{axis}": axis for index in ("threadIdx", "blockIdx") for axis in "xy"}
 _ADDING = ("+", "fma", "add")
 
@@ -49,16 +48,8 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             continue
         total = _sum(unit, loop)
         if total:
-            names = {
-                "a": first.root,
-                "b": second.root,
-                "K": _length(loop),
-                "k": loop.counter,
-                "sum": total,
-            }
-            yield matched(
-                ID, loop.node, f"{first.root} times {second.root}, straight from global memory", names
-            )
+            names = {"a": first.root, "b": second.root, "K": _length(loop), "k": loop.counter, "sum": total}
+            yield matched(loop.node, f"{first.root} times {second.root}, straight from global memory", names)
             return
 
 
@@ -118,7 +109,6 @@ def _sum(unit: Unit, loop: Loop) -> str:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Matrix product from global memory",
     names={
         "a": "the first factor",

@@ -9,8 +9,6 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "pointer_parameters"
-
 _READING_CALLS = (
     "__ldg",
     "__ldcs",
@@ -47,11 +45,10 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             missing.append("const")
         if missing:
             detail = f"{parameter.name} could be {' and '.join(missing)}"
-            yield Anchor(ID, parameter.span, detail, {"x": parameter.name, "missing": " ".join(missing)})
+            yield Anchor(parameter.span, detail, {"x": parameter.name, "missing": " ".join(missing)})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Pointer parameters without qualifiers",
     names={
         "x": "the parameter",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 
 from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import anchors as package
@@ -15,9 +15,7 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def anchors() -> Mapping[str, AnchorPattern]:
     """Every pattern by its id, in the order of ids."""
-    return MappingProxyType(
-        {pattern.id: pattern for pattern in declared_in(package, "PATTERN", AnchorPattern)}
-    )
+    return declared_in(package, "PATTERN", AnchorPattern)
 
 
 def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:
@@ -29,7 +27,7 @@ def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:
     for pattern in anchors().values():
         if kernel.language in pattern.languages:
             try:
-                matches += pattern.find(kernel)
+                matches += (replace(anchor, pattern=pattern.id) for anchor in pattern.find(kernel))
             except RecursionError:
                 continue
     return tuple(sorted(matches, key=lambda anchor: (anchor.span, anchor.pattern, anchor.detail)))

@@ -13,8 +13,6 @@ from kernel_lineage.kernels.cuda_mapping import innermost_loop, moving_loops
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "repeated_global_read"
-
 
 def _walk(unit: Unit, access: Access) -> tuple[object, ...]:
     """What tells one walk over an array from another: the index apart from loops, and the loop's start, step, bound.
@@ -47,11 +45,10 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             along = moving_loops(unit, access)
             names = {"x": access.root, "C": text_of(along[0].bound) if along else ""}
             note = "in a second pass" if again else "twice"
-            yield matched(ID, access.node, f"{access.root} is read {note}", names)
+            yield matched(access.node, f"{access.root} is read {note}", names)
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Repeated read of global memory",
     names={"x": "the pointer that is read", "C": "the length of the row, when a whole row is read again"},
     find=in_entry(_find),

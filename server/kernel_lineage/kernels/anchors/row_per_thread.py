@@ -14,9 +14,6 @@ from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "row_per_thread"
-
-
 _ALONG = {
     "x": re.compile(r"(?!)"),
     "y": re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.\s*[yz])"),
@@ -62,12 +59,11 @@ def _find(unit: Unit) -> Iterator[Anchor]:
             "row": row,
             "threads": f"blockDim.{axis}",
         }
-        yield matched(ID, loop.node, f"each thread walks its row of {access.root} up to {names['C']}", names)
+        yield matched(loop.node, f"each thread walks its row of {access.root} up to {names['C']}", names)
         return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Row per thread",
     names={
         "x": "the pointer that is walked along",

@@ -15,8 +15,6 @@ from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.definitions import pack_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "scalar_row_access"
-
 _ATOMICS_AND_PACKS = ("load128", "load128cs", "load128cg", "store128", "store128cs", "store128cg")
 _PARTS = (2, 3, 4)
 """How many elements a thread's own part of a run may have."""
@@ -121,11 +119,10 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         names = {"x": access.root, elements.name: elements.bound, "index": elements.index}
         if elements.name == "N":
             names["C"] = _run(unit, access)
-        yield matched(ID, access.node, detail, names)
+        yield matched(access.node, detail, names)
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Scalar access along contiguous memory",
     names={
         "x": "the pointer that is read or written",

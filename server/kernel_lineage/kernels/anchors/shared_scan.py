@@ -12,7 +12,6 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "shared_scan"
 DOUBLES = ("*2", "<<1")
 """Steps of a loop whose stride doubles."""
 
@@ -29,11 +28,10 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         if written is not None and below:
             bound = field_of(bare(loop.condition), "right")
             names = {"tile": written.root, "n": text_of(bound)}
-            yield matched(ID, loop.node, f"{written.root} is scanned in doubling steps", names)
+            yield matched(loop.node, f"{written.root} is scanned in doubling steps", names)
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Scan in shared memory",
     names={"tile": "the shared array", "n": "how far the stride goes"},
     find=in_entry(_find_in),

@@ -13,8 +13,6 @@ from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.bank_conflict_padding import is_padded
 from kernel_lineage.kernels.units import in_units
 
-ID = "shared_tile"
-
 
 def _find(unit: Unit) -> Iterator[Anchor]:
     tiles = {
@@ -30,11 +28,10 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         if lane_stride(row) == 1 and lane_stride(column) == 0 and not swizzled:
             del tiles[access.root]
             names = {"tile": tile.name, "width": text_of(tile.sizes[1]), "height": text_of(tile.sizes[0])}
-            yield matched(ID, tile.node, f"a warp walks down a column of {tile.name}", names)
+            yield matched(tile.node, f"a warp walks down a column of {tile.name}", names)
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Shared tile accessed by column",
     names={
         "tile": "the shared array",

@@ -9,20 +9,10 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import (
-    Loop,
-    bare,
-    contains,
-    field_of,
-    inside,
-    operator_of,
-    text_of,
-)
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, inside, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
-
-ID = "shared_tree_reduction"
 
 
 def _combination(node: Node, tile: str) -> str:
@@ -70,7 +60,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
                 index = left.child_by_field_name("indices")
                 tid = text_of(index.named_children[0]) if index is not None and index.named_children else ""
                 names = {"tile": place.root, "op": operation, "tid": tid, "n": _width(loop.start)}
-                yield matched(ID, loop.node, f"{place.root} is reduced by {operation} in halves", names)
+                yield matched(loop.node, f"{place.root} is reduced by {operation} in halves", names)
                 break
 
 
@@ -86,7 +76,6 @@ def _width(start: Node | None) -> str:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Tree reduction in shared memory",
     names={
         "tile": "the shared array",

@@ -12,8 +12,6 @@ from kernel_lineage.kernels.cuda_forms import field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "slow_math"
-
 _FAST = {
     "expf": "__expf", "logf": "__logf", "log2f": "__log2f", "sinf": "__sinf", "cosf": "__cosf", "powf": "__powf",
     "exp": "__expf", "log": "__logf", "tanhf": "tanh.approx.f32",
@@ -30,7 +28,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         )
         if fast is not None and call.arguments and not call.receiver and single:
             names = {"function": call.name, "fast": fast, "x": text_of(call.arguments[0])}
-            yield matched(ID, call.node, f"{call.name}, where {fast} is faster and less exact", names)
+            yield matched(call.node, f"{call.name}, where {fast} is faster and less exact", names)
     for node in unit.operations.get("/", ()):
         right = field_of(node, "right")
         if right is None or integer_of(right) is not None or right.type == "number_literal":
@@ -39,14 +37,13 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         root = next(iter(right.named_children[-1].named_children), None) if function else None
         if function == "sqrtf" or (function == "sqrt" and is_single(unit, root)):
             names = {"function": f"1 / {function}", "fast": "rsqrtf", "x": text_of(root)}
-            yield matched(ID, node, f"a division by {function}, where rsqrtf is one instruction", names)
+            yield matched(node, f"a division by {function}, where rsqrtf is one instruction", names)
         elif unit.loops_around(node) and right.type == "identifier" and is_single(unit, right):
             names = {"function": "/", "fast": "__fdividef", "x": text_of(right)}
-            yield matched(ID, node, f"a division by {text_of(right)} in every round", names)
+            yield matched(node, f"a division by {text_of(right)} in every round", names)
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Exact math with a fast path",
     names={
         "function": "what is called, or `/`",

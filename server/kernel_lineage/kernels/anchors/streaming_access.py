@@ -16,8 +16,6 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.units import in_entry
 
-ID = "streaming_access"
-
 
 def streamed(unit: Unit) -> Mapping[str, tuple[Access, ...]]:
     """The parameters of which each element is read once or written once by the whole grid, and their accesses."""
@@ -70,11 +68,10 @@ def _own(unit: Unit, access: Access) -> bool:
 def _find(unit: Unit) -> Iterator[Anchor]:
     for root, accesses in streamed(unit).items():
         done = "read" if accesses[0].reads else "written"
-        yield matched(ID, accesses[0].node, f"each element of {root} is {done} once", {"x": root})
+        yield matched(accesses[0].node, f"each element of {root} is {done} once", {"x": root})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Streaming access without a hint",
     names={"x": "the pointer parameter that is read or written"},
     find=in_entry(_find),

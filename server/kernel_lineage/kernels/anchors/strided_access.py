@@ -14,8 +14,6 @@ from kernel_lineage.kernels.mechanisms.coalesced_access import is_strided_block
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "strided_access"
-
 
 def _find_cuda(unit: Unit) -> Iterator[Anchor]:
     roots: set[str] = set()
@@ -24,7 +22,7 @@ def _find_cuda(unit: Unit) -> Iterator[Anchor]:
             roots.add(access.root)
             stride = str(lane_stride(access.index))
             detail = f"neighbouring threads are {stride} elements apart in {access.root}"
-            yield matched(ID, access.node, detail, {"x": access.root, "stride": stride})
+            yield matched(access.node, detail, {"x": access.root, "stride": stride})
 
 
 def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
@@ -36,11 +34,10 @@ def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
             pointers.add(pointer)
             stride = str(next(form[axis] for axis in ("arange", "arange1", "arange0") if axis in form))
             detail = f"neighbouring elements of the block are {stride} apart in {pointer or 'memory'}"
-            yield matched_in(ID, unit, call.node, detail, {"x": pointer, "stride": stride})
+            yield matched_in(unit, call.node, detail, {"x": pointer, "stride": stride})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Strided access",
     names={
         "x": "the pointer that is accessed",

@@ -13,8 +13,6 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "tile_loop"
-
 
 def _find_in(unit: Unit) -> Iterator[Anchor]:
     barriers = [call.node for call in unit.calls_by_name.get("__syncthreads", ())]
@@ -35,7 +33,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         tiles = sorted(filled & used)
         if tiles:
             names = {"tile": tiles[0], "index": loop.counter, "n": text_of(loop.bound)}
-            yield matched(ID, loop.node, f"the loop fills {' and '.join(tiles)}, waits, and uses them", names)
+            yield matched(loop.node, f"the loop fills {' and '.join(tiles)}, waits, and uses them", names)
 
 
 def _is_deeper(unit: Unit, loop: Node, barrier: Node) -> bool:
@@ -44,7 +42,6 @@ def _is_deeper(unit: Unit, loop: Node, barrier: Node) -> bool:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Loop over shared tiles",
     names={"tile": "the first of its shared arrays", "index": "the loop's counter", "n": "its bound"},
     find=in_entry(_find_in),

@@ -11,8 +11,6 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "triton_column_in_passes"
-
 
 def column_passes(unit: TritonUnit) -> list[ast.For]:
     """The loops `for c in range(n)` of a function's own body, all up to the same parameter `n`."""
@@ -36,12 +34,11 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
             if read.setdefault(pointer, loop) is not loop:
                 _, stop, _ = range_arguments(loop)
                 names = {"x": pointer, "R": ast.unparse(stop) if stop else ""}
-                yield matched_in(ID, unit, loop, f"{pointer} is read again in another pass", names)
+                yield matched_in(unit, loop, f"{pointer} is read again in another pass", names)
                 return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Column read in several passes",
     names={"x": "the pointer parameter that is read again", "R": "the number of rows"},
     find=in_entry(in_triton=_find),

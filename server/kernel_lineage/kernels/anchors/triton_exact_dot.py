@@ -11,8 +11,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "triton_exact_dot"
-
 
 def exact_word(call: ast.Call) -> ast.keyword | None:
     """The `allow_tf32=False` or `input_precision="ieee"` of a `tl.dot`; None when it says neither."""
@@ -34,7 +32,7 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
         if word is not None and len(call.node.args) >= 2:
             x, y = (_loaded(unit, operand) for operand in call.node.args[:2])
             names = {"x": x, "y": y, "precision": ast.unparse(word)}
-            yield matched_in(ID, unit, call.node, f"a product with {ast.unparse(word)}", names)
+            yield matched_in(unit, call.node, f"a product with {ast.unparse(word)}", names)
 
 
 def _loaded(unit: TritonUnit, operand: ast.expr) -> str:
@@ -49,7 +47,6 @@ def _loaded(unit: TritonUnit, operand: ast.expr) -> str:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Exact float32 product",
     names={
         "x": "the pointer that the first operand is loaded from, where nothing is done to it on the way",

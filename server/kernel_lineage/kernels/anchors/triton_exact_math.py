@@ -11,8 +11,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "triton_exact_math"
-
 _LANGUAGE = ("tl.", "tl.math.", "triton.language.", "triton.language.math.")
 
 
@@ -44,13 +42,12 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
     for statement in unit.function.body:
         for node in unit.inside(statement):
             if inverse_root(node) is not None:
-                yield matched_in(ID, unit, node, "a division by a square root", {"function": "sqrt"})
+                yield matched_in(unit, node, "a division by a square root", {"function": "sqrt"})
             elif is_called(node, "exp") or _is_imported(unit, node, "exp"):
-                yield matched_in(ID, unit, node, "an exponential to the base e", {"function": "exp"})
+                yield matched_in(unit, node, "an exponential to the base e", {"function": "exp"})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Exponential or inverse root",
     names={"function": "`exp` or `sqrt`"},
     find=in_entry(in_triton=_find),

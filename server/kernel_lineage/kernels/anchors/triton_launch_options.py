@@ -9,8 +9,6 @@ from kernel_lineage.kernels.mechanisms.warps_and_stages import OPTIONS
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "triton_launch_options"
-
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     if "autotune" in kernel.attributes:
@@ -22,7 +20,6 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         if missing or fixed:
             phrases = [*(f"no {name}" for name in missing), *fixed]
             yield Anchor(
-                ID,
                 launch.span,
                 f"{kernel.name} is launched with {', '.join(phrases)}",
                 {"kernel": kernel.name, **options},
@@ -30,7 +27,6 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Triton launch options",
     names={
         "kernel": "the kernel that is launched",

@@ -11,8 +11,6 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "triton_program_per_row"
-
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     syntax = triton_syntax(kernel)
@@ -29,7 +27,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
             name for name, values in entry.assignments.items() if any(value is node for _, value in values)
         ]
         row = named[0] if named else ""
-        yield matched_in(ID, entry, node, f"{kernel.name} runs one program for each row", {"row": row})
+        yield matched_in(entry, node, f"{kernel.name} runs one program for each row", {"row": row})
 
 
 def _is_first(call: ast.Call) -> bool:
@@ -38,7 +36,6 @@ def _is_first(call: ast.Call) -> bool:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="One program per row",
     names={"row": "the variable that holds the program's number"},
     find=of_kernel(_find, Language.TRITON),

@@ -11,8 +11,6 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "triton_row_in_passes"
-
 
 def passes(unit: TritonUnit, constants: set[str]) -> list[ast.For]:
     """The loops `for start in range(0, n, BLOCK)` of a function's own body, all over the same `n` and `BLOCK`."""
@@ -57,12 +55,11 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
                     "C": length_of(unit, stop) or ast.unparse(stop) if stop else "",
                     "block": ast.unparse(step) if step else "",
                 }
-                yield matched_in(ID, unit, loop, f"{pointer} is read again in another pass", names)
+                yield matched_in(unit, loop, f"{pointer} is read again in another pass", names)
                 return
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Row read in several passes",
     names={
         "x": "the pointer parameter that is read again",

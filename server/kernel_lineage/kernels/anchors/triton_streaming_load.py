@@ -9,8 +9,6 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "triton_streaming_load"
-
 
 def _find(unit: TritonUnit) -> Iterator[Anchor]:
     loads = [(call, unit.form(call.node.args[0])) for call in unit.loads()]
@@ -20,11 +18,10 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
         # What no program id moves is read by every program; what is loaded twice is wanted in the cache.
         own = "program" in form and any(axis.startswith("arange") for axis in form)
         if pointer and own and not hinted and pointers.count(pointer) == 1:
-            yield matched_in(ID, unit, call.node, f"{pointer} is read once", {"x": pointer})
+            yield matched_in(unit, call.node, f"{pointer} is read once", {"x": pointer})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Streaming load without a hint",
     names={"x": "the pointer parameter that is read"},
     find=in_entry(in_triton=_find),

@@ -12,8 +12,6 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "triton_unstaged_loop"
-
 
 def unstaged(loop: ast.For | ast.While) -> ast.Call | None:
     """The `range(…)` of an innermost loop that says nothing of stages; None for any other."""
@@ -57,7 +55,6 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
                 "several" if isinstance(loop, ast.For) and range_arguments(loop)[2] is not None else "one"
             )
             yield matched_in(
-                ID,
                 unit,
                 loop,
                 f"each round waits for its block of {pointer or 'memory'}",
@@ -66,7 +63,6 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Loop of loads without stages",
     names={
         "x": "the pointer parameter that is read",

@@ -8,8 +8,6 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "triton_untuned_block"
-
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     if "autotune" in kernel.attributes or "heuristics" in kernel.attributes:
@@ -21,12 +19,11 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
             if parameter.constexpr and "BLOCK" in parameter.name.upper() and size.isdigit():
                 detail = f"{parameter.name} is {size} for every size"
                 yield Anchor(
-                    ID, launch.span, detail, {"kernel": kernel.name, "block": parameter.name, "size": size}
+                    launch.span, detail, {"kernel": kernel.name, "block": parameter.name, "size": size}
                 )
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Fixed block size",
     names={
         "kernel": "the kernel that is launched",

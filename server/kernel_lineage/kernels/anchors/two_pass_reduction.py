@@ -17,8 +17,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
-ID = "two_pass_reduction"
-
 _MAXIMA = ("fmaxf", "max", "fmax", "maximum")
 
 
@@ -69,7 +67,7 @@ def _find_cuda(unit: Unit) -> Iterator[Anchor]:
         before = gathered.setdefault(access.root, (statistic, loop))
         if before[1].node.end_byte <= loop.node.start_byte:
             names = {"x": access.root, "C": text_of(loop.bound), "first": before[0], "second": statistic}
-            yield matched(ID, loop.node, f"{access.root} is walked for its {before[0]}, then again", names)
+            yield matched(loop.node, f"{access.root} is walked for its {before[0]}, then again", names)
             return
 
 
@@ -87,7 +85,7 @@ def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
         before = gathered.setdefault(pointer, (statistic, loop))
         if (before[1].end_lineno or 0) < loop.lineno:
             names = {"x": pointer, "first": before[0], "second": statistic}
-            yield matched_in(ID, unit, loop, f"{pointer} is walked for its {before[0]}, then again", names)
+            yield matched_in(unit, loop, f"{pointer} is walked for its {before[0]}, then again", names)
             return
 
 
@@ -113,7 +111,6 @@ def _triton_statistic(unit: TritonUnit, loop: ast.For | ast.While) -> str:
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Reduction in two passes",
     names={
         "x": "the pointer that is read twice",

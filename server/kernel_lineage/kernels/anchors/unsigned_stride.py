@@ -13,7 +13,6 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.units import in_entry
 
-ID = "unsigned_stride"
 _UNSIGNED = re.compile(r"(?:(?:blockDim|gridDim)\s*\.\s*[xyz]\b|\d+\b|[\s*/()])+")
 _SIGNED = ("int32", "int64")
 
@@ -43,11 +42,10 @@ def _is_unsigned(step: str) -> bool:
 def _find(unit: Unit) -> Iterator[Anchor]:
     for loop in loops_of(unit)[:1]:
         detail = f"the loop over {loop.counter} moves on by the unsigned `{loop.step}`: its loads wait for each other"
-        yield matched(ID, loop.node, detail, {"i": loop.counter, "n": text_of(loop.bound)})
+        yield matched(loop.node, detail, {"i": loop.counter, "n": text_of(loop.bound)})
 
 
 PATTERN = AnchorPattern(
-    id=ID,
     title="Unsigned stride",
     names={"i": "the loop's counter", "n": "its bound"},
     find=in_entry(_find),

@@ -13,8 +13,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "async_copy"
-
 _CALLS = {
     "memcpy_async": "cp.async", "__pipeline_memcpy_async": "cp.async", "cp_async": "cp.async",
     "make_pipeline": "cp.async",
@@ -35,14 +33,14 @@ _LIBRARY = re.compile(
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if kind := _CALLS.get(call.name):
-            yield seen(ID, call.node, f"{call.qualified} copies in the background", by=kind)
+            yield seen(call.node, f"{call.qualified} copies in the background", by=kind)
     for code, node in in_assembly(unit, "cp.async"):
         kind = "tma" if "cp.async.bulk" in code.string else "cp.async"
-        yield seen(ID, node, "inline PTX copies in the background", by=kind)
+        yield seen(node, "inline PTX copies in the background", by=kind)
     atom = first_type(unit, _LIBRARY)
     if atom is not None:
         kind = "cp.async" if "CP_ASYNC" in atom[0][0] else "tma"
-        yield seen(ID, atom[1], f"{atom[0][0]} copies in the background", by=kind)
+        yield seen(atom[1], f"{atom[0][0]} copies in the background", by=kind)
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
@@ -52,13 +50,13 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             number = stages.value if isinstance(stages, ast.Constant) else "set"
             if number != 1:
                 yield seen_in(
-                    ID, unit, call.node, "the loop's loads are pipelined", by="staged loop", stages=number
+                    unit, call.node, "the loop's loads are pipelined", by="staged loop", stages=number
                 )
     made = {name for name, pairs in unit.assignments.items() if any(_makes(value) for _, value in pairs)}
     for call in unit.calls:
         owner = call.qualified.rpartition(".")[0]
         if call.name in _DESCRIPTORS or (call.name in ("load", "store") and owner in made):
-            yield seen_in(ID, unit, call.node, f"{call.qualified} moves tiles by TMA", by="tma")
+            yield seen_in(unit, call.node, f"{call.qualified} moves tiles by TMA", by="tma")
 
 
 def _makes(value: ast.expr) -> bool:
@@ -66,7 +64,6 @@ def _makes(value: ast.expr) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Asynchronous copy",
     direction=Direction.LATENCY_HIDING,
     summary="Starts the next tile's copy into shared memory before the present one is used, past the registers.",

@@ -11,8 +11,6 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_forms import elements
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "autotune"
-
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     call = tuning_call(kernel)
@@ -22,7 +20,6 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     keys = argument(call, 1, "key")
     pruned = argument(call, 2, "prune_configs_by")
     yield seen_on(
-        ID,
         kernel,
         "launch options are chosen by measuring",
         configs=how_many(kernel, listed) or "some",
@@ -32,7 +29,6 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Autotuning",
     direction=Direction.LAUNCH,
     summary="Measures a list of configurations once per key and keeps the fastest, so that each size gets its own.",

@@ -18,8 +18,6 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
 from kernel_lineage.kernels.units import in_units
 
-ID = "bank_conflict_padding"
-
 _PADS = ("pad", "skew")
 _SHORTEST = 17
 """The shortest padded row, in elements: 16 and one more."""
@@ -111,7 +109,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         if len(variable.sizes) >= 2 and is_padded(unit, variable.sizes[-1]):
             names.add(variable.name)
             note = f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
-            yield seen(ID, variable.node, note, variable.name, by="padding")
+            yield seen(variable.node, note, variable.name, by="padding")
     twisted = unit.operations.get("^", [])
     for access in indexing(unit).accesses:
         if access.space != "shared":
@@ -120,12 +118,12 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             is_padded(unit, pitch) for index in access.indices[-1:] for pitch in _pitches(unit, index)
         ):
             names.add(access.root)
-            yield seen(ID, access.node, f"rows of {access.root} are padded", access.root, by="padding")
+            yield seen(access.node, f"rows of {access.root} are padded", access.root, by="padding")
         if twisted and any(_is_twisted(unit, index, twisted) for index in access.indices):
-            yield seen(ID, access.node, f"index of {access.root} is swizzled", access.root, by="swizzle")
+            yield seen(access.node, f"index of {access.root} is swizzled", access.root, by="swizzle")
     layout = first_type(unit, _LIBRARY)
     if layout is not None:
-        yield seen(ID, layout[1], "CuTe swizzles a shared layout", by="swizzle")
+        yield seen(layout[1], "CuTe swizzles a shared layout", by="swizzle")
 
 
 def _is_twisted(unit: Unit, index: Node, twisted: list[Node]) -> bool:
@@ -136,7 +134,6 @@ def _is_twisted(unit: Unit, index: Node, twisted: list[Node]) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Padding or swizzle against bank conflicts",
     direction=Direction.MEMORY_ACCESS,
     summary="Shifts the rows of a shared tile so that the 32 threads of a warp hit 32 different banks.",

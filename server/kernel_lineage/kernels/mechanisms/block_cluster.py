@@ -12,8 +12,6 @@ from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_on
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import in_units, joined, of_kernel
 
-ID = "block_cluster"
-
 _CALLS = (
     "this_cluster",
     "map_shared_rank",
@@ -29,26 +27,25 @@ _PTX = re.compile(r"barrier\.cluster|mapa\.|\.multicast::cluster|ld\.shared::clu
 def _on_kernel(kernel: Kernel) -> Iterator[Site]:
     if "cluster_dims" in kernel.attributes:
         size = kernel.attributes["cluster_dims"]
-        yield seen_on(ID, kernel, f"__cluster_dims__({size})", blocks=size if size.isdigit() else "set")
+        yield seen_on(kernel, f"__cluster_dims__({size})", blocks=size if size.isdigit() else "set")
     for launch in kernel.launches:
         size = launch.options.get("num_ctas", "1")
         if size != "1":
-            yield seen_on(ID, kernel, f"num_ctas is {size}", blocks=size if size.isdigit() else "set")
+            yield seen_on(kernel, f"num_ctas is {size}", blocks=size if size.isdigit() else "set")
 
 
 def _in_unit(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.name in _CALLS:
-            yield seen(ID, call.node, f"{call.qualified} works on a cluster of blocks")
+            yield seen(call.node, f"{call.qualified} works on a cluster of blocks")
     for _, node in in_assembly(unit, _PTX):
-        yield seen(ID, node, "inline PTX works on a cluster of blocks")
+        yield seen(node, "inline PTX works on a cluster of blocks")
     for node in unit.of("template_type"):
         if "MULTICAST" in text_of(node):
-            yield seen(ID, node, "one copy goes to all blocks of a cluster")
+            yield seen(node, "one copy goes to all blocks of a cluster")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Block cluster",
     direction=Direction.DATA_REUSE,
     summary="Lets a few neighbouring blocks share what each has loaded, so that memory is read once for all of them.",

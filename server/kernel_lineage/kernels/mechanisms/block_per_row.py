@@ -13,8 +13,6 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "block_per_row"
-
 _OTHER_OWNERS = ("warp", "y", "slow")
 
 
@@ -34,7 +32,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                 is_row_pitch(form.get(axis, 0)) or form.get(axis) == "?" for axis in _OTHER_OWNERS
             )
             if owned and row_is_shared_by(unit, access, Stride.BLOCK, Stride.WARP):
-                yield seen(ID, access.node, f"a block strides along its row of {access.root}")
+                yield seen(access.node, f"a block strides along its row of {access.root}")
                 return
     python = triton_syntax(kernel)
     if python is not None:
@@ -52,13 +50,12 @@ def _detect_triton(unit: TritonUnit, kernel: Kernel) -> Iterator[Site]:
             part in constants or part.isdigit() for part in pitch.split("*")
         ):
             yield seen_in(
-                ID, unit, call.node, f"a program works on its row of {pointer_of(form) or 'the tensor'}"
+                unit, call.node, f"a program works on its row of {pointer_of(form) or 'the tensor'}"
             )
             return
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Block per row",
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives each row to one block (or program), whose threads read it side by side.",

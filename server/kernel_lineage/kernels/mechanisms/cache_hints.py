@@ -13,8 +13,6 @@ from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
 
-ID = "cache_hints"
-
 _CALLS = (
     "__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv", "__stcs", "__stcg", "__stwb", "__stwt",
     "__prefetch_global_l1", "__prefetch_global_l2", "__nv_prefetch", "__builtin_prefetch", "apply_access_property",
@@ -30,9 +28,9 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.name in _CALLS:
             root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
-            yield seen(ID, call.node, f"{call.name} gives a cache hint", root, hint=call.name)
+            yield seen(call.node, f"{call.name} gives a cache hint", root, hint=call.name)
     for hint, node in in_assembly(unit, _PTX):
-        yield seen(ID, node, "inline PTX gives a cache hint", hint=hint[0])
+        yield seen(node, "inline PTX gives a cache hint", hint=hint[0])
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
@@ -42,7 +40,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             if call.of_language and value is not None and not _is_nothing(value):
                 root = pointer_of(unit.form(call.node.args[0])) if call.node.args else ""
                 word = value.value if isinstance(value, ast.Constant) else "set"
-                yield seen_in(ID, unit, call.node, f"{call.qualified} gives {name}", root, hint=word)
+                yield seen_in(unit, call.node, f"{call.qualified} gives {name}", root, hint=word)
 
 
 def _is_nothing(value: ast.expr) -> bool:
@@ -50,7 +48,6 @@ def _is_nothing(value: ast.expr) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Cache hints",
     direction=Direction.MEMORY_ACCESS,
     summary="Marks data that is read or written once as streaming, so that it does not push out what is reused.",

@@ -14,8 +14,6 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "coalesced_access"
-
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
@@ -28,9 +26,9 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
             for access in moving:
                 if is_contiguous(access) and access.root not in first:
                     first[access.root] = None
-                    yield seen(ID, access.node, f"neighbouring threads access neighbours of {access.root}")
+                    yield seen(access.node, f"neighbouring threads access neighbours of {access.root}")
         elif accesses and not moving:
-            yield seen(ID, accesses[0].node, "no access is seen to move with the thread", certain=False)
+            yield seen(accesses[0].node, "no access is seen to move with the thread", certain=False)
     python = triton_syntax(kernel)
     if python is not None:
         yield from _detect_triton(python.entry)
@@ -60,11 +58,10 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         return
     for call, form in calls:
         if is_contiguous_block(form):
-            yield seen_in(ID, unit, call.node, f"a block of neighbours of {pointer_of(form) or 'memory'}")
+            yield seen_in(unit, call.node, f"a block of neighbours of {pointer_of(form) or 'memory'}")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Coalesced access",
     direction=Direction.MEMORY_ACCESS,
     summary="Orders indices so that a warp's 32 accesses fall into as few memory sectors as possible.",

@@ -12,8 +12,6 @@ from kernel_lineage.kernels.mechanisms.seeing import seen, seen_on
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "constant_memory"
-
 _GRID_CONSTANT = re.compile(r"\b__grid_constant__\b")
 _DECLARED = re.compile(rb"^[^/\n\"]*\b__constant__\s[^;=]*?(\w+)\s*(?:\[[^;]*?\])?\s*(?:=|;)", re.MULTILINE)
 
@@ -24,9 +22,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         return
     head = kernel.text[: kernel.text.find("{")]
     for number, _ in enumerate(_GRID_CONSTANT.findall(head)):
-        yield seen_on(
-            ID, kernel, f"parameter {number + 1} that is the same for the whole grid", by="parameter"
-        )
+        yield seen_on(kernel, f"parameter {number + 1} that is the same for the whole grid", by="parameter")
     data = kernel.source.data if kernel.source is not None else b""
     names = (
         {match[1].decode("utf-8", "replace") for match in _DECLARED.finditer(data)}
@@ -37,11 +33,10 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         for node in unit.of("subscript_expression"):
             name = text_of(node.child_by_field_name("argument"))
             if name in names:
-                yield seen(ID, node, f"{name} is read from constant memory", name)
+                yield seen(node, f"{name} is read from constant memory", name)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Constant memory",
     direction=Direction.MEMORY_ACCESS,
     summary="Keeps what all threads of a warp read alike in the constant cache, which hands it to them in one go.",

@@ -9,8 +9,6 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
 
-ID = "cooperative_groups"
-
 _SCOPES = ("cg::", "cooperative_groups::")
 _MAKERS = frozenset(
     {"this_thread_block", "this_grid", "this_cluster", "tiled_partition", "coalesced_threads"}
@@ -20,11 +18,10 @@ _MAKERS = frozenset(
 def _detect_in(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.qualified.startswith(_SCOPES) or (call.name in _MAKERS and not call.receiver):
-            yield seen(ID, call.node, f"{call.qualified} works on a group of threads")
+            yield seen(call.node, f"{call.qualified} works on a group of threads")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Cooperative groups",
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives the threads that share a piece of work a name, with ranks, barriers and reductions of their own.",

@@ -9,8 +9,6 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen
 from kernel_lineage.kernels.units import in_units
 
-ID = "dependent_launch"
-
 _CALLS = (
     "cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion", "griddepcontrol_wait",
     "griddepcontrol_launch_dependents", "launch_dependent_grids", "wait_on_dependent_grids",
@@ -20,13 +18,12 @@ _CALLS = (
 def _detect_in(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.name in _CALLS:
-            yield seen(ID, call.node, f"{call.name} overlaps with the neighbouring launch")
+            yield seen(call.node, f"{call.name} overlaps with the neighbouring launch")
     for _, node in in_assembly(unit, "griddepcontrol"):
-        yield seen(ID, node, "inline PTX overlaps with the neighbouring launch")
+        yield seen(node, "inline PTX overlaps with the neighbouring launch")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Dependent launch",
     direction=Direction.LATENCY_HIDING,
     summary="Starts while the kernel before still runs, so that launching and setting up cost no time.",

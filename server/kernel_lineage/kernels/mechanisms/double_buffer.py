@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.definitions import extents
@@ -15,8 +15,6 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
-
-ID = "double_buffer"
 
 
 def _toggled(unit: Unit) -> set[str]:
@@ -115,11 +113,10 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         if outer or flat:
             roots.add(root)
             yield seen(
-                ID,
                 node,
                 f"the halves of {root} take turns",
                 root,
-                buffers=_buffers(unit, shared[root], outer=outer),
+                buffers=(extents(unit, shared[root].sizes[:1]) if outer else ""),
             )
 
 
@@ -131,10 +128,6 @@ def _moved(unit: Unit, index: Node, toggled: set[str]) -> bool:
         for sum_ in (index, *unit.operations_in(index, "+"))
         if (expression := bare(sum_.child_by_field_name(side))) is not None
     )
-
-
-def _buffers(unit: Unit, variable: Variable, *, outer: bool) -> str:
-    return extents(unit, variable.sizes[:1]) if outer else ""
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
@@ -150,7 +143,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                     and _read_before(unit, loop, node.targets[0].id, node)
                 ):
                     loaded = assigned[node.value.id]
-                    yield seen_in(ID, unit, loaded, f"{node.value.id} is loaded one round ahead")
+                    yield seen_in(unit, loaded, f"{node.value.id} is loaded one round ahead")
                     return
                 if any(call.node in unit.inside(node.value) for call in loads):
                     assigned[node.targets[0].id] = node
@@ -165,7 +158,6 @@ def _read_before(unit: TritonUnit, loop: ast.For | ast.While, name: str, end: as
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Double buffer",
     direction=Direction.LATENCY_HIDING,
     summary="Fills one buffer while the other is used, so that loading and computing overlap.",

@@ -10,8 +10,6 @@ from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "fast_math"
-
 _CUDA = (
     "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__sincosf",
     "__tanhf", "__powf",
@@ -29,18 +27,17 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.name in _CUDA:
             plain = call.name.removeprefix("__")
-            yield seen(ID, call.node, f"{call.name} is a fast approximation", function=plain)
+            yield seen(call.node, f"{call.name} is a fast approximation", function=plain)
     for instruction, node in in_assembly(unit, *_PTX):
-        yield seen(ID, node, "inline PTX uses an approximate instruction", function=instruction[0])
+        yield seen(node, "inline PTX uses an approximate instruction", function=instruction[0])
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called(*_TRITON):
-        yield seen_in(ID, unit, call.node, f"{call.qualified} is a fast path", function=call.name)
+        yield seen_in(unit, call.node, f"{call.qualified} is a fast path", function=call.name)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Fast math",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Uses the special function units' approximations instead of longer exact sequences.",

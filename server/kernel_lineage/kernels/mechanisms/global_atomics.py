@@ -13,8 +13,6 @@ from kernel_lineage.kernels.triton_forms import TritonCall
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
 
-ID = "global_atomics"
-
 _ATOMICS = frozenset({
     "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicExch", "atomicCAS", "atomicInc", "atomicDec",
     "atomicAnd", "atomicOr", "atomicXor", "atomicAdd_block", "atomicAdd_system", "gpuAtomicAdd",
@@ -43,22 +41,21 @@ def triton_atomics(unit: TritonUnit) -> Iterator[TritonCall]:
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call, root, space in atomic_calls(unit):
         if space not in ("shared", "local"):
-            yield seen(ID, call.node, f"{call.name} on {root or 'memory'}", root)
+            yield seen(call.node, f"{call.name} on {root or 'memory'}", root)
     for call in unit.calls:
         if call.receiver and call.name in _REFERENCES:
-            yield seen(ID, call.node, f"{call.name} through an atomic reference")
+            yield seen(call.node, f"{call.name} through an atomic reference")
     for _, node in in_assembly(unit, *_PTX):
-        yield seen(ID, node, "inline PTX updates memory atomically")
+        yield seen(node, "inline PTX updates memory atomically")
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in triton_atomics(unit):
         root = pointer_of(unit.form(call.node.args[0]))
-        yield seen_in(ID, unit, call.node, f"{call.qualified} on global memory", root)
+        yield seen_in(unit, call.node, f"{call.qualified} on global memory", root)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Global atomics",
     direction=Direction.ALGORITHM,
     summary="Combines the results of all blocks in memory by atomic updates, without a second kernel.",

@@ -13,23 +13,20 @@ from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "grid_stride_loop"
-
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for loop in unit.loops:
         if stride_of(unit, loop) is Stride.GRID_THREADS:
-            yield seen(ID, loop.node, f"{loop.counter} strides over the grid")
+            yield seen(loop.node, f"{loop.counter} strides over the grid")
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for node in unit.loops:
         if isinstance(node, ast.For) and program_step(unit, node) == "elements":
-            yield seen_in(ID, unit, node.iter, "strides over the elements of all programs")
+            yield seen_in(unit, node.iter, "strides over the elements of all programs")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Grid-stride loop",
     direction=Direction.PARALLEL_MAPPING,
     summary="Lets a grid of any size cover any amount of work, so that threads and their set-up are reused.",

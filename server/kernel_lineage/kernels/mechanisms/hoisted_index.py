@@ -15,8 +15,6 @@ from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "hoisted_index"
-
 
 def _multiplies(unit: Unit, value: Node) -> bool:
     return any(True for _ in unit.operations_in(value, "*"))
@@ -50,7 +48,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             node, root = prepared.pop(name)
             # Only what was prepared outside the loop is hoisted out of it.
             if any(not contains(loop.node, node) for loop in unit.loops_around(access.node)):
-                yield seen(ID, node, f"{name} is worked out before the loop over {root or access.root}")
+                yield seen(node, f"{name} is worked out before the loop over {root or access.root}")
 
 
 def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[Node, str]]) -> str:
@@ -83,7 +81,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                 moves = "program" in unit.form(value) and _has_product(unit, value)
                 if moves and name not in names:
                     names.add(name)
-                    yield seen_in(ID, unit, value, f"{name} is worked out before the loop")
+                    yield seen_in(unit, value, f"{name} is worked out before the loop")
 
 
 def _has_product(unit: TritonUnit, value: ast.expr) -> bool:
@@ -91,7 +89,6 @@ def _has_product(unit: TritonUnit, value: ast.expr) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Hoisted index arithmetic",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Works out the start of a row once, so that the loop only adds its counter.",

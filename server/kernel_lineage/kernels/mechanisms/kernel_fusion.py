@@ -18,8 +18,6 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry, joined, of_kernel
 
-ID = "kernel_fusion"
-
 _ACTIVATIONS = frozenset(
     {"exp", "exp2", "sigmoid", "tanh", "erf", "maximum", "silu", "gelu", "relu", "rsqrt"}
 )
@@ -56,7 +54,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             continue
         for other, next_value in values.items():
             if other != root and next_value is not None and _reaches(unit, text_of(value), next_value):
-                yield seen(ID, tensors[root].node, f"{root} is stored on the way to {other}")
+                yield seen(tensors[root].node, f"{root} is stored on the way to {other}")
                 return
 
 
@@ -78,7 +76,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         and not _ACTIVATIONS.isdisjoint((c.name, *c.name.split("_")))
     ]
     if products and after:
-        yield seen_in(ID, unit, after[0].node, f"{after[0].qualified} follows the product in the same kernel")
+        yield seen_in(unit, after[0].node, f"{after[0].qualified} follows the product in the same kernel")
     stored: dict[str, tuple[ast.Call, str]] = {}
     forms = [(call, unit.form(call.node.args[0])) for call in unit.stores()]
     widest = max((_axes(form) for _, form in forms), default=0)
@@ -97,7 +95,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             for n in unit.nodes.get(ast.Name, ())
         )
         if name and used and later:
-            yield seen_in(ID, unit, node, f"{name} is stored on the way")
+            yield seen_in(unit, node, f"{name} is stored on the way")
             return
 
 
@@ -108,11 +106,10 @@ def _axes(form: Linear) -> int:
 
 def _by_name(kernel: Kernel) -> Iterator[Site]:
     if any(word.startswith(("fused", "fusion")) for word in kernel.name.lower().split("_")):
-        yield seen_on(ID, kernel, "the name says so")
+        yield seen_on(kernel, "the name says so")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Kernel fusion",
     direction=Direction.ALGORITHM,
     summary="Does several steps in one kernel, so that what lies between them never goes through memory.",

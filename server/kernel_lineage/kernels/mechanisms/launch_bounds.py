@@ -11,15 +11,12 @@ from kernel_lineage.kernels.mechanisms.seeing import seen_on
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "launch_bounds"
-
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     written = kernel.attributes.get("launch_bounds")
     if written is not None:
         threads, *blocks = at_commas(written) or ("",)
         yield seen_on(
-            ID,
             kernel,
             f"__launch_bounds__({written})",
             threads=written_number(kernel, threads) or "set",
@@ -27,12 +24,11 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         )
     if "maxnreg" in kernel.attributes:
         yield seen_on(
-            ID, kernel, f"__maxnreg__({kernel.attributes['maxnreg']})", registers=kernel.attributes["maxnreg"]
+            kernel, f"__maxnreg__({kernel.attributes['maxnreg']})", registers=kernel.attributes["maxnreg"]
         )
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Launch bounds",
     direction=Direction.LAUNCH,
     summary="Tells the compiler the largest block, so that it can trade registers per thread against blocks per SM.",

@@ -16,8 +16,6 @@ from kernel_lineage.kernels.source import Span
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "loop_unroll"
-
 _ABOVE_A_LOOP = re.compile(r'(?:_Pragma\s*\(\s*("[^"]*")\s*\)|\b(\w+))\s*(?=(?:for|while)\s*\(|do\s*\{)')
 
 
@@ -71,11 +69,11 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for directive, node in unit.directives:
         factor = _factor(directive)
         if factor is not None and _stands_before_a_loop(node):
-            yield seen(ID, node, f"#pragma {directive}", factor=factor)
+            yield seen(node, f"#pragma {directive}", factor=factor)
     for span, directive in _in_words(unit):
         factor = _factor(directive)
         if factor is not None:
-            yield Site(ID, span, f"a macro asks to {directive}", "", parameters(factor=factor))
+            yield Site(span, f"a macro asks to {directive}", "", parameters(factor=factor))
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
@@ -84,11 +82,10 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         times = ast.unparse(asked) if asked is not None else "1"
         if call.of_language and (call.name == "static_range" or times != "1"):
             times = times if times.isdigit() and times != "1" else "full"
-            yield seen_in(ID, unit, call.node, f"{call.qualified} is unrolled", factor=times)
+            yield seen_in(unit, call.node, f"{call.qualified} is unrolled", factor=times)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Loop unrolling",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Repeats the loop body, so that independent work overlaps and the loop's own instructions go.",

@@ -17,8 +17,6 @@ from kernel_lineage.kernels.triton_forms import children
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
 
-ID = "masked_tail"
-
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _DEPTH = 6
 
@@ -64,7 +62,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for node, index, bound in _tests(unit):
         if _sizes_of(unit, bound) & sizes:
             note = f"{text_of(index)} is guarded by {text_of(bound)}"
-            yield seen(ID, node, note, bound=_written(unit, bound, sizes))
+            yield seen(node, note, bound=_written(unit, bound, sizes))
 
 
 def _masks(unit: TritonUnit) -> Iterator[Site]:
@@ -77,16 +75,16 @@ def _masks(unit: TritonUnit) -> Iterator[Site]:
         position = 1 if call.name == "load" else 2
         mask = call.keyword("mask") or (call.node.args[position] if len(call.node.args) > position else None)
         for bound in _bounds(unit, mask, names) if mask is not None else ():
-            yield seen_in(ID, unit, call.node, f"{call.qualified} has a mask", root, bound=bound)
+            yield seen_in(unit, call.node, f"{call.qualified} has a mask", root, bound=bound)
         if call.keyword("boundary_check") is not None:
-            yield seen_in(ID, unit, call.node, f"{call.qualified} has a boundary_check", root, bound="block")
+            yield seen_in(unit, call.node, f"{call.qualified} has a boundary_check", root, bound="block")
     stored = {value for call in unit.stores() for value in call.node.args[1:2]}
     for call in unit.called("where"):
         # What is stored as it is was chosen, not left out of a sum.
         if call.of_language and call.node.args and call.node not in stored:
             for bound in _bounds(unit, call.node.args[0], names, only_sizes=True):
                 yield seen_in(
-                    ID, unit, call.node, f"{call.qualified} leaves out what lies past the end", bound=bound
+                    unit, call.node, f"{call.qualified} leaves out what lies past the end", bound=bound
                 )
 
 
@@ -126,7 +124,6 @@ def _origins(unit: TritonUnit, node: ast.expr, names: set[str], depth: int = 0) 
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Masked tail",
     direction=Direction.PARALLEL_MAPPING,
     summary="Switches off the threads or elements past the end, so that any size works with a fixed block.",

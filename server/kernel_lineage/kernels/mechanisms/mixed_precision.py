@@ -17,8 +17,6 @@ from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
 
-ID = "mixed_precision"
-
 _CONVERSIONS = re.compile(
     r"__(?:half2?2?|bfloat16?2?2?|nv_bfloat162?)2?float2?(?:_r[nzdu])?|__float(?:22|2)(?:half|bfloat16|bfloat162|half2)2?(?:_r[nzdu])?"
     r"|__floats2(?:half2|bfloat162)_rn|__nv_cvt_\w+|__low2float|__high2float|__low2bfloat16|__double2float_rn"
@@ -82,18 +80,18 @@ def _casts(unit: Unit) -> Iterator[tuple[Node, str, Node | None]]:
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if _CONVERSIONS.fullmatch(call.name):
-            yield seen(ID, call.node, f"{call.name} changes the precision", to=_target(call.name))
+            yield seen(call.node, f"{call.name} changes the precision", to=_target(call.name))
     wide = {v.name for v in unit.variables if v.type == "double" and not v.pointer}
     elements = any(p.dtype in ("float32", None) and p.pointer for p in unit.kernel.parameters)
     for node in unit.of("assignment_expression"):
         left = node.child_by_field_name("left")
         if elements and text_of(left) in wide and unit.loops_around(node):
-            yield seen(ID, node, f"{text_of(left)} gathers in double", to="double")
+            yield seen(node, f"{text_of(left)} gathers in double", to="double")
     for node, kind, value in _casts(unit) if _narrow_storage(unit) else ():
         plain = kind in ("float", "double")
         wider = plain or any(map(_WIDER.search, meanings_of(unit, kind) or {kind}))
         if wider and _is_element(unit, value):
-            yield seen(ID, node, f"elements are computed as {kind}", to=kind if plain else "wider")
+            yield seen(node, f"elements are computed as {kind}", to=kind if plain else "wider")
 
 
 def _target(function: str) -> str:
@@ -111,7 +109,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         if name in _TRITON_TYPES or stored:
             kind = name if name in _TRITON_TYPES else "stored"
             note = f"converted to {dotted(target)}"
-            yield seen_in(ID, unit, call.node, note, _loaded(unit, call), to=kind)
+            yield seen_in(unit, call.node, note, _loaded(unit, call), to=kind)
 
 
 def _loaded(unit: TritonUnit, call: TritonCall) -> str:
@@ -125,7 +123,6 @@ def _loaded(unit: TritonUnit, call: TritonCall) -> str:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Mixed precision",
     direction=Direction.PRECISION,
     summary="Stores narrow elements to save traffic, and computes or accumulates in a wider type to keep the result.",

@@ -39,7 +39,6 @@ Parameters: TypeAlias = tuple[tuple[str, str], ...]
 class Site:
     """A place where a mechanism is seen, with what was seen in a few words."""
 
-    mechanism: str
     span: Span
     detail: str
     root: str = ""
@@ -47,6 +46,8 @@ class Site:
     parameters: Parameters = ()
     certain: bool = True
     """Whether the code itself shows it; False where only the name of a function that is not at hand says so."""
+    mechanism: str = ""
+    """Its id, which `mechanisms_of` puts in: a detector knows of no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,6 @@ def profit(expr: str, category: str, reason: str) -> TypicalCondition:
 class Mechanism:
     """One mechanism: identity, how it is found, and what typically conditions it."""
 
-    id: str
-    """snake_case, the same as the file's name."""
     title: str
     direction: Direction
     summary: str
@@ -105,6 +104,8 @@ class Mechanism:
     conditions: tuple[TypicalCondition, ...]
     counted: bool = False
     """Whether one more place with the same parameters is more of it, as one more unrolled loop is."""
+    id: str = ""
+    """The name of its file, which the registry puts in."""
 
     @property
     def languages(self) -> frozenset[Language]:

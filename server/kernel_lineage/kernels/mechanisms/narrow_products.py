@@ -13,8 +13,6 @@ from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "narrow_products"
-
 _PIECES = frozenset({"tf32", "tf32x3", "bf16x3", "bf16x6"})
 _NARROW = frozenset({"float16", "bfloat16", "float8e4nv", "float8e5"})
 _PTX = re.compile(r"mma\S*\.f32\.(?:tf32\.tf32|f16\.f16|bf16\.bf16)\.f32|cvt\.rna\.tf32")
@@ -45,20 +43,19 @@ def _narrowed(operand: ast.expr) -> str:
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls_by_name.get("__float_to_tf32", ()):
-        yield seen(ID, call.node, f"{call.qualified} keeps 10 bits of a product's operand")
+        yield seen(call.node, f"{call.qualified} keeps 10 bits of a product's operand")
     for _, node in in_assembly(unit, _PTX):
-        yield seen(ID, node, "inline PTX multiplies narrow operands and adds in float32")
+        yield seen(node, "inline PTX multiplies narrow operands and adds in float32")
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("dot"):
         kinds = _narrowing(call) if call.of_language else ""
         if kinds:
-            yield seen_in(ID, unit, call.node, f"operands go to the product as {kinds}")
+            yield seen_in(unit, call.node, f"operands go to the product as {kinds}")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Narrow products",
     direction=Direction.PRECISION,
     summary="Multiplies tiles as TF32, half or bfloat16, alone or in pieces that add up, and sums in float32.",

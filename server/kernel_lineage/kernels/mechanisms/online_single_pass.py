@@ -15,8 +15,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "online_single_pass"
-
 _EXPONENTIALS = ("expf", "exp", "__expf", "exp2f", "exp2")
 
 
@@ -50,11 +48,11 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         for name, value, node in updates:
             square = _squares(value) if operator_of(node) == "+=" else ""
             if square and square in summed:
-                yield seen(ID, node, f"{name} sums squares in the pass that sums values")
+                yield seen(node, f"{name} sums squares in the pass that sums values")
                 return
             rescales = operator_of(node) == "*=" or (operator_of(node) == "=" and _uses(value, name))
             if rescales and any(contains(value, e) and _is_difference(unit, e) for e in exponentials):
-                yield seen(ID, node, f"{name} is rescaled as the maximum moves")
+                yield seen(node, f"{name} is rescaled as the maximum moves")
                 return
     if not unit.entry:
         yield from _combination(unit, [e for e in exponentials if _is_difference(unit, e)])
@@ -65,7 +63,7 @@ def _combination(unit: Unit, exponentials: list[Node]) -> Iterator[Site]:
     for total in unit.operations.get("+", ()):
         for product in unit.operations_in(total, "*"):
             if any(contains(product, e) for e in exponentials):
-                yield seen(ID, total, "two partial sums are brought to one maximum")
+                yield seen(total, "two partial sums are brought to one maximum")
                 return
 
 
@@ -117,7 +115,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                         for s in sides
                     )
                     if own and scaled:
-                        yield seen_in(ID, unit, node, f"{name} is rescaled as the maximum moves")
+                        yield seen_in(unit, node, f"{name} is rescaled as the maximum moves")
                         return
         yield from _sums_of_squares(unit, loop)
 
@@ -135,7 +133,7 @@ def _sums_of_squares(unit: TritonUnit, loop: ast.For | ast.While) -> Iterator[Si
         if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
             continue
         if ast.dump(value.left) == ast.dump(value.right) and ast.dump(value.left) in values:
-            yield seen_in(ID, unit, node, "sums squares in the pass that sums values")
+            yield seen_in(unit, node, "sums squares in the pass that sums values")
             return
 
 
@@ -157,7 +155,6 @@ def _exponential_of_difference(value: ast.expr) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Online single pass",
     direction=Direction.ALGORITHM,
     summary="Computes a row's statistics in one pass over it, where the textbook takes two or three.",

@@ -13,23 +13,20 @@ from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "persistent_loop"
-
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for loop in unit.loops if unit.entry else ():
         if stride_of(unit, loop) is Stride.GRID_BLOCKS:
-            yield seen(ID, loop.node, f"each block takes every gridDim-th {loop.counter}")
+            yield seen(loop.node, f"each block takes every gridDim-th {loop.counter}")
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for node in unit.loops:
         if isinstance(node, ast.For) and program_step(unit, node) == "programs":
-            yield seen_in(ID, unit, node.iter, "each program takes one tile after the other")
+            yield seen_in(unit, node.iter, "each program takes one tile after the other")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Persistent loop",
     direction=Direction.LAUNCH,
     summary="Launches as many blocks as fit and lets each take tile after tile, so that set-up is paid once.",

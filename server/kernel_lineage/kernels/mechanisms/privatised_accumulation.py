@@ -20,8 +20,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "privatised_accumulation"
-
 
 def one_thread_only(unit: Unit, node: Node) -> bool:
     """Whether a node is under `if (threadIdx.x == 0)`, or what stands for it."""
@@ -49,15 +47,15 @@ def one_thread_only(unit: Unit, node: Node) -> bool:
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call, root, space in atomic_calls(unit):
         if space == "shared":
-            yield seen(ID, call.node, f"the block gathers in {root}")
+            yield seen(call.node, f"the block gathers in {root}")
         elif space == "global" and one_thread_only(unit, call.node):
-            yield seen(ID, call.node, f"one update of {root} per block or warp")
+            yield seen(call.node, f"one update of {root} per block or warp")
     for access in indexing(unit).accesses:
         owned = access.space == "global" and access.writes and not access.reads and len(access.index) == 1
         if not owned or access.index.get("block") != 1 or not _gathers(unit) or not _splits_one_array(unit):
             continue
         if one_thread_only(unit, access.node):
-            yield seen(ID, access.node, f"{access.root} holds one partial result per block")
+            yield seen(access.node, f"{access.root} holds one partial result per block")
 
 
 def _splits_one_array(unit: Unit) -> bool:
@@ -87,7 +85,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             and "program" in unit.form(call.node.args[0])
             and _owns_many_rows(unit)
         ):
-            yield seen_in(ID, unit, call.node, "each program stores its own partial result")
+            yield seen_in(unit, call.node, "each program stores its own partial result")
     for call in triton_atomics(unit):
         value = call.node.args[1] if len(call.node.args) > 1 else None
         reduced = value is not None and any(
@@ -96,7 +94,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         )
         names = {n.id for n in unit.inside(value) if isinstance(n, ast.Name)} if value is not None else set()
         if (reduced or names & gathered) and not unit.loops_around(call.node):
-            yield seen_in(ID, unit, call.node, "one update per program")
+            yield seen_in(unit, call.node, "one update per program")
 
 
 def _gathered_in(unit: TritonUnit, loop: ast.For | ast.While) -> set[str]:
@@ -125,7 +123,6 @@ def _value(unit: TritonUnit, node: ast.expr) -> ast.expr:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Privatised accumulation",
     direction=Direction.ALGORITHM,
     summary="Gathers on chip first, so that global memory sees one update per block instead of one per thread.",

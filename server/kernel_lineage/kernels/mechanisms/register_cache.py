@@ -17,8 +17,6 @@ from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry, in_units, joined
 
-ID = "register_cache"
-
 _REDUCTIONS = frozenset({"sum", "max", "min", "reduce", "argmax", "xor_sum", "cumsum"})
 
 
@@ -42,7 +40,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             later = read.root == write.root and read.reads and read.node.start_byte > outer.node.end_byte
             # The same places in the same order: each thread comes back to its own elements of the row.
             if later and unit.loops_around(read.node) and _own_axes(read.index) == _own_axes(write.index):
-                yield seen(ID, write.node, f"{write.root} keeps the row for the next pass")
+                yield seen(write.node, f"{write.root} keeps the row for the next pass")
                 return
 
 
@@ -83,7 +81,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             ]
             if reductions and any(use >= min(r.lineno for r in reductions) for use in used):
                 root = pointer_of(unit.form(call.node.args[0]))
-                yield seen_in(ID, unit, call.node, f"the row of {root or 'a tensor'} stays in {name}")
+                yield seen_in(unit, call.node, f"the row of {root or 'a tensor'} stays in {name}")
                 return
 
 
@@ -111,7 +109,6 @@ def _is_block(unit: TritonUnit, address: ast.expr) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Row kept on chip",
     direction=Direction.DATA_REUSE,
     summary="Keeps a row in registers or shared memory between passes over it, so that memory is read once.",

@@ -14,8 +14,6 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
 
-ID = "register_tile"
-
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
     arrays = {v.name: v for v in unit.variables if v.sizes and not v.shared}
@@ -37,7 +35,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             size = extents(unit, sizes)
             terms = factors(sizes) if sizes and not size else None
             yield seen(
-                ID, node, f"{root} gathers {axes}-D results in registers", root, extents=size, factors=terms
+                node, f"{root} gathers {axes}-D results in registers", root, extents=size, factors=terms
             )
 
 
@@ -64,7 +62,6 @@ def _is_product(value: Node) -> bool:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Register tile",
     direction=Direction.DATA_REUSE,
     summary="Lets each thread compute several results, so that each operand it loads is used several times.",

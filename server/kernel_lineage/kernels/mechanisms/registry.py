@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 
 from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import mechanisms as package
@@ -15,9 +15,7 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def mechanisms() -> Mapping[str, Mechanism]:
     """Every mechanism by its id, in the order of ids."""
-    return MappingProxyType(
-        {mechanism.id: mechanism for mechanism in declared_in(package, "MECHANISM", Mechanism)}
-    )
+    return declared_in(package, "MECHANISM", Mechanism)
 
 
 def title_of(mechanism: str) -> str:
@@ -35,7 +33,7 @@ def mechanisms_of(kernel: Kernel) -> tuple[Site, ...]:
     for mechanism in mechanisms().values():
         if kernel.language in mechanism.languages:
             try:
-                sites += mechanism.detect(kernel)
+                sites += (replace(site, mechanism=mechanism.id) for site in mechanism.detect(kernel))
             except RecursionError:
                 continue
     return tuple(

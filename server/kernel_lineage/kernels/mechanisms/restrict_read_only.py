@@ -11,25 +11,22 @@ from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import in_units, joined, of_kernel
 
-ID = "restrict_read_only"
-
 
 def _on_kernel(kernel: Kernel) -> Iterator[Site]:
     for parameter in kernel.parameters:
         if parameter.restrict:
-            yield Site(ID, parameter.span, f"{parameter.name} is __restrict__", parameter.name)
+            yield Site(parameter.span, f"{parameter.name} is __restrict__", parameter.name)
 
 
 def _in_unit(unit: Unit) -> Iterator[Site]:
     for call in unit.calls_by_name.get("__ldg", ()):
         root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
-        yield seen(ID, call.node, "__ldg loads through the read-only path", root, by="__ldg")
+        yield seen(call.node, "__ldg loads through the read-only path", root, by="__ldg")
     for _, node in in_assembly(unit, "ld.global.nc"):
-        yield seen(ID, node, "inline PTX loads through the read-only path", by="ld.global.nc")
+        yield seen(node, "inline PTX loads through the read-only path", by="ld.global.nc")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Restrict and read-only loads",
     direction=Direction.MEMORY_ACCESS,
     summary="Says that pointers do not alias, so that the compiler may keep, reorder and cache what they point to.",

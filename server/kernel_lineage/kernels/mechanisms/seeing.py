@@ -53,20 +53,16 @@ def parameters(**values: object) -> Parameters:
     return tuple(sorted((name, str(value)) for name, value in values.items() if value not in (None, "")))
 
 
-def seen(
-    mechanism: str, node: Node, detail: str, root: str = "", *, certain: bool = True, **values: object
-) -> Site:
+def seen(node: Node, detail: str, root: str = "", *, certain: bool = True, **values: object) -> Site:
     """A site at a node of a CUDA C++ kernel; `values` are its parameters."""
-    return Site(mechanism, span_of(node), detail, root, parameters(**values), certain)
+    return Site(span_of(node), detail, root, parameters(**values), certain)
 
 
-def seen_in(
-    mechanism: str, unit: TritonUnit, node: ast.AST, detail: str, root: str = "", **values: object
-) -> Site:
+def seen_in(unit: TritonUnit, node: ast.AST, detail: str, root: str = "", **values: object) -> Site:
     """A site at a node of a Triton kernel."""
-    return Site(mechanism, unit.span(node), detail, root, parameters(**values))
+    return Site(unit.span(node), detail, root, parameters(**values))
 
 
-def seen_on(mechanism: str, kernel: Kernel, detail: str, **values: object) -> Site:
+def seen_on(kernel: Kernel, detail: str, **values: object) -> Site:
     """A site at the kernel's name: for what its attributes or launch say."""
-    return Site(mechanism, kernel.name_span, detail, "", parameters(**values))
+    return Site(kernel.name_span, detail, "", parameters(**values))

@@ -14,8 +14,6 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
 
-ID = "shared_memory_tile"
-
 _COPIES = ("memcpy_async", "__pipeline_memcpy_async", "cp_async")
 
 
@@ -79,21 +77,20 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         if name not in tiles | gathered:
             tiles.add(name)
             note = f"{name} holds a tile of {load.root}"
-            yield seen(ID, store.node, note, name, extents=sizes.get(name))
+            yield seen(store.node, note, name, extents=sizes.get(name))
     for copy, tile, root in _copied(unit):
         if tile not in tiles:
             tiles.add(tile)
-            yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
+            yield seen(copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
     planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in tiles}
     spoken = [a for call in unit.calls for a in call.arguments] if planes else []
     for name, variable in planes.items():
         handed = any(indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal")
         if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
-            yield seen(ID, variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
+            yield seen(variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Shared-memory tile",
     direction=Direction.DATA_REUSE,
     summary="Loads a tile once per block into shared memory, from where its threads reuse it.",

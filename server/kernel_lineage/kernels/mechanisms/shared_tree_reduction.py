@@ -13,8 +13,6 @@ from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "shared_tree_reduction"
-
 _BARRIERS = ("__syncthreads", "sync", "__barrier_sync", "barrier_sync")
 
 _HELPERS = re.compile(
@@ -33,7 +31,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         ):
             root = next((a.root for a in accesses if a.writes and contains(loop.node, a.node)), None)
             if root is not None:
-                yield seen(ID, loop.node, f"{root} is folded in halves", by="halves")
+                yield seen(loop.node, f"{root} is folded in halves", by="halves")
     # Each warp leaves its partial result; then the partial results are read side by side, or one by one.
     own = [a for a in accesses if a.space == "shared" and a.writes and len(a.indices) == 1]
     partial = {a.root for a in own if a.index.get("warp") == 1}
@@ -42,7 +40,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         if gathers and (
             "lane" in access.index or "x" in access.index or any(k[:4] == "loop" for k in access.index)
         ):
-            yield seen(ID, access.node, f"the warps' results meet in {access.root}", by="warps")
+            yield seen(access.node, f"the warps' results meet in {access.root}", by="warps")
             return
 
 
@@ -54,14 +52,13 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
             yield from _detect_in(unit)
             collective = first_type(unit, _LIBRARY)
             if collective is not None:
-                yield seen(ID, collective[1], "CUB reduces over the block", by="cub")
+                yield seen(collective[1], "CUB reduces over the block", by="cub")
             for call in unit.calls:
                 if _HELPERS.fullmatch(call.name) and call.name not in here and not call.receiver:
-                    yield seen(ID, call.node, f"{call.name} reduces over the block", certain=False)
+                    yield seen(call.node, f"{call.name} reduces over the block", certain=False)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Block reduction through shared memory",
     direction=Direction.PARALLEL_MAPPING,
     summary="Combines the values of a block's threads in a number of steps that grows with the logarithm of the block.",

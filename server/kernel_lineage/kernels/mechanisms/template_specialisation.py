@@ -12,19 +12,17 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry, in_units, joined, of_kernel
 
-ID = "template_specialisation"
-
 
 def _on_kernel(kernel: Kernel) -> Iterator[Site]:
     for parameter in kernel.template_parameters:
         if parameter.type is not None:
-            yield seen_on(ID, kernel, f"{parameter.name} is a compile-time {parameter.type}", by="parameter")
+            yield seen_on(kernel, f"{parameter.name} is a compile-time {parameter.type}", by="parameter")
 
 
 def _in_unit(unit: Unit) -> Iterator[Site]:
     for node in unit.of("if_statement"):
         if any(child.type == "constexpr" for child in node.children):
-            yield seen(ID, node, "if constexpr", by="branch")
+            yield seen(node, "if constexpr", by="branch")
 
 
 def _in_entry(entry: TritonUnit) -> Iterator[Site]:
@@ -34,11 +32,10 @@ def _in_entry(entry: TritonUnit) -> Iterator[Site]:
         if isinstance(test, ast.If | ast.IfExp):
             for name in sorted(entry.names_in(test.test) & constants - names):
                 names.add(name)
-                yield seen_in(ID, entry, test.test, f"branches on the constant {name}", by="constant")
+                yield seen_in(entry, test.test, f"branches on the constant {name}", by="constant")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Compile-time specialisation",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Compiles one variant per case, so that branches vanish and loops have known lengths.",

@@ -11,8 +11,6 @@ from kernel_lineage.kernels.mechanisms.seeing import first_type, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "tensor_core"
-
 _CALLS = ("mma_sync", "load_matrix_sync", "store_matrix_sync", "bmma_sync")
 _PTX = ("mma.sync", "wgmma.", "wmma.", "tcgen05.mma", "ldmatrix", "mma.sp")
 _LIBRARY = re.compile(
@@ -25,25 +23,24 @@ _LIBRARY = re.compile(
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.name in _CALLS:
-            yield seen(ID, call.node, f"{call.qualified} works on matrix fragments", by="wmma")
+            yield seen(call.node, f"{call.qualified} works on matrix fragments", by="wmma")
     for code, node in unit.assembly:
         instruction = next((i for i in _PTX if i in code), None)
         if instruction is not None:
             kind = instruction.strip(".").partition(".")[0]
-            yield seen(ID, node, "inline PTX uses matrix instructions", by=kind)
+            yield seen(node, "inline PTX uses matrix instructions", by=kind)
     atom = first_type(unit, _LIBRARY)
     if atom is not None:
-        yield seen(ID, atom[1], f"{atom[0][0]} stands for matrix instructions", by="library")
+        yield seen(atom[1], f"{atom[0][0]} stands for matrix instructions", by="library")
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("dot", "dot_scaled"):
         if call.of_language:
-            yield seen_in(ID, unit, call.node, f"{call.qualified} multiplies tiles", by=call.name)
+            yield seen_in(unit, call.node, f"{call.qualified} multiplies tiles", by=call.name)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Tensor cores",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Multiplies small matrices by one instruction per warp or warp group instead of one product per thread.",

@@ -17,8 +17,6 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry, in_units, joined
 
-ID = "thread_coarsening"
-
 
 def _is_constant(unit: Unit, loop: Loop) -> bool:
     bound = bare(loop.bound)
@@ -39,9 +37,9 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         if not inside:
             continue
         if stride_of(unit, loop) in (Stride.BLOCK, Stride.WARP):
-            yield seen(ID, loop.node, f"each thread takes every so many elements of {inside[0].root}")
+            yield seen(loop.node, f"each thread takes every so many elements of {inside[0].root}")
         elif _is_constant(unit, loop) and any(lane_stride(a.index) != 0 and a.writes for a in inside):
-            yield seen(ID, loop.node, f"each thread makes {text_of(loop.bound)} elements")
+            yield seen(loop.node, f"each thread makes {text_of(loop.bound)} elements")
 
 
 def _detect_triton(entry: TritonUnit) -> Iterator[Site]:
@@ -58,11 +56,10 @@ def _detect_triton(entry: TritonUnit) -> Iterator[Site]:
         if (by_blocks or few) and any(
             f"loop@{loop.lineno}" in form and "arange" in form for _, form in calls
         ):
-            yield seen_in(ID, entry, loop.iter, "each program takes one block after the other")
+            yield seen_in(entry, loop.iter, "each program takes one block after the other")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Thread coarsening",
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives each thread several elements, so that it reduces in registers and its set-up is shared.",

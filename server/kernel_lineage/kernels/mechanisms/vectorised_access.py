@@ -17,8 +17,6 @@ from kernel_lineage.kernels.mechanisms.seeing import first_type, in_assembly, se
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry, in_units, joined
 
-ID = "vectorised_access"
-
 _PTX = re.compile(r"\b(?:ld|st)(?:\.\w+(?:::\w+)*)*\.v([248])\.[a-z](\d+)")
 _COPIES = frozenset({"memcpy", "__builtin_memcpy"})
 _COLLECTIVE = re.compile(r"\bBLOCK_(?:LOAD|STORE)_VECTORIZE\b")
@@ -44,20 +42,20 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         root = reach.place(address).root
         # A cast of a dynamic shared array carves it up; one of a local array only fills registers.
         if pack is not None and root not in carved and reach.space_of(root) != "local":
-            yield seen(ID, node, f"address taken as {kind}*", root, bytes=pack.width)
+            yield seen(node, f"address taken as {kind}*", root, bytes=pack.width)
     for call in unit.calls:
         size = _copied_bytes(unit, call) if call.name in _COPIES and len(call.arguments) == 3 else 0
         if size in (8, 16, 32):
             roots = [reach.place(a).root for a in call.arguments[:2]]
             outer = [root for root in roots if root and reach.space_of(root) != "local"]
             for root in outer[:1]:
-                yield seen(ID, call.node, f"{call.name} moves {size} bytes at once", root, bytes=size)
+                yield seen(call.node, f"{call.name} moves {size} bytes at once", root, bytes=size)
     for match, node in in_assembly(unit, _PTX):
         size = int(match[1]) * int(match[2]) // 8
-        yield seen(ID, node, f"inline PTX moves {size} bytes", bytes=size)
+        yield seen(node, f"inline PTX moves {size} bytes", bytes=size)
     collective = first_type(unit, _COLLECTIVE)
     if collective is not None:
-        yield seen(ID, collective[1], "CUB moves vectors", by="cub")
+        yield seen(collective[1], "CUB moves vectors", by="cub")
 
 
 def _packed_parameters(unit: Unit) -> Iterator[Site]:
@@ -69,7 +67,7 @@ def _packed_parameters(unit: Unit) -> Iterator[Site]:
     for access in indexing(unit).accesses if packs else ():
         if access.root in packs:
             width = packs[access.root].width
-            yield seen(ID, access.node, f"{access.root} holds vectors", access.root, bytes=width)
+            yield seen(access.node, f"{access.root} holds vectors", access.root, bytes=width)
 
 
 def _copied_bytes(unit: Unit, call: Call) -> int:
@@ -93,11 +91,10 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("max_contiguous", "multiple_of"):
         if call.of_language:
             note = f"{call.qualified} tells the compiler what it may vectorise"
-            yield seen_in(ID, unit, call.node, note, by=call.name)
+            yield seen_in(unit, call.node, note, by=call.name)
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Vectorised access",
     direction=Direction.MEMORY_ACCESS,
     summary="Moves 8 or 16 bytes per instruction instead of one element, so fewer instructions keep the memory busy.",

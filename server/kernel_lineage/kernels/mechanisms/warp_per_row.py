@@ -12,8 +12,6 @@ from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "warp_per_row"
-
 
 def _owned_by_a_warp(unit: Unit, access: Access) -> bool:
     if access.space != "global" or not access.reads or not is_contiguous(access):
@@ -27,12 +25,11 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     for unit in syntax.units if syntax is not None else ():
         for access in indexing(unit).accesses:
             if _owned_by_a_warp(unit, access):
-                yield seen(ID, access.node, f"a warp strides along its row of {access.root}")
+                yield seen(access.node, f"a warp strides along its row of {access.root}")
                 return
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Warp per row",
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives each row to one warp, whose lanes read it side by side and reduce it without barriers.",

@@ -12,8 +12,6 @@ from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "warp_shuffle"
-
 _INTRINSICS = ("__shfl", "__reduce_")
 _METHODS = frozenset({"shfl", "shfl_down", "shfl_up", "shfl_xor"})
 _COLLECTIVES = frozenset({"reduce", "inclusive_scan", "exclusive_scan", "invoke_one_broadcast"})
@@ -57,17 +55,16 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
             exchanges = _exchanges(call, here)
             if exchanges is not False:
                 note = f"{call.qualified} exchanges values within a warp"
-                yield seen(ID, call.node, note, certain=exchanges is True)
+                yield seen(call.node, note, certain=exchanges is True)
         for code, node in unit.assembly:
             if "shfl.sync" in code or "redux.sync" in code:
-                yield seen(ID, node, "inline PTX exchanges values within a warp")
+                yield seen(node, "inline PTX exchanges values within a warp")
         collective = first_type(unit, _LIBRARIES)
         if collective is not None:
-            yield seen(ID, collective[1], f"{collective[0][0]} exchanges values within a warp")
+            yield seen(collective[1], f"{collective[0][0]} exchanges values within a warp")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Warp shuffle",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Exchanges values between the threads of a warp in registers, without shared memory or barriers.",

@@ -11,8 +11,6 @@ from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "warp_specialisation"
-
 _CALLS = (
     "warpgroup_reg_alloc", "warpgroup_reg_dealloc", "reg_alloc", "reg_dealloc", "cudaSetMaxNReg", "bar_arrive",
 )  # fmt: skip
@@ -22,22 +20,21 @@ _PTX = ("setmaxnreg", "bar.arrive", "barrier.arrive")
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call in unit.calls:
         if call.name in _CALLS:
-            yield seen(ID, call.node, f"{call.name} shares out registers or work among warps")
+            yield seen(call.node, f"{call.name} shares out registers or work among warps")
     for _, node in in_assembly(unit, *_PTX):
-        yield seen(ID, node, "inline PTX shares out registers or work among warps")
+        yield seen(node, "inline PTX shares out registers or work among warps")
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("range"):
         asked = call.keyword("warp_specialize")
         if asked is not None and not (isinstance(asked, ast.Constant) and not asked.value):
-            yield seen_in(ID, unit, call.node, "the loop's loads go to warps of their own")
+            yield seen_in(unit, call.node, "the loop's loads go to warps of their own")
     for call in unit.called("async_task", "warp_specialize", "async_tasks"):
-        yield seen_in(ID, unit, call.node, f"{call.qualified} splits the warps")
+        yield seen_in(unit, call.node, f"{call.qualified} splits the warps")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Warp specialisation",
     direction=Direction.LATENCY_HIDING,
     summary="Gives loading and computing to warps of their own, so that neither waits for its turn.",

@@ -10,8 +10,6 @@ from kernel_lineage.kernels.mechanisms.tuning import tried
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.units import of_kernel
 
-ID = "warps_and_stages"
-
 OPTIONS = ("num_warps", "num_stages")
 _ALL_OPTIONS = (*OPTIONS, "num_ctas", "maxnreg")
 
@@ -20,14 +18,13 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     for option in _ALL_OPTIONS:
         values = tried(kernel, option)
         if values:
-            yield seen_on(ID, kernel, f"{option} is tuned", option=option, values=" ".join(values))
+            yield seen_on(kernel, f"{option} is tuned", option=option, values=" ".join(values))
     for launch in kernel.launches:
         for option in _ALL_OPTIONS:
             if option in launch.options:
                 value = launch.options[option]
                 note = f"{option} is {value}"
                 yield Site(
-                    ID,
                     launch.span,
                     note,
                     "",
@@ -36,7 +33,6 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="Warps and stages",
     direction=Direction.LAUNCH,
     summary="Says how many warps share a program's block and how many rounds of a loop are in flight.",

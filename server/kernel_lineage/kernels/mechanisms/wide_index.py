@@ -15,8 +15,6 @@ from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
-ID = "wide_index"
-
 _WIDE = re.compile(
     r"(?:const |constexpr |std::|unsigned )*"
     r"(?:u?int64_t|size_t|ptrdiff_t|size_type|long(?: long)?(?: unsigned)?(?: int)?)(?: const)?"
@@ -30,7 +28,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
         if _is_wide(text_of(node.child_by_field_name("type"))) and reach.form(
             node.child_by_field_name("value")
         ):
-            yield seen(ID, node, "an index is widened to 64 bits")
+            yield seen(node, "an index is widened to 64 bits")
     for call in unit.calls:
         wide = call.template if call.name == "static_cast" else call.name
         if (
@@ -39,14 +37,14 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             and not call.receiver
             and reach.form(call.arguments[0])
         ):
-            yield seen(ID, call.node, "an index is widened to 64 bits")
+            yield seen(call.node, "an index is widened to 64 bits")
     for variable in unit.variables:
         value = bare(variable.value)
         if variable.pointer or variable.sizes or value is None or not _is_wide(variable.type):
             continue
         # A cast in the value has been told already.
         if value.type not in ("cast_expression", "call_expression") and reach.form(value):
-            yield seen(ID, variable.node, f"{variable.name} is worked out in 64 bits")
+            yield seen(variable.node, f"{variable.name} is worked out in 64 bits")
 
 
 def _is_wide(kind: str) -> bool:
@@ -57,16 +55,15 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for call in unit.called("to", "cast"):
         target = call.node.args[-1] if call.node.args else call.keyword("dtype")
         if dotted(target).rpartition(".")[2] in _TYPES:
-            yield seen_in(ID, unit, call.node, "an index is widened to 64 bits")
+            yield seen_in(unit, call.node, "an index is widened to 64 bits")
     for argument in (*unit.function.args.args, *unit.function.args.kwonlyargs):
         written = argument.annotation
         kind = written.value if isinstance(written, ast.Constant) else dotted(written)
         if str(kind).rpartition(".")[2] in (*_TYPES, "i64"):
-            yield seen_in(ID, unit, argument, f"{argument.arg} is passed in 64 bits")
+            yield seen_in(unit, argument, f"{argument.arg} is passed in 64 bits")
 
 
 MECHANISM = Mechanism(
-    id=ID,
     title="64-bit index arithmetic",
     direction=Direction.MEMORY_ACCESS,
     summary="Works out offsets in 64 bits, so that they do not wrap around for tensors of more than 2^31 elements.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.program import Program
 from kernel_gate.verdict import Speedup
@@ -24,11 +24,7 @@ from kernel_lineage.rewrite.program_edits import mechanisms_in
 VERSION = 1
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class WalkedStep(_Document):
+class WalkedStep(BaseModel, frozen=True):
     """One step of the walk, told forward."""
 
     transition: str
@@ -44,7 +40,7 @@ class WalkedStep(_Document):
     reason: str
 
 
-class WalkDocument(_Document):
+class WalkDocument(BaseModel, frozen=True):
     """A walk from an expert's kernel to the simplest that was reached."""
 
     version: int = VERSION

@@ -16,9 +16,7 @@ from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
-from kernel_lineage.kernels.anchors.launch_configuration import ID as LAUNCH_CONFIGURATION
 from kernel_lineage.kernels.anchors.registry import anchors_of
-from kernel_lineage.kernels.anchors.strided_access import ID as STRIDED_ACCESS
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.distillation.distil import Distilled, Proposal, distil
@@ -68,7 +66,7 @@ class Admission:
         return "; ".join(dict.fromkeys(use.reason for use in self.uses))
 
 
-_LOOKING_AT_LAUNCHES = frozenset({LAUNCH_CONFIGURATION, STRIDED_ACCESS})
+_LOOKING_AT_LAUNCHES = frozenset({"launch_configuration", "strided_access"})
 """Patterns whose assists ask a launch for its block and change nothing there."""
 
 Carry = Callable[[Skill, Step], Use]

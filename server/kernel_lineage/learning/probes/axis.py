@@ -55,8 +55,6 @@ class Ground:
 class Axis:
     """One kind of fact that probes move."""
 
-    id: str
-    """snake_case, the same as the file's name."""
     title: str
     moves: str
     """One sentence: what is moved, and where to."""
@@ -66,3 +64,5 @@ class Axis:
     """More settings: those that tell hypotheses apart, and held-out cases, are taken from them."""
     between: Callable[[Ground, str, float, float, random.Random], Iterator[Setting]] | None = None
     """Settings in which a fact lies between two numbers, or about there; None where facts have few values."""
+    id: str = ""
+    """The name of its file, which the registry puts in."""

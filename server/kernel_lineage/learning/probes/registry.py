@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 
 from kernel_lineage.collected import declared_in
 from kernel_lineage.learning.probes import axes as package
@@ -14,4 +13,4 @@ from kernel_lineage.learning.probes.axis import Axis
 @cache
 def axes() -> Mapping[str, Axis]:
     """Every axis by its id, in the order of ids."""
-    return MappingProxyType({axis.id: axis for axis in declared_in(package, "AXIS", Axis)})
+    return declared_in(package, "AXIS", Axis)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.verdict import SpeedState
 from kernel_lineage.skills.card import Condition, Risk
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Counterexample(_Part):
+class Counterexample(BaseModel, frozen=True, extra="forbid"):
     """The smallest case found in which the later state fails and the earlier one does not."""
 
     dims: dict[str, int]
@@ -29,7 +25,7 @@ class Counterexample(_Part):
     line: int | None = None
 
 
-class Confirmation(_Part):
+class Confirmation(BaseModel, frozen=True, extra="forbid"):
     """Held-out cases on both sides of a condition, and in how many the gate agrees with it."""
 
     kept: int
@@ -56,7 +52,7 @@ class Confirmation(_Part):
         return (self.kept_agree + self.broken_agree) / total if total else 0.0
 
 
-class ProbedCondition(_Part):
+class ProbedCondition(BaseModel, frozen=True, extra="forbid"):
     """One validity condition that probes or proofs found."""
 
     axis: str
@@ -66,7 +62,7 @@ class ProbedCondition(_Part):
     confirmation: Confirmation
 
 
-class Dropped(_Part):
+class Dropped(BaseModel, frozen=True, extra="forbid"):
     """A failure that became no condition."""
 
     axis: str
@@ -76,7 +72,7 @@ class Dropped(_Part):
     counterexample: Counterexample
 
 
-class TimedSize(_Part):
+class TimedSize(BaseModel, frozen=True, extra="forbid"):
     """One size of a sweep: time of the earlier state over that of the later one, with its interval."""
 
     extent: int
@@ -86,7 +82,7 @@ class TimedSize(_Part):
     state: SpeedState
 
 
-class Crossing(_Part):
+class Crossing(BaseModel, frozen=True, extra="forbid"):
     """Between two sizes that were timed, a gain turns into none, or the other way round."""
 
     low: int
@@ -108,7 +104,7 @@ class Crossing(_Part):
         return f"{dim} {'>=' if self.pays == 'above' else '<='} {self.wins}"
 
 
-class Sweep(_Part):
+class Sweep(BaseModel, frozen=True, extra="forbid"):
     """A step timed at sizes along one dimension."""
 
     dim: str
@@ -122,7 +118,7 @@ class Sweep(_Part):
     """Why nothing was measured."""
 
 
-class ProbeReport(_Part):
+class ProbeReport(BaseModel, frozen=True, extra="forbid"):
     """Everything that probing one step gave; the same bytes for the same step, seed and runs."""
 
     transition: str

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.verdict import Speedup
 from kernel_lineage.history.model import Mined
@@ -21,11 +21,7 @@ from kernel_lineage.skills.document import ConditionDocument, condition_document
 VERSION = 1
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class PartDocument(_Document):
+class PartDocument(BaseModel, frozen=True):
     """One part of a transition."""
 
     mechanisms: tuple[str, ...]
@@ -37,7 +33,7 @@ class PartDocument(_Document):
     """In the condition language; told with their truth among the transition's own."""
 
 
-class ReplayedTransition(_Document):
+class ReplayedTransition(BaseModel, frozen=True):
     """One transition and what running it says."""
 
     id: str
@@ -75,7 +71,7 @@ class ReplayedTransition(_Document):
     """Whether this is an earlier run's."""
 
 
-class Skills(_Document):
+class Skills(BaseModel, frozen=True):
     """Ids of the skills that were learned; a refused one with its reason."""
 
     proposed: list[str]
@@ -83,7 +79,7 @@ class Skills(_Document):
     refused: list[str]
 
 
-class ReplayDocument(_Document):
+class ReplayDocument(BaseModel, frozen=True):
     """The transitions of a repository as far as they were replayed."""
 
     version: int = VERSION

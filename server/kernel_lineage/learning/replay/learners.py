@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_lineage.learning.later_guards import LearnedCondition
 from kernel_lineage.learning.replay.claims import Claimed
@@ -23,10 +23,8 @@ NO_WORK = 100
 """The place of what takes no time: nothing is lost when it comes last."""
 
 
-class StepRisk(BaseModel):
+class StepRisk(BaseModel, frozen=True):
     """Something that was seen to go wrong with a step."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: str
     """`counterexample`, or as history has them: `revert`, `bug`, `slower`, …"""
@@ -36,10 +34,8 @@ class StepRisk(BaseModel):
     """The transition that shows it: the fix that answers the step."""
 
 
-class Learned(BaseModel):
+class Learned(BaseModel, frozen=True):
     """What one learner gives for one transition."""
-
-    model_config = ConfigDict(frozen=True)
 
     conditions: tuple[Condition, ...] = ()
     risk: tuple[StepRisk, ...] = ()

@@ -147,7 +147,7 @@ def _under_draft(
     """The step under the first draft that runs both states; `typed` gives a draft with other types."""
     states = (before, after)
     drafts = _drafts(before, after)
-    first, second = (_draft_in(draft) for draft in drafts)
+    first, second = ((draft if isinstance(draft, Draft) else draft.draft) for draft in drafts)
     if first is None or second is None:
         reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft) and d.draft is None)
         return NotPrepared(Code.NO_PROGRAM, reason)
@@ -238,10 +238,6 @@ def _drafts(before: StateOf, after: StateOf) -> list[Draft | NoDraft]:
     if tested == [False, True]:
         drafts[0] = draft_by_tests_of(before, after) or drafts[0]
     return drafts
-
-
-def _draft_in(draft: Draft | NoDraft) -> Draft | None:
-    return draft if isinstance(draft, Draft) else draft.draft
 
 
 def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str, base: Draft) -> Prepared:

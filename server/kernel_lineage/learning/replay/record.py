@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_gate.program import Program
 from kernel_gate.verdict import Speedup
@@ -29,11 +29,7 @@ class Label(StrEnum):
     """A GPU timed both states."""
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Counterexample(_Kept):
+class Counterexample(BaseModel, frozen=True):
     """Where a state was seen to fail."""
 
     what: str
@@ -52,7 +48,7 @@ class Effect(Speedup):
     device: str
 
 
-class KeptStep(_Kept):
+class KeptStep(BaseModel, frozen=True):
     """A step as the gate got it."""
 
     before: Program
@@ -79,7 +75,7 @@ class KeptStep(_Kept):
         )
 
 
-class StageRecord(_Kept):
+class StageRecord(BaseModel, frozen=True):
     """How one stage of the gate ended."""
 
     name: str
@@ -89,7 +85,7 @@ class StageRecord(_Kept):
     seconds: float | None
 
 
-class Record(_Kept):
+class Record(BaseModel, frozen=True):
     """A replayed transition."""
 
     transition: str

@@ -6,7 +6,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
@@ -26,9 +26,7 @@ from kernel_lineage.workloads.proof import Device
 from kernel_lineage.workloads.saved import Workloads, workloads_in
 
 
-class _Task(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Task(BaseModel, frozen=True):
     path: Path
     item: Claimed
     device: Device
@@ -38,9 +36,7 @@ class _Task(BaseModel):
     """The folder of those that are known."""
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Result(BaseModel, frozen=True):
     record: Record
     kept: bool
 

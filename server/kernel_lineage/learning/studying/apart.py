@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.verdict import Speedup
 from kernel_lineage.learning.apart import Ask, Processes
@@ -14,10 +14,8 @@ from kernel_lineage.learning.studying.study import PROBES, SECONDS, study
 from kernel_lineage.workloads.proof import Device
 
 
-class Task(BaseModel):
+class Task(BaseModel, frozen=True):
     """What a study is asked to do."""
-
-    model_config = ConfigDict(frozen=True)
 
     transition: str
     step: KeptStep

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_gate.program import Program
 from kernel_gate.verdict import Speedup
 from kernel_lineage.skills.card import Condition, Risk
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Refusing(_Kept):
+class Refusing(BaseModel, frozen=True):
     """A situation in which a condition fails."""
 
     expr: str
     facts: dict[str, Any]
 
 
-class StudiedPart(_Kept):
+class StudiedPart(BaseModel, frozen=True):
     """One part of a step: where it stands, what it changes and when it is right."""
 
     before: Program
@@ -40,7 +36,7 @@ class StudiedPart(_Kept):
     """Why it may do several things that were not told apart: then it teaches nothing. "" when it was split."""
 
 
-class Studied(_Kept):
+class Studied(BaseModel, frozen=True):
     """What studying one step gave."""
 
     parts: tuple[StudiedPart, ...] = ()

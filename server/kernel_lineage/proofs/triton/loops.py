@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import reduce
 
 from kernel_gate.expr import terms
@@ -68,7 +66,7 @@ def read_while(at: Expressions, node: ast.While, run: Run) -> None:
     scope.model.ends.add(end.name)
     scope.model.cut = scope.model.cut or f"the loop on line {node.lineno} may end early"
     loop.enter(end)
-    with _without_accesses(scope):
+    with scope.unnoted():
         behind = terms.negation(at.condition(node.test).term)
     scope.path = (*path, behind)
 
@@ -110,12 +108,3 @@ def _counter(at: Expressions, node: ast.For) -> Counter | None:
         return None
     types = [value.value.type for value in values if not value.weak]
     return Counter(start, stop, step, reduce(common, types, INT32), weak=name == "static_range")
-
-
-@contextmanager
-def _without_accesses(scope: Scope) -> Iterator[None]:
-    """What is read meanwhile is evaluated for what it says, not for what it reads again."""
-    model = scope.model
-    kept = len(model.accesses), len(model.problems), len(model.claims)
-    yield
-    del model.accesses[kept[0] :], model.problems[kept[1] :], model.claims[kept[2] :]

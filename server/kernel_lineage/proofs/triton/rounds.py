@@ -84,13 +84,11 @@ class Loop:
                 scope.variables[name] = _with(value, moved)
         if self.counted is not None:
             scope.variables[self.counted[0]] = self.counted[1].at(rounds)
-        kept = len(model.accesses), len(model.problems), len(model.arithmetic), model.cut
-        claims = len(model.claims)
-        path, returned = scope.path, list(scope.returned)
-        self.run(self.node.body)
-        del model.accesses[kept[0] :], model.problems[kept[1] :], model.claims[claims:]
-        scope.forget_steps(kept[2])
-        model.cut, scope.path, scope.returned = kept[3], path, returned
+        steps_before, cut, path, returned = len(model.arithmetic), model.cut, scope.path, list(scope.returned)
+        with scope.unnoted():
+            self.run(self.node.body)
+        scope.forget_steps(steps_before)
+        model.cut, scope.path, scope.returned = cut, path, returned
         for name, advance in advances.items():
             after = _terms(scope.variables.get(name, Other()))
             same_shape = shape_of(scope.variables[name]) == shape_of(self.before[name])

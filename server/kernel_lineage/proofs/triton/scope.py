@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.expr.terms import ONE, TRUE, ZERO, Num, Term, Var, at_most, less, substituted, variables
 from kernel_lineage.code.integers import Site
-from kernel_lineage.code.model import Access, Claim, Model, Ways
-from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.model import Access, Claim, Ways
+from kernel_lineage.code.paths import Path, on_one_line
 from kernel_lineage.code.values import Int, IntType, Pointer, fresh, unknown
 from kernel_lineage.proofs.triton.values import LANES, MOST_ELEMENTS, Shape, Tile, Value, lane, lane_at
-
-_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,39 +23,20 @@ class _Tied:
 
 
 @dataclass
-class Scope:
-    """Mutable while a function is read; branches save and restore it."""
+class Scope(Path[Value]):
+    """The variables, the path and the lanes at one point."""
 
-    setting: Setting
-    model: Model
     functions: Mapping[str, ast.FunctionDef]
     constants: Mapping[str, ast.expr]
     """What the module assigns at its top level."""
-    variables: dict[str, Value] = field(default_factory=dict)
-    path: tuple[Term, ...] = ()
-    depth: int = 0
-    """How deep calls are inlined."""
-    returned: list[tuple[tuple[Term, ...], Value]] = field(default_factory=list)
     rank: int = 0
     """The most axes that a block which is accessed has."""
-    busy: set[str] = field(default_factory=set)
-    """Constants that are being read."""
     _tied: dict[str, _Tied] = field(default_factory=dict)
     _steps: dict[tuple[int, Term], int] = field(default_factory=dict)
 
     def site(self, node: ast.AST) -> Site:
         """Where an operation stands."""
         return Site(self.model, getattr(node, "lineno", 0), shown(node))
-
-    @contextmanager
-    def under(self, *conditions: Term) -> Iterator[None]:
-        """What is read meanwhile happens only under these conditions."""
-        before = self.path
-        self.path = (*before, *(c for c in conditions if c != TRUE))
-        try:
-            yield
-        finally:
-            self.path = before
 
     def problem(self, node: ast.AST, what: str) -> None:
         """Note a construct in which accesses may hide."""
@@ -197,5 +175,4 @@ def _place(node: ast.AST) -> str:
 
 def shown(node: ast.AST) -> str:
     """A node's text on one line, cut where it is long."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return on_one_line(ast.unparse(node))

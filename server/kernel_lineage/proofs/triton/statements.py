@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 
-from kernel_gate.expr import terms
-from kernel_gate.expr.terms import FALSE, TRUE, Term
 from kernel_lineage.code.integers import fitted
 from kernel_lineage.code.values import INTEGERS
 from kernel_lineage.proofs.triton.calls import evaluate_call
@@ -83,32 +82,12 @@ class Statements:
 
     def _branch(self, node: ast.If) -> bool:
         condition = self.at.condition(node.test).term
-        before, path = dict(self.scope.variables), self.scope.path
-        yes, yes_alive, yes_path = self._side(node.body, before, path, condition)
-        no, no_alive, no_path = self._side(node.orelse, before, path, terms.negation(condition))
-        if not (yes_alive and no_alive):
-            self.scope.variables, self.scope.path = (yes, yes_path) if yes_alive else (no, no_path)
-            return yes_alive or no_alive
-        self.scope.path = path
-        if len(yes_path) > len(path) + 1 or len(no_path) > len(path) + 1:
-            sides = (terms.conjunction(*side[len(path) :]) for side in (yes_path, no_path))
-            self.scope.path = (*path, terms.disjunction(*sides))
-        names = [*yes, *(name for name in no if name not in yes)]
-        self.scope.variables = {
-            name: merged(self.scope, node.test, condition, yes.get(name), no.get(name)) for name in names
-        }
-        return True
 
-    def _side(
-        self, body: list[ast.stmt], before: dict[str, Value], path: tuple[Term, ...], condition: Term
-    ) -> tuple[dict[str, Value], bool, tuple[Term, ...]]:
-        """Variables, whether a path goes on, and its conditions, after one branch."""
-        self.scope.variables = dict(before)
-        if condition == FALSE or terms.negation(condition) in path:
-            return before, False, path
-        self.scope.path = path if condition == TRUE else (*path, condition)
-        alive = self.run(body)
-        return self.scope.variables, alive, self.scope.path
+        def both(yes: Mapping[str, Value], no: Mapping[str, Value]) -> dict[str, Value]:
+            names = dict.fromkeys((*yes, *no))
+            return {n: merged(self.scope, node.test, condition, yes.get(n), no.get(n)) for n in names}
+
+        return self.scope.branch(condition, lambda: self.run(node.body), lambda: self.run(node.orelse), both)
 
     def _unmodelled(self, node: ast.stmt) -> None:
         """Forget what a statement may change, and remember that accesses may hide in it."""

@@ -14,7 +14,7 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import above, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.rewrite.assists.layout import descendants, source_of, syntax_of
@@ -131,9 +131,8 @@ def _is_read(node: Node) -> bool:
 
 def _starts_const_pointer(node: Node) -> bool:
     """`const float* row = x + i * C`: the pointer goes on as a pointer to const."""
-    parent = node.parent
-    while parent is not None and parent.type in ("binary_expression", "parenthesized_expression"):
-        parent = parent.parent
+    inner = ("binary_expression", "parenthesized_expression")
+    parent = next((n for n in above(node) if n.type not in inner), None)
     if parent is None or parent.type != "init_declarator" or parent.parent is None:
         return False
     declaration = parent.parent
@@ -143,7 +142,6 @@ def _starts_const_pointer(node: Node) -> bool:
 
 
 ASSIST = Assist(
-    id="add_restrict_const",
     title="Mark pointers const and __restrict__",
     skill="restrict-const-pointers",
     pattern="pointer_parameters",

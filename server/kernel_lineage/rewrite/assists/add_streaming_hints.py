@@ -105,7 +105,6 @@ def _not_plain(access: Access) -> str:
 
 
 ASSIST = Assist(
-    id="add_streaming_hints",
     title="Mark what is touched once as streaming",
     skill="streaming-hints",
     pattern="streaming_access",

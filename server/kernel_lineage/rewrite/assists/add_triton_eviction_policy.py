@@ -110,7 +110,6 @@ def _with_policy(kernel: Kernel, load: ast.Call) -> Edit:
 
 
 ASSIST = Assist(
-    id="add_triton_eviction_policy",
     title="Evict streamed loads first",
     skill="triton-eviction-policy",
     pattern="triton_streaming_load",

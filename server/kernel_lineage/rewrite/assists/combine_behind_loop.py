@@ -90,7 +90,6 @@ def _is_float(statements: list[ast.stmt], name: str) -> bool:
 
 
 ASSIST = Assist(
-    id="combine_behind_loop",
     title="Combine a tile behind the loop",
     skill="triton-sums-behind-loop",
     pattern="triton_unstaged_loop",

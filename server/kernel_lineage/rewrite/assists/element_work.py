@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, above, bare, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.source import Kernel
@@ -279,17 +280,14 @@ def _check_nothing_carried(kernel: Kernel, syntax: CudaSyntax, work: ElementWork
         raise Refusal(f"the bound `{text_of(work.bound)}` is computed from `{work.index.name}`, or behind it")
 
 
+_LEFT_BY_A_RETURN = (
+    "for_statement", "while_statement", "do_statement", "switch_statement", "for_range_loop"
+)  # fmt: skip
+
+
 def _check_ways_out(work: ElementWork) -> None:
     for node in work.returns:
-        outer = node.parent
-        while outer is not None and any(contains(s, outer) for s in work.inner):
-            if outer.type in (
-                "for_statement",
-                "while_statement",
-                "do_statement",
-                "switch_statement",
-                "for_range_loop",
-            ):
+        for outer in takewhile(lambda n: any(contains(s, n) for s in work.inner), above(node)):
+            if outer.type in _LEFT_BY_A_RETURN:
                 line = node.start_point.row + 1
                 raise Refusal(f"the return in line {line} leaves a loop within the work; end that loop first")
-            outer = outer.parent

@@ -178,7 +178,6 @@ def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> li
 
 
 ASSIST = Assist(
-    id="exchange_thread_indices",
     title="Let threadIdx.x run along the contiguous axis",
     skill="coalesced-index-order",
     pattern="strided_access",

@@ -250,7 +250,6 @@ def _edits(
 
 
 ASSIST = Assist(
-    id="fuse_softmax_passes",
     title="Gather maximum and sum in one pass",
     skill="online-softmax",
     pattern="two_pass_reduction",

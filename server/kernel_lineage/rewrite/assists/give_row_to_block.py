@@ -50,7 +50,6 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 
 
 ASSIST = Assist(
-    id="give_row_to_block",
     title="Give a row to a block",
     skill="block-per-row",
     pattern="row_per_thread",

@@ -38,7 +38,6 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 
 
 ASSIST = Assist(
-    id="give_row_to_warp",
     title="Give a row to a warp",
     skill="warp-per-row",
     pattern="row_per_thread",

@@ -102,7 +102,6 @@ def _check_width(kernel: Kernel) -> None:
 
 
 ASSIST = Assist(
-    id="hold_column_in_block",
     title="Hold columns in one block",
     skill="triton-column-in-block",
     pattern="triton_column_in_passes",

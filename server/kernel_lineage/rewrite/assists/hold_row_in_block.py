@@ -116,7 +116,6 @@ def _site(
 
 
 ASSIST = Assist(
-    id="hold_row_in_block",
     title="Hold the row in one block",
     skill="triton-row-in-block",
     pattern="triton_row_in_passes",

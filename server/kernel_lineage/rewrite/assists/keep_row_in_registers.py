@@ -219,7 +219,6 @@ def _body(data: bytes, one: RowPass, kept: str) -> list[str]:
 
 
 ASSIST = Assist(
-    id="keep_row_in_registers",
     title="Keep a row in registers between passes",
     skill="register-cached-row",
     pattern="repeated_global_read",

@@ -7,9 +7,11 @@ what is touched after it waits for the write.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import contains
+from kernel_lineage.kernels.cuda_forms import above, contains
 from kernel_lineage.rewrite.assists.layout import descendants
 
 _MEMORY = ("subscript_expression", "pointer_expression", "call_expression")
@@ -38,9 +40,5 @@ class LaneOrder:
 
     def is_repeated(self, node: Node) -> bool:
         """Whether a loop that all threads run together is around a statement."""
-        outer = node.parent
-        while outer is not None and any(contains(s, outer) for s in self._statements):
-            if outer.type == "for_statement":
-                return True
-            outer = outer.parent
-        return False
+        around = takewhile(lambda n: any(contains(s, n) for s in self._statements), above(node))
+        return any(outer.type == "for_statement" for outer in around)

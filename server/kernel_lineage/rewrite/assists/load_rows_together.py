@@ -298,7 +298,6 @@ def _masked(kernel: Kernel, call: ast.Call, inside: str) -> Edit:
 
 
 ASSIST = Assist(
-    id="load_rows_together",
     title="Load several rows together",
     skill="triton-rows-together",
     pattern="triton_unstaged_loop",

@@ -6,10 +6,10 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, changed_by, field_of, text_of, variable_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.layout import descendants
+from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
 
 _BY_VALUE = re.compile(
     r"__\w+|\w+f|min|max|fma|f?abs|sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"
@@ -45,21 +45,15 @@ def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:
     }
     for node in descendants(syntax.entry.node):
         inside = start <= node.start_byte and node.end_byte <= end
-        if node.type == "assignment_expression" and inside:
-            changed |= _written(node.child_by_field_name("left"))
-        elif node.type == "update_expression":
-            changed |= _written(node.child_by_field_name("argument")) if inside else set()
-        elif node.type == "pointer_expression" and operator_of(node) == "&":
-            changed |= _written(node.child_by_field_name("argument"))
-        elif node.type == "reference_declarator":
-            declared = node.parent
-            value = declared.child_by_field_name("value") if declared is not None else None
-            changed |= _written(value)
+        if inside or node.type == "pointer_expression":
+            changed.add(changed_by(node, addressed=True))
+        if node.type == "reference_declarator":
+            changed.add(variable_of(field_of(node.parent, "value")))
         elif node.type == "call_expression" and inside:
             changed |= _handed(syntax, node)
         elif node.type == "lambda_expression":
-            changed |= {text_of(n) for n in descendants(node) if n.type == "identifier"}
-    return changed
+            changed |= identifiers_in(node)
+    return changed - {""}
 
 
 def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]:
@@ -77,14 +71,6 @@ def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]
             if place.root and argument.type != "subscript_expression":
                 calls.setdefault(place.root, text_of(call.node))
     return calls
-
-
-def _written(target: Node | None) -> set[str]:
-    """The plain variable that is written; an element of an array or what a pointer points to is none."""
-    target = bare(target)
-    while target is not None and target.type == "field_expression":
-        target = field_of(target, "argument")
-    return {text_of(target)} if target is not None and target.type == "identifier" else set()
 
 
 def _handed(syntax: CudaSyntax, call: Node) -> set[str]:

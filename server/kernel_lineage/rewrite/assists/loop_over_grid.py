@@ -135,7 +135,6 @@ def _bounded(kernel: Kernel, launch: Launch) -> Edit | None:
 
 
 ASSIST = Assist(
-    id="loop_over_grid",
     title="Walk over elements in a grid-stride loop",
     skill="grid-stride-loop",
     pattern="launch_configuration",

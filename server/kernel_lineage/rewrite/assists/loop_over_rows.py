@@ -81,7 +81,6 @@ def _not_alone(kernel: Kernel, function: ast.FunctionDef) -> str:
 
 
 ASSIST = Assist(
-    id="loop_over_rows",
     title="Walk over the rows with fewer programs",
     skill="triton-persistent-rows",
     pattern="triton_program_per_row",

@@ -11,7 +11,7 @@ signed counter may not overflow. The order of the rounds stays, and so does the 
 from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.anchors.unsigned_stride import ID, loops_of
+from kernel_lineage.kernels.anchors.unsigned_stride import loops_of
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import syntax_of
@@ -54,9 +54,8 @@ def signed(step: str) -> str:
 
 
 ASSIST = Assist(
-    id="make_stride_signed",
     title="Make a stride signed",
     skill="signed-stride",
-    pattern=ID,
+    pattern="unsigned_stride",
     make=_rewrite,
 )

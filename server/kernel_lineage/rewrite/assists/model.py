@@ -54,8 +54,6 @@ def with_alternatives(choices: Iterable[_T], make: Callable[[_T], Candidate]) ->
 class Assist:
     """One deterministic rewrite."""
 
-    id: str
-    """snake_case verb and object, the same as the file's name: `vectorise_row_access`."""
     title: str
     skill: str
     """The built-in skill that it carries over."""
@@ -63,6 +61,8 @@ class Assist:
     """The anchor pattern that it starts from."""
     make: Callable[[Kernel, Anchor], Candidate]
     """The rewrite itself; raises `Refusal`."""
+    id: str = ""
+    """The name of its file, verb and object (`vectorise_row_access`), which the registry puts in."""
 
     def rewrite(self, kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         """The candidate at an anchor, or why there is none."""

@@ -202,7 +202,6 @@ def _check_sides(kernel: Kernel) -> None:
 
 
 ASSIST = Assist(
-    id="multiply_by_dot",
     title="Multiply blocks by tl.dot",
     skill="triton-dot-product",
     pattern="triton_launch_options",

@@ -54,7 +54,6 @@ def _multiplied(task: ProductTask, tile: WarpgroupTile) -> Candidate:
 
 
 ASSIST = Assist(
-    id="multiply_by_warpgroups",
     title="Multiply matrices by warpgroups",
     skill="warpgroup-matrix-product",
     pattern="naive_matmul",

@@ -67,7 +67,6 @@ def _wide(call: ast.Call) -> str:
 
 
 ASSIST = Assist(
-    id="multiply_in_pieces",
     title="Multiply float32 tiles in three TF32 products",
     skill="triton-dot-precision",
     pattern="triton_exact_dot",

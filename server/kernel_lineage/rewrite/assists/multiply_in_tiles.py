@@ -61,7 +61,6 @@ def _tiled(task: ProductTask, tile: Tile) -> Candidate:
 
 
 ASSIST = Assist(
-    id="multiply_in_tiles",
     title="Multiply matrices in tiles",
     skill="tiled-matrix-product",
     pattern="naive_matmul",

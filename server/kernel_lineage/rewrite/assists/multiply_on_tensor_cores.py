@@ -57,7 +57,6 @@ def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate:
 
 
 ASSIST = Assist(
-    id="multiply_on_tensor_cores",
     title="Multiply matrices on tensor cores",
     skill="tensor-core-matrix-product",
     pattern="naive_matmul",

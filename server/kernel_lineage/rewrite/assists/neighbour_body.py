@@ -17,7 +17,7 @@ from kernel_gate.expr.polynomials import Polynomial
 from kernel_gate.expr.terms import variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access as Touch
-from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
+from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
@@ -28,6 +28,7 @@ from kernel_lineage.rewrite.assists.neighbour_steps import NeighbourSteps
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.vector_body import (
     WIDEST,
+    aligned_to,
     changed_names,
     check_statements,
     group_word,
@@ -70,15 +71,7 @@ class NeighbourBody:
             listed = sizes.setdefault(self.lanes * run.bytes, []) if run.width else []
             if address not in listed:
                 listed.append(address)
-        return " && ".join(
-            [
-                *(f"{need} % {self.lanes} == 0" for need in self.needs),
-                *(
-                    f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
-                    for size, listed in sizes.items()
-                ),
-            ]
-        )
+        return " && ".join([*(f"{need} % {self.lanes} == 0" for need in self.needs), *aligned_to(sizes)])
 
     def lines(self, data: bytes, index_type: str, quad: str, lane: str, unit: str) -> list[str]:
         """The code for the elements of a group, from lanes * quad on, without outer indentation."""
@@ -234,12 +227,7 @@ def _check_always(statements: list[Node], places: list[Node]) -> None:
 
 def _worked_out(syntax: CudaSyntax, statements: list[Node], places: Iterable[Node]) -> list[Node]:
     """The declarations among the statements that places are worked out with, in their order."""
-    changed = {
-        text_of(n.child_by_field_name("left") or n.child_by_field_name("argument"))
-        for s in statements
-        for n in descendants(s)
-        if n.type in ("assignment_expression", "update_expression")
-    }
+    changed = {changed_by(n) for s in statements for n in descendants(s)}
     declared = {name: s for s in statements if s.type == "declaration" for name, *_ in declarators(s)}
     inside = {v.name for v in syntax.entry.variables if any(contains(s, v.node) for s in statements)}
     needed: list[Node] = []

@@ -132,7 +132,6 @@ def _static_bytes(syntax: CudaSyntax, tile: Variable, constants: dict[str, str])
 
 
 ASSIST = Assist(
-    id="pad_shared_tile",
     title="Pad a shared tile by one column",
     skill="shared-tile-padding",
     pattern="shared_tile",

@@ -312,7 +312,6 @@ def _moving(
 
 
 ASSIST = Assist(
-    id="permute_through_tile",
     title="Permute through a tile in shared memory",
     skill="permuted-shared-tile",
     pattern="strided_access",

@@ -202,7 +202,6 @@ def _edits(
 
 
 ASSIST = Assist(
-    id="privatise_atomics",
     title="Add up in shared memory before global memory",
     skill="privatised-atomics",
     pattern="global_atomic",

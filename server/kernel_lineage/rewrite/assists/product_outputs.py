@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 
 from tree_sitter import Node
 
 from kernel_gate.expr.terms import TRUTHS, Op, Term, Var, variables
 from kernel_lineage.code.model import Model
-from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
+from kernel_lineage.kernels.cuda_forms import above, changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
@@ -90,31 +91,22 @@ def _body(kernel: Kernel, syntax: CudaSyntax, loop: Node | None) -> Node:
         raise Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
     outside = [n for n in descendants(body) if loop is None or not contains(loop, n)]
     for parameter in kernel.parameters:
-        changes = [n for n in outside if _changed(n) == parameter.name]
+        changes = [n for n in outside if changed_by(n) == parameter.name]
         uses = [n for n in outside if n.type == "identifier" and text_of(n) == parameter.name]
         if any(not any(contains(change, use) for change in changes) for use in uses if changes):
             raise Refusal(f"`{parameter.name}` is moved on by the kernel, and would be for each output")
     return body
 
 
-def _changed(node: Node) -> str:
-    """The plain variable that a part of the code gives another value."""
-    field = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type, "")
-    target = node.child_by_field_name(field) if field else None
-    return text_of(target) if target is not None and target.type == "identifier" else ""
-
-
 def _returns(body: Node, loop: Node | None) -> list[Edit]:
     edits: list[Edit] = []
     for node in descendants(body):
         if node.type == "return_statement":
-            above = node.parent
-            while above is not None and above != body:
-                if above.type in ("for_statement", "while_statement", "do_statement", "switch_statement"):
+            for outer in takewhile(lambda n: n != body, above(node)):
+                if outer.type in ("for_statement", "while_statement", "do_statement", "switch_statement"):
                     raise Refusal(f"the return in line {node.start_point.row + 1} leaves a loop")
-                if above.type == "lambda_expression":
+                if outer.type == "lambda_expression":
                     raise Refusal("a lambda returns, which is another return")
-                above = above.parent
             edits.append(replace_node(node, "continue;"))
         elif (
             loop is not None
@@ -189,22 +181,22 @@ def _smallest(
     """
     best: tuple[Node, Term] | None = None
     both = {place.name for place in PLACES.values()}
-    above: Node | None = node
+    outer: Node | None = node
     while (
-        above is not None
-        and above != body
-        and not above.type.endswith(("statement", "declaration", "clause"))
+        outer is not None
+        and outer != body
+        and not outer.type.endswith(("statement", "declaration", "clause"))
     ):
-        term = model.values.get((above.start_byte, above.end_byte))
+        term = model.values.get((outer.start_byte, outer.end_byte))
         if term is not None:
             place = placing(term)
             moving = {n for n in variables(place) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
             joined = apart and both <= set(variables(place)) and not _is_bound(place)
             if not moving - {"blockIdx.z"} and not set(variables(place)) & set(model.unknowns) and not joined:
-                best = best or (above, place)
+                best = best or (outer, place)
                 if not apart or isinstance(place, Var):
-                    return above, place
-        above = above.parent
+                    return outer, place
+        outer = outer.parent
     return best
 
 
@@ -214,15 +206,15 @@ def _is_bound(term: Term) -> bool:
 
 def _declared(node: Node) -> tuple[Node, set[str]] | None:
     """The declaration whose values a node is used in, where it declares nothing but whole numbers of the thread."""
-    above: Node | None = node
-    while above is not None and above.type != "declaration":
-        if above.type.endswith("statement"):
+    outer: Node | None = node
+    while outer is not None and outer.type != "declaration":
+        if outer.type.endswith("statement"):
             return None
-        above = above.parent
-    if above is None:
+        outer = outer.parent
+    if outer is None:
         return None
     names: set[str] = set()
-    for name, value, sizes, pointer in declarators(above):
+    for name, value, sizes, pointer in declarators(outer):
         builtin = value is not None and any(_squeezed(n) in _THREAD for n in descendants(value))
         if (
             not builtin
@@ -232,7 +224,7 @@ def _declared(node: Node) -> tuple[Node, set[str]] | None:
         ):
             return None
         names.add(name)
-    return above, names
+    return outer, names
 
 
 def _squeezed(node: Node) -> str:

@@ -286,7 +286,7 @@ def _operand(
     elements, axes = _elements(kernel, access, loop, placing)
     moved = coefficient_of(elements, PLACES[axes[0]]) if len(axes) == 1 else None
     stepped = coefficient_of(moved[1], DEPTH) if moved is not None else None
-    if moved is None or stepped is None or _names(moved[0]) & {DEPTH.name}:
+    if moved is None or stepped is None or set(variables(term_of(moved[0]))) & {DEPTH.name}:
         raise Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
     if not stepped[0]:
         raise Refusal(f"`{text}` is the same in every round")
@@ -294,10 +294,6 @@ def _operand(
     return Operand(
         access.root, access, axes[0], term_of(moved[0]), term_of(stepped[0]), term_of(stepped[1]), bounds
     )
-
-
-def _names(of: Polynomial) -> set[str]:
-    return set(variables(term_of(of)))
 
 
 def _bounds(

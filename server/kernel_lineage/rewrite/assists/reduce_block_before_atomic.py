@@ -9,11 +9,13 @@ leave early is left alone.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Call, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Call, above, changed_by, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -97,8 +99,7 @@ def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> 
     changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
     variables = {v.name: v for v in syntax.entry.variables}
     parameters = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
-    written = {text_of(n.child_by_field_name("left")) for n in syntax.entry.of("assignment_expression")}
-    written |= {text_of(n.child_by_field_name("argument")) for n in syntax.entry.of("update_expression")}
+    written = {changed_by(n) for n in descendants(syntax.entry.node)}
     for part in descendants(node):
         if part.type == "call_expression":
             return text_of(part)
@@ -141,12 +142,7 @@ def _outermost(syntax: CudaSyntax, node: Node) -> Node:
 
 
 def _parents(node: Node, last: Node) -> list[Node]:
-    parents: list[Node] = []
-    current = node.parent
-    while current is not None and current != last.parent:
-        parents.append(current)
-        current = current.parent
-    return parents
+    return list(takewhile(lambda n: n != last.parent, above(node)))
 
 
 def _edits(kernel: Kernel, syntax: CudaSyntax, call: Call, outer: Node, kind: str) -> tuple[Edit, ...]:
@@ -192,7 +188,6 @@ def _one_dimension(launch: Launch) -> bool:
 
 
 ASSIST = Assist(
-    id="reduce_block_before_atomic",
     title="Add up a block before the atomic",
     skill="block-reduction",
     pattern="block_uniform_atomic",

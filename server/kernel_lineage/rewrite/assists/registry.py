@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from kernel_lineage.collected import declared_in
@@ -10,16 +11,11 @@ from kernel_lineage.rewrite.assists.model import Assist
 
 
 @cache
-def all_assists() -> tuple[Assist, ...]:
-    """Every assist, in the order of their ids."""
+def all_assists() -> Mapping[str, Assist]:
+    """Every assist by its id, in the order of ids."""
     return declared_in(assists, "ASSIST", Assist)
-
-
-def assist_of(identity: str) -> Assist | None:
-    """The assist of that id, if there is one."""
-    return next((a for a in all_assists() if a.id == identity), None)
 
 
 def assist_for(skill: str) -> Assist | None:
     """The assist that carries a skill over, if there is one."""
-    return next((a for a in all_assists() if a.skill == skill), None)
+    return next((a for a in all_assists().values() if a.skill == skill), None)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, changed_by, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
@@ -73,7 +73,7 @@ def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[str]
         return None
     statements = statements_of(loop.body)
     steps = [(s, what) for s in statements if (what := _added(s, name)) is not None]
-    written = [n for s in statements for n in descendants(s) if _writes(n, name)]
+    written = [n for s in statements for n in descendants(s) if changed_by(n, addressed=True) == name]
     if len(steps) != 1 or len(written) != 1:
         return None
     step, added = steps[0]
@@ -237,12 +237,3 @@ def _added(statement: Node, name: str) -> Node | None:
         return None
     left, other = right.child_by_field_name("left"), right.child_by_field_name("right")
     return other if operator_of(right) == "+" and text_of(left) == name else None
-
-
-def _writes(node: Node, name: str) -> bool:
-    """Whether a part of the code gives a variable a value, or lets something else do it."""
-    if node.type == "assignment_expression":
-        return text_of(node.child_by_field_name("left")) == name
-    if node.type in ("update_expression", "pointer_expression"):
-        return text_of(node.child_by_field_name("argument")) == name
-    return False

@@ -153,7 +153,6 @@ def _lines(syntax: CudaSyntax, loop: Loop, scan: Scan) -> list[str]:
 
 
 ASSIST = Assist(
-    id="scan_by_shuffles",
     title="Scan with warp shuffles",
     skill="warp-shuffle-scan",
     pattern="shared_scan",

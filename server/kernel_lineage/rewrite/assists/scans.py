@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import Polynomial
 from kernel_gate.expr.terms import Term, Var
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.counting_loops import declares
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
@@ -91,13 +91,10 @@ def _check_own(syntax: CudaSyntax, loop: Loop, own: Place) -> None:
 
 def _is_assigned(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
     """Whether a variable is given a value outside of the loop, besides its first."""
-    for node in descendants(syntax.entry.node):
-        if node.type not in ("assignment_expression", "update_expression", "pointer_expression"):
-            continue
-        target = field_of(node, "left") or field_of(node, "argument")
-        if text_of(target) == name and not contains(loop.node, node):
-            return True
-    return False
+    return any(
+        changed_by(node, addressed=True) == name and not contains(loop.node, node)
+        for node in descendants(syntax.entry.node)
+    )
 
 
 def _check_behind(syntax: CudaSyntax, loop: Loop, upper: Round, written: Node) -> None:

@@ -136,7 +136,6 @@ def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str:
 
 
 ASSIST = Assist(
-    id="set_triton_launch_options",
     title="Set blocks, warps and stages of the launch",
     skill="triton-launch-options",
     pattern="triton_launch_options",

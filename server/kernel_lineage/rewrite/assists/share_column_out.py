@@ -245,7 +245,6 @@ def _launches(kernel: Kernel, columns: int, split: int) -> list[Edit]:
 
 
 ASSIST = Assist(
-    id="share_column_out",
     title="Share a column out to the warps of a block",
     skill="columns-by-warps",
     pattern="column_per_thread",

@@ -68,7 +68,6 @@ def _staged(kernel: Kernel, call: ast.Call) -> Candidate:
 
 
 ASSIST = Assist(
-    id="stage_triton_loop",
     title="Pipeline the loop's loads",
     skill="triton-staged-loop",
     pattern="triton_unstaged_loop",

@@ -140,7 +140,6 @@ def _added_up(node: Node, kind: str, own: str, place: str, zero: str) -> list[st
 
 
 ASSIST = Assist(
-    id="sum_over_grid",
     title="Add up many elements in each thread",
     skill="grid-sum",
     pattern="block_uniform_atomic",

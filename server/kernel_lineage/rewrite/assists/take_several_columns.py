@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 
 from tree_sitter import Node
 
@@ -24,7 +25,17 @@ from kernel_gate.expr.terms import Num, Term, Var, floor_div, quotient
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    above,
+    bare,
+    changed_by,
+    contains,
+    field_of,
+    operator_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, launches_of, whole_warps
@@ -58,6 +69,7 @@ _NEVER = re.compile(
     r"\bextern\b|\bvolatile\b|\bstatic\b|\breturn\b|\bgoto\b|\batomic|warpSize|gridDim|\b(?:thread|block)(?:Idx|Dim)\s*\.\s*[yz]"
 )
 _HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|__shared__|__sync")
+_PARTS_OF_A_PLACE = ("binary_expression", "subscript_argument_list", "parenthesized_expression")
 _THREAD, _BLOCK, _SIZE = Var("threadIdx.x"), Var("blockIdx.x"), Var("blockDim.x")
 
 
@@ -94,7 +106,8 @@ class _Block:
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    never = _NEVER.search(text_of(syntax.entry.node.child_by_field_name("body")))
+    body = syntax.entry.node.child_by_field_name("body")
+    never = _NEVER.search(text_of(body))
     if never is not None:
         raise Refusal(f"`{never[0]}` in {kernel.name} may mean something else for several blocks in one")
     check_hidden_reads(kernel, syntax, _HIDDEN, "its place in the block")
@@ -108,9 +121,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if any(set(launch.grid[1:]) - {"1"} or launch.shared_bytes not in (None, "0") for launch in launches):
         raise Refusal(f"{kernel.name} is launched on more than one axis, or with dynamic shared memory")
     columns = parameter_of_count(kernel, [launch.grid[0] for launch in launches])
-    if not columns or columns in changed_in(
-        syntax, syntax.entry.node.child_by_field_name("body") or syntax.entry.node
-    ):
+    if not columns or body is None or columns in changed_in(syntax, body):
         raise Refusal(f"no argument of {kernel.name} tells how many blocks there are")
     shared = frozenset(v.name for v in syntax.entry.variables if v.shared)
     block = _Block(kernel, syntax, model, columns, shared, max(threads) if len(threads) == 1 else 0, {})
@@ -142,12 +153,8 @@ def _check_shared(block: _Block, threads: int) -> None:
     for variable in block.syntax.entry.variables:
         if not variable.shared:
             continue
-        size = (
-            constant(text_of(variable.sizes[0]), constants_of(block.kernel))
-            if len(variable.sizes) == 1
-            else None
-        )
-        if size is None or size < threads:
+        sizes = [constant(text_of(size), constants_of(block.kernel)) for size in variable.sizes]
+        if len(sizes) != 1 or sizes[0] is None or sizes[0] < threads:
             raise Refusal(f"`{variable.name}` has not one place for each thread of a block")
     for node in descendants(block.syntax.entry.node):
         if node.type != "identifier" or text_of(node) not in block.shared:
@@ -209,8 +216,8 @@ def _is_of_any(block: _Block, node: Node, order: ThreadOrder, trees: list[Loop])
         return False
     if parent.type == "init_declarator":
         name = text_of(field_of(parent, "declarator"))
-        kept = name not in _changed(block.syntax.entry.node)
-        return kept or any(
+        changed = {changed_by(n, addressed=True) for n in descendants(block.syntax.entry.node)}
+        return name not in changed or any(
             x.start == node and order.covers_all(x) == "block" for x in block.syntax.entry.loops
         )
     if parent.type == "unary_expression" and operator_of(parent) == "!":
@@ -224,23 +231,8 @@ def _is_of_any(block: _Block, node: Node, order: ThreadOrder, trees: list[Loop])
     if parent.type == "assignment_expression":
         loops = [x for x in block.syntax.entry.loops if x.start == node]
         return any(order.covers_all(x) == "block" for x in loops)
-    while parent is not None and parent.type in (
-        "binary_expression",
-        "subscript_argument_list",
-        "parenthesized_expression",
-    ):
-        parent = parent.parent
-    return parent is not None and text_of(field_of(parent, "argument")) in block.shared
-
-
-def _changed(part: Node) -> set[str]:
-    """The names that are given another value, or whose address is taken."""
-    fields = {
-        "assignment_expression": "left",
-        "update_expression": "argument",
-        "pointer_expression": "argument",
-    }
-    return {text_of(field_of(n, fields[n.type])) for n in descendants(part) if n.type in fields}
+    element = next((n for n in above(node) if n.type not in _PARTS_OF_A_PLACE), None)
+    return text_of(field_of(element, "argument")) in block.shared
 
 
 def _check_place(block: _Block, element: Node, trees: list[Loop]) -> None:
@@ -271,35 +263,23 @@ def _check_place(block: _Block, element: Node, trees: list[Loop]) -> None:
 
 def _is_below(block: _Block, element: Node, tree: Loop) -> bool:
     """Whether an element of the other half is reached by threads of the first half only."""
-    above: Node | None = element
-    while above is not None and above != tree.node:
-        test = above.child_by_field_name("condition") if above.type == "if_statement" else None
-        compared = bare(test.child_by_field_name("value")) if test is not None else None
-        then = above.child_by_field_name("consequence")
-        if (
-            compared is not None
-            and operator_of(compared) == "<"
-            and then is not None
-            and contains(then, element)
-        ):
-            left, right = field_of(compared, "left"), field_of(compared, "right")
+    for outer in takewhile(lambda n: n != tree.node, above(element)):
+        test = test_of(outer) if outer.type == "if_statement" else None
+        then = outer.child_by_field_name("consequence")
+        if test is not None and operator_of(test) == "<" and then is not None and contains(then, element):
+            left, right = field_of(test, "left"), field_of(test, "right")
             if block.is_(left, _THREAD) and text_of(right) == tree.counter:
                 return True
-        above = above.parent
     return False
 
 
 def _is_met_by_all(block: _Block, barrier: Node, trees: list[Loop]) -> bool:
     """Whether a barrier stands in the kernel's body, or in the body of a tree that does."""
-    above: Node | None = barrier.parent
-    body = block.syntax.entry.node.child_by_field_name("body")
-    while above is not None and above != body:
-        if above.type not in ("expression_statement", "compound_statement") and above not in [
-            t.node for t in trees
-        ]:
-            return False
-        above = above.parent
-    return True
+    body, loops = block.syntax.entry.node.child_by_field_name("body"), [t.node for t in trees]
+    return all(
+        outer.type in ("expression_statement", "compound_statement") or outer in loops
+        for outer in takewhile(lambda n: n != body, above(barrier))
+    )
 
 
 def _together(block: _Block, side: int) -> Candidate:
@@ -324,28 +304,19 @@ def _together(block: _Block, side: int) -> Candidate:
             special[index.start_byte, index.end_byte] = partial(_place, names, side, lane)
         elif node.type == "field_expression" and dense(node) in names:
             special.setdefault((node.start_byte, node.end_byte), partial(_named, names))
+    order = ThreadOrder(kernel, block.syntax)
     for at, part in block.numbers.items():
         special[at] = f"(blockDim.x / {side * part})".format
     for loop in block.syntax.entry.loops:
         amount = _amount(loop)
-        if (
-            amount is not None
-            and block.is_size(amount)
-            and ThreadOrder(kernel, block.syntax).covers_all(loop)
-        ):
+        if amount is not None and block.is_size(amount) and order.covers_all(loop):
             special[amount.start_byte, amount.end_byte] = signed(f"blockDim.x / {side}").format
     for statement in (s for s in alone if s is not None):
         opening = statement
         while opening.prev_sibling is not None and opening.prev_sibling.type.startswith("preproc"):
             opening = opening.prev_sibling  # Nothing may stand between a loop and its #pragma.
-        unroll = ""
-        if (
-            opening == statement
-            and statement.type == "for_statement"
-            and "for" not in text_of(statement.child_by_field_name("body"))
-        ):
-            rounds = rounds_under_way(kernel, block.syntax, statement)
-            unroll = f"#pragma unroll {rounds}{gap}" if rounds > 1 else ""
+        rounds = _rounds(block, statement) if opening == statement else 1
+        unroll = f"#pragma unroll {rounds}{gap}" if rounds > 1 else ""
         form = "{}" if opening == statement and not unroll else f"{{{{{gap}{unroll}{{}}{gap}}}}}"
         at = (opening.start_byte, statement.end_byte)
         special[at] = f"if ({here} < {block.columns}) {form}".format
@@ -380,16 +351,16 @@ def _alone(access: Node, *, writes: bool) -> Node | None:
     """The largest statement around an access in which threads do not wait for each other; None for a declaration, which
     may read the last column more often than before. Refused where it writes.
     """
-    above = access
-    while above.parent is not None and not above.type.endswith(("statement", "declaration")):
-        above = above.parent
-    while above.parent is not None and above.parent.type != "function_definition":
-        if above.parent.type == "compound_statement" and "__sync" in text_of(above.parent):
+    statement = access
+    while statement.parent is not None and not statement.type.endswith(("statement", "declaration")):
+        statement = statement.parent
+    for outer in takewhile(lambda n: n.type != "function_definition", above(statement)):
+        if outer.type == "compound_statement" and "__sync" in text_of(outer):
             break
-        above = above.parent
-    if above.type == "declaration" and writes:
+        statement = outer
+    if statement.type == "declaration" and writes:
         raise Refusal(f"line {access.start_point.row + 1} writes memory on the way to a value")
-    return above if above.type.endswith("statement") else None
+    return statement if statement.type.endswith("statement") else None
 
 
 def _named(names: Mapping[str, str], text: str) -> str:
@@ -419,7 +390,6 @@ def _written(data: bytes, start: int, end: int, special: dict[tuple[int, int], C
 
 
 ASSIST = Assist(
-    id="take_several_columns",
     title="Take several columns in a block",
     skill="columns-side-by-side",
     pattern="column_per_block",

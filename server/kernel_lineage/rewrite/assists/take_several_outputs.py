@@ -279,7 +279,6 @@ def _first(made: _Together, group: str, between: str, index: str, kind: str) -> 
 
 
 ASSIST = Assist(
-    id="take_several_outputs",
     title="Take several outputs in each thread",
     skill="outputs-per-thread",
     pattern="looped_element",

@@ -249,7 +249,6 @@ def _counted(kernel: Kernel, extent: str, span: int) -> str:
 
 
 ASSIST = Assist(
-    id="take_several_programs",
     title="Do the work of several programs in one",
     skill="triton-several-programs",
     pattern="triton_launch_options",

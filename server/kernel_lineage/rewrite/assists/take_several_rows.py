@@ -150,7 +150,6 @@ def _steps(of: Polynomial, round_: Var) -> Polynomial | None:
 
 
 ASSIST = Assist(
-    id="take_several_rows",
     title="Take several rows in each thread",
     skill="rows-per-thread",
     pattern="launch_configuration",

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import Polynomial, polynomial, term_of
 from kernel_gate.expr.terms import Term, Var
 from kernel_lineage.code.cuda.read import read_open
-from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
+from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.digit_steps import DigitSteps
 from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
@@ -113,13 +113,7 @@ def tile_places(
 
 def _changed_behind(part: Node, once: list[Node]) -> set[str]:
     """What statements behind a part change."""
-    return {
-        text_of(n.child_by_field_name("left"))
-        for d in once
-        if d.start_byte > part.start_byte
-        for n in descendants(d)
-        if n.type == "assignment_expression"
-    }
+    return {changed_by(n) for d in once if d.start_byte > part.start_byte for n in descendants(d)}
 
 
 def _factor(text: str) -> str:

@@ -22,6 +22,7 @@ from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import (
     Variable,
+    changed_by,
     contains,
     declarators,
     test_of,
@@ -160,11 +161,9 @@ def _check_fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, en
     """Refuse work that a thread would not do alike when it is given the indices of another one."""
     names = {v.name for v in index.values()}
     nodes = list(descendants(syntax.entry.node))
-    for node in nodes:
-        if node.type in ("assignment_expression", "update_expression"):
-            target = node.child_by_field_name("left") or node.child_by_field_name("argument")
-            if text_of(target) in names:
-                raise Refusal(f"`{text_of(target)}` is changed")
+    for changed in map(changed_by, nodes):
+        if changed in names:
+            raise Refusal(f"`{changed}` is changed")
     own = {
         v.name
         for v in syntax.entry.variables
@@ -270,7 +269,6 @@ def _dropped(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> list[Edit]:
 
 
 ASSIST = Assist(
-    id="transpose_through_tile",
     title="Transpose through a tile in shared memory",
     skill="transposed-shared-tile",
     pattern="strided_access",

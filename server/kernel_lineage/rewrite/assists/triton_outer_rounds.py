@@ -8,7 +8,7 @@ last round both are 0.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.source import Kernel
@@ -188,7 +188,7 @@ def _added(rounds: Rounds, walk: Walk) -> tuple[str, ast.stmt, ast.expr]:
         raise Refusal(f"the loop in line {line} does not add to one tile of two axes alone")
     if left := (rounds.changed & rounds.behind) - {*carried}:
         raise Refusal(f"`{min(left)}` is of the last round behind the loop in line {line}")
-    for statement in _others(body, step[0]):
+    for statement in (s for s in body if s is not step[0]):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if (
                 sum(
@@ -206,10 +206,6 @@ def _added(rounds: Rounds, walk: Walk) -> tuple[str, ast.stmt, ast.expr]:
             case _:
                 raise Refusal(f"line {statement.lineno} does more in a round than to load and multiply")
     return carried[0], step[0], step[2]
-
-
-def _others(body: list[ast.stmt], statement: ast.stmt) -> Iterator[ast.stmt]:
-    return (s for s in body if s is not statement)
 
 
 def _is_spread(index: ast.expr, side: int) -> bool:

@@ -18,7 +18,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.slow_math import PATTERN
 from kernel_lineage.kernels.cuda_floats import is_single
-from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import above, arguments_of, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -125,9 +125,7 @@ def _by_root(unit: Unit, division: Node) -> list[Edit]:
 
 def _is_rounded(unit: Unit, division: Node) -> bool:
     """Whether the quotient of a double is rounded to a `float` at once: it is all that one is given."""
-    outer = division.parent
-    while outer is not None and outer.type == "parenthesized_expression":
-        outer = outer.parent
+    outer = next((n for n in above(division) if n.type != "parenthesized_expression"), None)
     numerator = field_of(division, "left")
     if outer is None or numerator is None or numerator.type != "number_literal":
         return False
@@ -137,7 +135,6 @@ def _is_rounded(unit: Unit, division: Node) -> bool:
 
 
 ASSIST = Assist(
-    id="use_fast_math",
     title="Use fast-math intrinsics",
     skill="fast-math-intrinsics",
     pattern="slow_math",

@@ -81,7 +81,6 @@ def _empty(at: int, line: int) -> Span:
 
 
 ASSIST = Assist(
-    id="use_triton_fast_math",
     title="Use exp2 and rsqrt",
     skill="triton-fast-math",
     pattern="triton_exact_math",

@@ -21,7 +21,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -195,9 +195,7 @@ def _written_anew(syntax: CudaSyntax, loop: Loop, thread: str, array: str) -> in
 def _names_of(syntax: CudaSyntax, thread: str) -> set[str]:
     """What a thread's index is called, by variables that keep it."""
     kept = {v.name for v in syntax.entry.variables if text_of(v.value) == "threadIdx.x"}
-    for node in descendants(syntax.entry.node):
-        if node.type in ("assignment_expression", "update_expression", "pointer_expression"):
-            kept -= {text_of(field_of(node, "left") or field_of(node, "argument"))}
+    kept -= {changed_by(node, addressed=True) for node in descendants(syntax.entry.node)}
     return {"threadIdx.x", *kept} if thread in {"threadIdx.x", *kept} else set()
 
 
@@ -224,7 +222,7 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, Node]:
         if is_barrier(statement):
             barriers += 1
             continue
-        condition = _condition(statement)
+        condition = dense(test_of(statement))
         branch = statement.child_by_field_name("consequence") if statement.type == "if_statement" else None
         compared = re.fullmatch(rf"(threadIdx\.x|\w+)<{re.escape(loop.counter)}", condition)
         if (
@@ -244,10 +242,6 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, Node]:
     ):
         raise Refusal(f"`{thread}` is not known to be threadIdx.x")
     return thread, within
-
-
-def _condition(statement: Node) -> str:
-    return dense(test_of(statement))
 
 
 def _first_line(node: Node) -> str:
@@ -328,7 +322,6 @@ def _shuffles(thread: str, reduced: list[_Reduced], taken: set[str], tree: str, 
 
 
 ASSIST = Assist(
-    id="use_warp_shuffle_reduction",
     title="Reduce with warp shuffles",
     skill="warp-shuffle-reduction",
     pattern="shared_tree_reduction",

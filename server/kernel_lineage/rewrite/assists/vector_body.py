@@ -8,12 +8,21 @@ accesses have 16 bytes, those of narrower types fewer. Whatever does not fit tha
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
-from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    above,
+    bare,
+    changed_by,
+    contains,
+    field_of,
+    operator_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
@@ -46,6 +55,14 @@ def vector(element: str, nbytes: int, lanes: int) -> str:
 def group_word(lanes: int) -> str:
     """What a group of so many elements is called in the code."""
     return {2: "pair", 4: "quad"}.get(lanes, "group")
+
+
+def aligned_to(addresses: Mapping[int, Sequence[str]]) -> list[str]:
+    """The tests that addresses, as integers, are multiples of so many bytes."""
+    return [
+        f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
+        for size, listed in addresses.items()
+    ]
 
 
 @dataclass(slots=True)
@@ -109,13 +126,7 @@ class VectorBody:
             parts.setdefault(self.lanes * a.bytes, []).append(f"reinterpret_cast<size_t>({a.address})")
         sizes = {a.type: a.bytes for a in self.accesses if a.meant}
         return " && ".join(
-            [
-                *(f"sizeof({name}) == {nbytes}" for name, nbytes in sizes.items()),
-                *(
-                    f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
-                    for size, listed in parts.items()
-                ),
-            ]
+            [*(f"sizeof({name}) == {nbytes}" for name, nbytes in sizes.items()), *aligned_to(parts)]
         )
 
     def lines(self, data: bytes, index_type: str, quad: str, lane: str, unit: str) -> list[str]:
@@ -202,20 +213,7 @@ def check_statements(statements: list[Node], index: str) -> list[Node]:
 
 def changed_names(nodes: list[Node]) -> set[str]:
     """Names of variables that are assigned, incremented or whose address is taken."""
-    names: set[str] = set()
-    for node in nodes:
-        target: Node | None = None
-        if node.type == "assignment_expression":
-            target = field_of(node, "left")
-        elif node.type == "update_expression" or (
-            node.type == "pointer_expression" and text_of(node).startswith("&")
-        ):
-            target = field_of(node, "argument")
-        while target is not None and target.type == "field_expression":
-            target = target.child_by_field_name("argument")
-        if target is not None and target.type == "identifier":
-            names.add(text_of(target))
-    return names
+    return {changed_by(node, addressed=True) for node in nodes} - {""}
 
 
 def _accesses(
@@ -358,10 +356,7 @@ def _bytes(kernel: Kernel, name: str) -> int:
 
 
 def _outer(node: Node) -> Node | None:
-    parent = node.parent
-    while parent is not None and parent.type == "parenthesized_expression":
-        parent = parent.parent
-    return parent
+    return next((n for n in above(node) if n.type != "parenthesized_expression"), None)
 
 
 def _is_written(node: Node) -> bool:

@@ -315,7 +315,6 @@ def _candidate(kernel: Kernel, edits: list[Edit], explanation: str) -> Candidate
 
 
 ASSIST = Assist(
-    id="vectorise_row_access",
     title="Load and store several elements at a time",
     skill="vectorised-row-access",
     pattern="scalar_row_access",

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import arguments_of, contains, declarators, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    above,
+    arguments_of,
+    changed_by,
+    contains,
+    declarators,
+    operator_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
@@ -132,10 +140,7 @@ def check_function(kernel: Kernel, syntax: CudaSyntax, unit: Unit, formals: list
 
 
 def _scope(node: Node) -> int:
-    outer = node.parent
-    while outer is not None and outer.type != "namespace_definition":
-        outer = outer.parent
-    return outer.start_byte if outer is not None else -1
+    return next((n.start_byte for n in above(node) if n.type == "namespace_definition"), -1)
 
 
 def statement_of(call: Node) -> Node:
@@ -230,12 +235,4 @@ def _does_more(unit: Unit) -> bool:
 
 def is_changed(unit: Unit, name: str) -> bool:
     """Whether a function gives a parameter another value, or its address to something."""
-    for node in descendants(unit.node):
-        if node.type in (*_WRITES, "pointer_expression"):
-            target = node.child_by_field_name("left") or node.child_by_field_name("argument")
-            while target is not None and target.type == "field_expression":
-                target = target.child_by_field_name("argument")
-            addressed = node.type != "pointer_expression" or operator_of(node) == "&"
-            if addressed and text_of(target) == name:
-                return True
-    return False
+    return any(changed_by(node, addressed=True) == name for node in descendants(unit.node))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 LONGEST_REPLACEMENT = 64 * 1024
 """Bytes; the longest kernel of llm.c has 9 KB."""
@@ -19,10 +19,8 @@ class AnswerError(Exception):
     """The answer is not of the agreed form; the message is for the model and for people."""
 
 
-class LaunchAnswer(BaseModel):
+class LaunchAnswer(BaseModel, extra="forbid", frozen=True, strict=True):
     """Launch expressions to put at the launch site, in its own scope; None leaves a field as it is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     grid: str | None = Field(default=None, max_length=400)
     block: str | None = Field(default=None, max_length=400)
@@ -35,10 +33,8 @@ class LaunchAnswer(BaseModel):
         return {name: str(value) for name, value in self.model_dump(exclude_none=True).items()}
 
 
-class ModelAnswer(BaseModel):
+class ModelAnswer(BaseModel, extra="forbid", frozen=True, strict=True):
     """The structured answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     range: str = Field(max_length=300)
     """The name of the range that is replaced, as it was offered."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_gate.files.writing import append_privately
 from kernel_lineage.cache_folder import everything_kept
@@ -16,10 +16,8 @@ from kernel_lineage.cache_folder import everything_kept
 _FILE = "sent.jsonl"
 
 
-class SentRequest(BaseModel):
+class SentRequest(BaseModel, frozen=True):
     """One request."""
-
-    model_config = ConfigDict(frozen=True)
 
     time: str
     """ISO 8601, UTC."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_gate.verdict import Verdict
 
 VERSION = 1
 
 
-class Work(BaseModel):
+class Work(BaseModel, frozen=True):
     """What the emulated device counted in one case; the same case before and after."""
-
-    model_config = ConfigDict(frozen=True)
 
     case: str
     sectors: int
@@ -31,10 +29,8 @@ class Work(BaseModel):
         return self.sectors + self.requests + self.wavefronts + self.instructions / 4
 
 
-class TriedDocument(BaseModel):
+class TriedDocument(BaseModel, frozen=True):
     """One candidate and what became of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     digest: str
     """The hash of the file and the launch that were tried."""
@@ -69,19 +65,15 @@ class TriedDocument(BaseModel):
         return self.before.cost / max(self.after.cost, 1.0)
 
 
-class RefusedDocument(BaseModel):
+class RefusedDocument(BaseModel, frozen=True):
     """A skill that has a place in the last text and made no candidate there."""
-
-    model_config = ConfigDict(frozen=True)
 
     skill: str
     reason: str
 
 
-class OptimiseDocument(BaseModel):
+class OptimiseDocument(BaseModel, frozen=True):
     """How a search ended."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: int = VERSION
     path: str

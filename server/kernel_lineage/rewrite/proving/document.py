@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernel_gate.standing import ExitCode
 from kernel_lineage.proofs.obligations.obligation import Obligation
@@ -23,10 +23,8 @@ _WORDS = {
 }
 
 
-class CounterexampleModel(BaseModel):
+class CounterexampleModel(BaseModel, from_attributes=True):
     """Where an obligation fails."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     dims: dict[str, int]
     block: tuple[int, int, int] | None = None
@@ -37,10 +35,8 @@ class CounterexampleModel(BaseModel):
     note: str = ""
 
 
-class ObligationModel(BaseModel):
+class ObligationModel(BaseModel, from_attributes=True):
     """One obligation at one place."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     kind: str
     line: int

@@ -14,7 +14,6 @@ def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
 
 
 SIMPLIFICATION = Simplification(
-    id="drop_eviction_policy",
     title="cache hints taken off loads and stores",
     weakens="cache_hints",
     languages=frozenset({Language.TRITON}),

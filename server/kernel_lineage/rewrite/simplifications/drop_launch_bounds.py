@@ -14,7 +14,6 @@ def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
 
 
 SIMPLIFICATION = Simplification(
-    id="drop_launch_bounds",
     title="__launch_bounds__ taken off",
     weakens="launch_bounds",
     languages=frozenset({Language.CUDA}),

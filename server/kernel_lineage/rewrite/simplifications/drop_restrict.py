@@ -15,7 +15,6 @@ def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
 
 
 SIMPLIFICATION = Simplification(
-    id="drop_restrict",
     title="__restrict__ taken off the parameters",
     weakens="restrict_read_only",
     languages=frozenset({Language.CUDA}),

@@ -14,7 +14,6 @@ def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
 
 
 SIMPLIFICATION = Simplification(
-    id="drop_unroll",
     title="#pragma unroll taken off",
     weakens="loop_unroll",
     languages=frozenset({Language.CUDA}),

@@ -34,7 +34,6 @@ def _exact(name: str, arguments: list[str]) -> str | None:
 
 
 SIMPLIFICATION = Simplification(
-    id="exact_math",
     title="approximate functions written as exact ones",
     weakens="fast_math",
     languages=frozenset({Language.CUDA}),

@@ -37,15 +37,11 @@ def functions_rewritten(kernel: Kernel, transform: Transform, needs: str = "") -
             edits.append(Edit(span, new))
     if edits and needs:
         first = min((kernel.span, *spans), key=lambda s: s.start)
-        edits.insert(0, Edit(_before(first), needs))
+        edits.insert(0, Edit(Span(first.start, first.start, first.first_line, first.first_line), needs))
         if len(edits) > 1 and edits[1].span.start == first.start:
             # Two edits at one place are one.
             edits[:2] = [replace(edits[1], text=needs + edits[1].text)]
     return tuple(edits)
-
-
-def _before(span: Span) -> Span:
-    return Span(span.start, span.start, span.first_line, span.first_line)
 
 
 def calls_replaced(text: str, names: str, rewrite: Call) -> str:

@@ -18,8 +18,6 @@ from kernel_lineage.rewrite.candidate import Edit
 class Simplification:
     """One way to take an optimisation back."""
 
-    id: str
-    """snake_case, the same as the file's name."""
     title: str
     """What is done, in a few words: `__restrict__ taken off the parameters`."""
     weakens: str
@@ -27,3 +25,5 @@ class Simplification:
     languages: frozenset[Language]
     simplify: Callable[[Kernel], tuple[Edit, ...]]
     """All edits together; none where the kernel has nothing of it."""
+    id: str = ""
+    """The name of its file, which the registry puts in."""

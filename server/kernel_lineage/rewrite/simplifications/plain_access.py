@@ -26,7 +26,6 @@ def _plain(name: str, arguments: list[str]) -> str | None:
 
 
 SIMPLIFICATION = Simplification(
-    id="plain_access",
     title="cache hints taken off loads and stores",
     weakens="cache_hints",
     languages=frozenset({Language.CUDA}),

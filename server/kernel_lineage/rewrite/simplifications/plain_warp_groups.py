@@ -95,7 +95,6 @@ __device__ T reduced_by_{operator}(T v) {{
 
 
 SIMPLIFICATION = Simplification(
-    id="plain_warp_groups",
     title="cooperative groups written out",
     weakens="cooperative_groups",
     languages=frozenset({Language.CUDA}),

@@ -76,7 +76,6 @@ def _shared_out(text: str, reducing: str) -> _Shared | None:
 
 
 SIMPLIFICATION = Simplification(
-    id="reduce_in_each_lane",
     title="a reduction that lanes share out made whole in each of them",
     weakens="warp_per_row",
     languages=frozenset({Language.CUDA}),

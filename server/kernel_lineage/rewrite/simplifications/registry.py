@@ -14,7 +14,7 @@ from kernel_lineage.rewrite.simplifications.model import Simplification
 @cache
 def all_simplifications() -> tuple[Simplification, ...]:
     """Every simplification, in the order of their ids."""
-    return declared_in(package, "SIMPLIFICATION", Simplification)
+    return tuple(declared_in(package, "SIMPLIFICATION", Simplification).values())
 
 
 def simplified(simplification: Simplification, kernel: Kernel) -> bytes | None:

@@ -154,7 +154,6 @@ def _masked(text: str) -> str:
 
 
 SIMPLIFICATION = Simplification(
-    id="scalar_access",
     title="vector loads and stores made in parts of four bytes",
     weakens="vectorised_access",
     languages=frozenset({Language.CUDA}),

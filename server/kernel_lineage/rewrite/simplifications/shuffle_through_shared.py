@@ -53,7 +53,6 @@ def _exchange(name: str, args: list[str]) -> str | None:
 
 
 SIMPLIFICATION = Simplification(
-    id="shuffle_through_shared",
     title="shuffles made an exchange through shared memory",
     weakens="warp_shuffle",
     languages=frozenset({Language.CUDA}),

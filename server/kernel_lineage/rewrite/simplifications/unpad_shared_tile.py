@@ -28,7 +28,6 @@ def _unpadded(match: re.Match[str]) -> str | None:
 
 
 SIMPLIFICATION = Simplification(
-    id="unpad_shared_tile",
     title="padding taken off the rows of a shared tile",
     weakens="bank_conflict_padding",
     languages=frozenset({Language.CUDA}),

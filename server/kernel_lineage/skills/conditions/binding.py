@@ -20,9 +20,9 @@ _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
     """The tree with a skill's names replaced by what an anchor bound them to, as written in the kernel.
 
-    A dimension may be bound to a name, a number, `blockDim.x`, or arithmetic of these; a tensor to a name or an element. A name
-    that is bound to nothing, or to what the language cannot say, is marked unbound: nothing is known of it, even when
-    the kernel happens to use the same name for something else.
+    A dimension may be bound to a name, a number, `blockDim.x`, or arithmetic of these; a tensor to a name or an
+    element. A name that is bound to nothing, or to what the language cannot say, is marked unbound: nothing is
+    known of it, even when the kernel happens to use the same name for something else.
     """
 
     def replace(ref: FactRef) -> Expr:

@@ -1,6 +1,6 @@
 """Kleene evaluation of a condition over facts, with the evidence that decided it.
 
-Kleene's strong logic: `False and unknown` is false, `True or unknown` is true, all else with an unknown part is unknown.
+Kleene's strong logic: `False and unknown` is false, `True or unknown` is true, all else with an unknown part unknown.
 A fact with several values makes the condition hold only if it holds for every combination of values; it fails if one
 combination fails, and that one is the counterexample.
 """
@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
-from kernel_lineage.skills.conditions.facts import Fact, Facts, Scalar
 from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.facts import Fact, Facts, Scalar
 from kernel_lineage.skills.conditions.names import DTYPES, declared, split_fact
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import Expr, FactRef, Items, Literal, Op, facts_in

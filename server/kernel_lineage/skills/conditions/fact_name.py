@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from kernel_lineage.skills.conditions.facts import FactSource
 
@@ -30,10 +30,8 @@ class Argument(StrEnum):
     MECHANISM = "mechanism"
 
 
-class FactName(BaseModel):
+class FactName(BaseModel, frozen=True, extra="forbid"):
     """One declared name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     """Dotted, without arguments: `align`, `launch.block.x`."""

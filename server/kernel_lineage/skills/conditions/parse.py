@@ -182,7 +182,8 @@ class _Parser:
             if len(node.args) != len(declaration.arguments) or not declaration.arguments:
                 raise self.fail(node, f"write it as `{declaration.form}`")
             written = (
-                self.argument(a, kind, declaration) for a, kind in zip(node.args, declaration.arguments, strict=True)
+                self.argument(a, kind, declaration)
+                for a, kind in zip(node.args, declaration.arguments, strict=True)
             )
             return FactRef(f"{name}({', '.join(written)})", declaration.type, column=column)
         function = FUNCTIONS.get(name)

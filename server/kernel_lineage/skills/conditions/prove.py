@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kernel_gate.expr.smallest import Question, answered
+from kernel_gate.expr.solver import LIMIT_MS, Decision, SolverMissingError
 from kernel_lineage.skills.conditions.evaluate import judge, show
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
 from kernel_lineage.skills.conditions.terms import Translated, UntranslatedError
 from kernel_lineage.skills.conditions.tree import Expr, Literal, Op, facts_in
 from kernel_lineage.skills.conditions.truth import Truth
-from kernel_gate.expr.smallest import Question, answered
-from kernel_gate.expr.solver import LIMIT_MS, Decision, SolverMissingError
 
 
 @dataclass(frozen=True, slots=True)

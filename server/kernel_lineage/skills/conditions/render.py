@@ -77,8 +77,9 @@ def _comparison(left: Expr, op: str, right: Expr) -> str:
 
 def _denied(tree: Expr) -> str:
     match tree:
-        case Op(op=op, operands=(left, right)) if (
-            op in OPPOSITE and Type.INTERVAL not in (left.type, right.type)
+        case Op(op=op, operands=(left, right)) if op in OPPOSITE and Type.INTERVAL not in (
+            left.type,
+            right.type,
         ):
             return _comparison(left, OPPOSITE[op], right)
         case Op(op="not", operands=(operand,)):
@@ -106,7 +107,7 @@ def _noun(tree: Expr) -> str:
             *rest, last = map(_version, items)
             return f"{', '.join(rest)} or {last}" if rest else last
         case FactRef(name=name):
-            head, arguments = split_fact(name)
+            _, arguments = split_fact(name)
             declaration = declared(name)
             return (
                 name

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
 from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
 from kernel_lineage.skills.conditions.names import DTYPES, declared
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.tree import FactRef, Op
@@ -19,7 +19,7 @@ class StatedFactError(ValueError):
 
 
 def stated_facts(text: str, by: str) -> Facts:
-    """The facts in a statement; several values of one are separated by `|`. `by` says who states them, for the evidence.
+    """The facts in a statement; several values of one are separated by `|`. `by` says who states them.
 
     Raises `StatedFactError`.
     """

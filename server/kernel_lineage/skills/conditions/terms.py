@@ -1,6 +1,6 @@
 """Conditions as the solver's terms: facts become integers, data types their numbers in a list.
 
-Versions, texts, intervals and numbers that are no integers have no translation. `%` and `//` mean what they mean in Python
+Versions, texts, intervals and numbers that are no integers have no translation. `%` and `//` mean the same as in Python
 for positive divisors only; whoever refutes a condition by its terms evaluates it before saying so.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 
-from kernel_lineage.skills.conditions.facts import Scalar
-from kernel_lineage.skills.conditions.fact_name import Type
-from kernel_lineage.skills.conditions.names import DTYPES
-from kernel_lineage.skills.conditions.tree import Expr, FactRef, Items, Literal, Op
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import ONE, ZERO, Num, Term, Var
+from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.facts import Scalar
+from kernel_lineage.skills.conditions.names import DTYPES
+from kernel_lineage.skills.conditions.tree import Expr, FactRef, Items, Literal, Op
 
 _MAX_EXPONENT = 8
 _MAX_BITS = 62

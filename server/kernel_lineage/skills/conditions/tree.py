@@ -133,4 +133,6 @@ def plain_names(fact: str) -> tuple[str, ...]:
     if declaration is None:
         return (fact,)
     written = fact.partition("(")[2].rstrip(")").split(", ")
-    return tuple(a for a, kind in zip(written, declaration.arguments, strict=False) if kind is Argument.TENSOR)
+    return tuple(
+        a for a, kind in zip(written, declaration.arguments, strict=False) if kind is Argument.TENSOR
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
@@ -22,10 +22,8 @@ _MOST = 1 << 20
 """Bytes; one takes a few hundred."""
 
 
-class Outcome(BaseModel):
+class Outcome(BaseModel, frozen=True, extra="forbid"):
     """One verdict about one candidate."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     skill: str

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, field_validator
 
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
@@ -26,10 +26,8 @@ FAVOURED = 1.5
 _RULES = Path(__file__).with_name("rules.toml")
 
 
-class Rule(BaseModel):
+class Rule(BaseModel, frozen=True, extra="forbid"):
     """One rule: when it fires, what it favours and forbids, why, and where that is from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     when: str

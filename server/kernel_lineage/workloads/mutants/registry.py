@@ -15,7 +15,7 @@ from kernel_lineage.workloads.mutants.model import Mutant, Mutation
 @cache
 def all_mutations() -> tuple[Mutation, ...]:
     """Every mutation, in the order of their ids."""
-    return declared_in(mutants, "MUTATION", Mutation)
+    return tuple(declared_in(mutants, "MUTATION", Mutation).values())
 
 
 def mutants_of(kernel: Kernel) -> tuple[Mutant, ...]:

@@ -42,7 +42,6 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="aliasing",
     title="Aliasing",
     moves="Each output into an input of the same shape and type, where the workload does not exclude it.",
     boundaries=_boundaries,

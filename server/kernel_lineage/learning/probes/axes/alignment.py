@@ -45,7 +45,6 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="alignment",
     title="Alignment",
     moves="Each buffer to addresses that are multiples of 128, 64, 32, 16, 8 … bytes only, down to its element's size.",
     boundaries=_boundaries,

@@ -36,7 +36,6 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="architecture",
     title="Architecture",
     moves="Both states to other architectures, from compute capability 7.5 on, as far as the installed compiler goes.",
     boundaries=_boundaries,

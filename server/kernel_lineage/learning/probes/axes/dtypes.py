@@ -94,7 +94,6 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="dtypes",
     title="Data types",
     moves="The float buffers, all, those of one shape, and each, to float16, bfloat16, float32 and float64, where "
     "Triton or a template takes any.",

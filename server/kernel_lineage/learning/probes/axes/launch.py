@@ -125,7 +125,6 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="launch",
     title="Launch",
     moves="The block to other multiples of a warp; Triton's constexpr tiles to other powers of two, warps and stages.",
     boundaries=_boundaries,

@@ -69,7 +69,6 @@ def _drawn(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="masks",
     title="Masks",
     moves="Inputs to NaN, infinities, and rows of which some or all values are −inf.",
     boundaries=_boundaries,

@@ -88,7 +88,6 @@ def _between(ground: Ground, name: str, low: float, high: float, chance: random.
 
 
 AXIS = Axis(
-    id="sizes",
     title="Sizes",
     moves="Each dimension to its neighbours, primes, powers of two and one beside them, and to less than a tile.",
     boundaries=_boundaries,

@@ -84,7 +84,6 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 AXIS = Axis(
-    id="strides",
     title="Strides",
     moves="Rows of each buffer whose stride is an argument apart by 1, 3, 4 and 16 elements more than they are long.",
     boundaries=_boundaries,

@@ -147,7 +147,6 @@ def _indices_between(
 
 
 AXIS = Axis(
-    id="values",
     title="Values",
     moves="Inputs to large, tiny, equal, zero, negative, and peaked values; integers to their bounds.",
     boundaries=_boundaries,
