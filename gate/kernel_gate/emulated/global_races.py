@@ -87,6 +87,8 @@ class GlobalRaces:
     """Stores that flags overtake; None: the kernel has no load that could see it."""
     matter: Mapping[int, Flags] | None = None
     """Event of the launch's record → threads whose read matters (`slicing.idle_reads`); None: all reads do."""
+    warps_in_step: bool = False
+    """What a warp reads it has read before it writes: Triton's warps do not part, and hand a tile on by shuffles."""
 
     def enter(self, wave: Wave) -> None:
         """A new wave starts."""
@@ -274,6 +276,9 @@ class GlobalRaces:
             if shadow.reader is not None:
                 last = shadow.reader[granule]
                 conflict = self._unordered(wave, last, threads) & change.replaced
+                if self.warps_in_step:
+                    alone = last & (_MANY_WARPS | _MANY_BLOCKS) == 0
+                    conflict &= ~(alone & ((last & _THREAD) // _WARP == threads // _WARP))
                 if conflict.any():
                     self._report("writes what another reads", wave, at, where, conflict, last, granule)
 

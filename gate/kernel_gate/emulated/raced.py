@@ -1,4 +1,5 @@
-"""Races in global memory of a Triton launch that matter: those of reads whose value gets nowhere are left out.
+"""Races in global memory of a Triton launch that matter: those of reads whose value gets nowhere are left out, and those
+of a warp that stores a tile which it has loaded itself, in other lanes.
 
 What is read for nothing in one block may be used in another, where a kernel's own branches decide; where a compiler
 shares a tensor out among threads, it does so in the same way in each block. So this is for what Triton compiled. The
@@ -107,6 +108,7 @@ def _found_again(
             return
         assert seen.races is not None
         seen.races.matter = reads_that_matter(recorded.trace, launch.kernel)
+        seen.races.warps_in_step = True
         before.restore()
         yield from _races_in(seen, arch)
     whole = again()
