@@ -124,7 +124,6 @@ def copied(x, places, out):
 """
 
 
-@pytest.mark.long
 def test_numbers_of_a_table_are_dims_by_their_keys(tmp_path: Path) -> None:
     test = """\
 CASES = [{"rows": 12, "cols": 96, "dtype": torch.float32}, {"rows": 40, "cols": 64, "dtype": torch.float32}]
@@ -148,6 +147,7 @@ def test_sums():
     assert shapes(draft) == {"out": ("rows", "cols // 32"), "x": ("rows", "cols")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", ["arange(rows)", "arange(0, rows)", "randperm(rows)"])
 def test_places_that_a_test_counts_come_once_each(tmp_path: Path, made: str) -> None:
     test = f"""\
