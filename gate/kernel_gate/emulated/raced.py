@@ -1,5 +1,6 @@
-"""Races in global memory of a Triton launch that matter: those of reads whose value gets nowhere are left out, and those
-of a warp that stores a tile which it has loaded itself, in other lanes.
+"""Races in global memory of a Triton launch that matter: those of reads whose value gets nowhere are left out.
+
+So are those of a warp that stores a tile which it has loaded itself, in other lanes.
 
 What is read for nothing in one block may be used in another, where a kernel's own branches decide; where a compiler
 shares a tensor out among threads, it does so in the same way in each block. So this is for what Triton compiled. The

@@ -114,5 +114,5 @@ def _comment(text: str) -> str:
     return cleaned(" ".join(text.split()), "terminal")
 
 
-def _text(value: str) -> str:
+def _text(value: str | int) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -70,8 +70,8 @@ int main() {
   run(Problem{64, 40});
 }
 """
-    changed, found = with_sizes(text)
-    assert found == {"rows": 512, "width": 96, "tokens": 17, "hidden": 256, "tokens_2": 64, "hidden_2": 40}
+    changed, names = with_sizes(text)
+    assert names == {"rows": 512, "width": 96, "tokens": 17, "hidden": 256, "tokens_2": 64, "hidden_2": 40}
     assert '{((unsigned)klineage_size("tokens", 17)), ' in changed
 
 

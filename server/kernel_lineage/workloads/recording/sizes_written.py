@@ -99,6 +99,7 @@ def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
             yield Size(match[2], value, start, start + len(match[3].encode()))
 
 
+_STRUCTURES = ("struct_specifier", "class_specifier")
 _Fields = dict[str, list[tuple[str, str]]]
 """Structure → the names and types of its fields, in their order."""
 
@@ -106,9 +107,8 @@ _Fields = dict[str, list[tuple[str, str]]]
 def _fields(root: Node) -> _Fields:
     fields: _Fields = {}
     for node in inside(root):
-        body = node.child_by_field_name("body") if node.type in ("struct_specifier", "class_specifier") else None
-        name = node.child_by_field_name("name")
-        if body is None or name is None:
+        body, name = (node.child_by_field_name(part) for part in ("body", "name"))
+        if node.type not in _STRUCTURES or body is None or name is None:
             continue
         listed = [c for c in body.named_children if c.type == "field_declaration"]
         fields[text_of(name)] = [
@@ -125,7 +125,7 @@ def _default(node: Node, fixed: frozenset[str], on_device: frozenset[str]) -> It
     Not of a structure that code of the device names, which may make one.
     """
     declarators, value = node.children_by_field_name("declarator"), node.child_by_field_name("default_value")
-    structure = next((n for n in above(node) if n.type in ("struct_specifier", "class_specifier")), None)
+    structure = next((n for n in above(node) if n.type in _STRUCTURES), None)
     name = text_of(declarators[0]) if declarators else ""
     kind = text_of(node.child_by_field_name("type"))
     of = text_of(structure.child_by_field_name("name")) if structure is not None else ""
