@@ -7,6 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, StringConstraints, field_validator, model_validator
 
 from kernel_gate.program import (
+    STAGES_MOST,
+    WARPS_MOST,
     FillStep,
     LaunchSpec,
     LaunchStep,
@@ -21,6 +23,8 @@ from kernel_gate.program import (
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
 KernelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$")]
 Expression = str | int | float | bool
+Warps = Annotated[int, Field(ge=1, le=WARPS_MOST)]
+Stages = Annotated[int, Field(ge=1, le=STAGES_MOST)]
 
 
 MOST_STRUCTURE = 32764
@@ -42,9 +46,9 @@ class Launch(Table):
     """CUDA: dynamic shared memory of a block."""
     constexpr: dict[Name, Expression] = Field(default_factory=dict)
     """Triton: parameters that are known when the kernel is compiled."""
-    num_warps: int = Field(default=4, ge=1, le=32)
+    num_warps: Warps | str = 4
     """Triton: warps of a program."""
-    num_stages: int = Field(default=3, ge=1, le=16)
+    num_stages: Stages | str = 3
     """Triton: stages of the software pipeline."""
 
     @field_validator("grid", "block", mode="before")

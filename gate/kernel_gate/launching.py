@@ -14,6 +14,8 @@ from kernel_gate.compile_time import Constant, constant
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import (
+    STAGES_MOST,
+    WARPS_MOST,
     FillStep,
     LaunchSpec,
     LaunchStep,
@@ -212,7 +214,7 @@ class _Binding:
             operands[name], dtype = self._operand(operand)
             dtypes.append(dtype)
         if self.program.language == "triton":
-            unit = self._triton_unit(unit, launch, constants, order, operands, dtypes)
+            unit = self._triton_unit(unit, launch, constants, names, order, operands, dtypes)
         entry = unit.entry or self.program.entry
         return BoundLaunch(entry, grid, block, shared_bytes, tuple(order), operands, unit)
 
@@ -254,6 +256,7 @@ class _Binding:
         unit: Unit,
         launch: LaunchSpec,
         constants: Mapping[str, Constant],
+        names: Mapping[str, Number],
         order: list[str],
         operands: Mapping[str, BoundOperand],
         dtypes: list[str],
@@ -280,12 +283,19 @@ class _Binding:
             entry=unit.entry,
             by_position=unit.by_position,
             constexpr=tuple(constants.items()),
-            num_warps=launch.num_warps,
-            num_stages=launch.num_stages,
+            num_warps=_option("num_warps", launch.num_warps, names, WARPS_MOST),
+            num_stages=_option("num_stages", launch.num_stages, names, STAGES_MOST),
             arguments=tuple(arguments),
             divisible=tuple(divisible),
             ones=tuple(ones),
         )
+
+
+def _option(what: str, expression: int | str, names: Mapping[str, Number], most: int) -> int:
+    value = evaluate_int(expression, names)
+    if not 1 <= value <= most:
+        raise LaunchError(f"{what} = {expression} is {value}; Triton takes 1 to {most}")
+    return value
 
 
 def _three(expressions: tuple[str, ...], names: Mapping[str, Number], what: str, most: Dim3) -> Dim3:

@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+WARPS_MOST = 32
+STAGES_MOST = 16
+"""What Triton takes as `num_warps` and `num_stages`."""
 _AS_JSON = {"extra": "forbid"}
 """How pydantic reads a program that a request or a record holds."""
 
@@ -29,8 +32,8 @@ class LaunchSpec:
     shared_bytes: str = "0"
     constexpr: Mapping[str, str] = field(default_factory=dict)
     """Triton: value of each `tl.constexpr` parameter."""
-    num_warps: int = 4
-    num_stages: int = 3
+    num_warps: int | str = 4
+    num_stages: int | str = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,3 +143,27 @@ def test_a_case_at_such_a_scalar_is_repeated_from_its_text():
     assert parse_dims("n=40,a=1e-05")["a"] == 1e-5
     with pytest.raises(ValueError, match="exactly the dims n"):
         the_case(workload, parse_dims("n=40.5"), 5, "as declared", "")
+
+
+HEADS = """__global__ void turn(float *y, int heads, int width) {
+    int place = (blockIdx.x * heads + blockIdx.y) * width + threadIdx.x;
+    y[place] = 2.0f * y[place] + blockIdx.x;
+}
+"""
+OF_HEADS = """
+kernel = "turn"
+language = "cuda"
+dims = { n = [3, 5] }
+args = [
+  { name = "y", kind = "inout", dtype = "float32", shape = ["n", "4", "16"] },
+  { name = "heads", kind = "scalar", dtype = "int32", value = "4" },
+  { name = "width", kind = "scalar", dtype = "int32", value = "16" },
+]
+launch = { grid = ["n", "4"], block = [16] }
+"""
+
+
+def test_a_number_at_which_the_baseline_races_is_not_the_kernels_to_take():
+    program = Program("cuda", HEADS, "turn", name="turn.cu")
+    judged = judge(program, program, parse_workload(OF_HEADS), device="emulated")
+    assert judged.stage("sanitize").status == "pass", judged.reason

@@ -15,7 +15,7 @@ from kernel_lineage.workloads.answers import answers_of, with_answers
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import UNRANGED, Draft, DraftArgument
-from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.saved import Workloads, place_of
 from kernel_lineage.workloads.state import State
 
@@ -155,8 +155,16 @@ def test_two_kernels_of_one_name_in_two_namespaces_have_a_draft_and_a_program_ea
         assert program_from_file(path, draft.kernel, draft.workload()).entry == program.entry
 
 
-def test_an_overload_below_another_one_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "block", "arguments"), [("3", "128", "out x a n"), ("9", "64", "out x b n")]
+)
+def test_overloads_have_a_draft_and_a_program_each(
+    tmp_path: Path, name: str, block: str, arguments: str
+) -> None:
     path = tmp_path / "blend.cu"
-    path.write_text(NAMESAKES.replace("namespace biased", "namespace plain"))
-    with pytest.raises(ProgramError, match="means the kernel of that name at line 2"):
-        kernel_of(path, "9")
+    path.write_text(NAMESAKES.replace("namespace biased", "namespace plain").replace("biased::", "plain::"))
+    draft = draft_of(kernel_of(path, name), path, State(tmp_path))
+    assert draft.missing == ()
+    assert (draft.block, [a.name for a in draft.arguments]) == ((block,), arguments.split())
+    program = program_from_file(path, draft.kernel, draft.workload())
+    assert program.entry == f"plain::{draft.kernel}"

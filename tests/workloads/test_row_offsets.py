@@ -8,9 +8,9 @@ import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.of_state import draft_for
-from kernel_lineage.workloads.row_offsets import row_offsets
+from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
 
 KERNEL = """__global__ void sums(const float* values, const int* begins, float* out, int rows) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -68,3 +68,32 @@ def test_elements_of_all_rows_are_as_many_as_the_last_row_ends_with(tmp_path: Pa
     assert begins.values == "offsets(begins_total)"
     assert begins.shape == ("rows + 1",)
     assert next(a.shape for a in draft.arguments if a.name == "values") == ("begins_total",)
+
+
+def test_all_rows_together_may_be_as_many_as_a_matrix_begins_with() -> None:
+    begins = DraftArgument("begins", "input", "int32", ("batch + 1",))
+    query = DraftArgument("query", "input", "float32", ("tokens", "heads"))
+    dims = {"tokens": 64, "heads": 4, "batch": 8}
+    draft = Draft("attend", Language.CUDA, "attend.cu", dims, dims, (query, begins))
+    first = next(with_row_offsets(draft, {"begins"}))
+    assert first.arguments[1].values == "offsets(tokens)"
+
+
+def test_rows_that_are_written_do_not_overlap(tmp_path: Path) -> None:
+    text = """__global__ void owners(const int* begins, int* out, int rows) {
+  const int row = blockIdx.x;
+  for (int i = begins[row] + threadIdx.x; i < begins[row + 1]; i += blockDim.x) out[i] = row;
+}
+int main() {
+  const int rows = 50, all = 400;
+  int *begins, *out;
+  cudaMalloc(&begins, (rows + 1) * sizeof(int));
+  cudaMalloc(&out, all * sizeof(int));
+  owners<<<rows, 64>>>(begins, out, rows);
+}
+"""
+    (tmp_path / "owners.cu").write_text(text)
+    draft = draft_for(tmp_path, "owners.cu", "owners")
+    assert isinstance(draft, Draft), draft
+    assert draft.missing == ()
+    assert next(a.values for a in draft.arguments if a.name == "begins") == "offsets(all)"

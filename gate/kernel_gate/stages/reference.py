@@ -100,6 +100,9 @@ def run_baseline(
     if fault is not None:
         about = {"fault": fault.kind, **fault.where()}
         raise unusable(FAULT_REASONS[fault.kind], say(fault, run.baseline.label, case), about)
+    raced = next((f for f in done.faults if f.kind == "race"), None)
+    if raced is not None and case.scalars:  # a number that nobody says callers pass, such as no heads
+        raise unusable(FAULT_REASONS["race"], say(raced, run.baseline.label, case))
     oracle = run.oracle.expected(case, inputs) if run.oracle is not None else None
     expected: dict[str, Array] = {}
     errors: dict[str, Errors | None] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from kernel_lineage.kernels.namesakes import namespaces_around, told_apart
-from kernel_lineage.kernels.source import Kernel, SourceFile
+from kernel_lineage.kernels.overloads import names_apart, without_overloads
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 
 _TARGET = re.compile(r"(.+?\.\w+):(?!:)(.+)", re.DOTALL)
 _TWO_COLONS = re.compile(r"([^:]+?\.\w+)::+([^:].*)", re.DOTALL)
@@ -46,18 +47,33 @@ def kernel_as_written(source: SourceFile, name: str) -> Kernel | None:
 
 def earlier_namesake(kernel: Kernel) -> str | None:
     """That a kernel above has the same name, for people; None where none has. A workload and the gate mean that one."""
-    first = kernel.source.kernel(kernel.name) if kernel.source is not None else None
-    if first is None or first.span == kernel.span:
+    first = _earlier(kernel)
+    if first is None:
         return None
-    return (
-        f"`{kernel.name}` means the kernel of that name at line {first.span.first_line}; "
-        "the gate tells kernels apart by their names, so give this one another"
+    name = own_name(kernel)
+    able = (
+        f"this one can be checked as {name}, and changed once it" if name else "this one is checked once it"
     )
+    return f"`{kernel.name}` means the kernel of that name at line {first.span.first_line}; {able} has another name"
+
+
+def _earlier(kernel: Kernel) -> Kernel | None:
+    first = kernel.source.kernel(kernel.name) if kernel.source is not None else None
+    return None if first is None or first.span == kernel.span else first
 
 
 def own_name(kernel: Kernel) -> str:
-    """The name by which a workload and the gate mean a kernel; "" below another of its name."""
-    return "" if earlier_namesake(kernel) is not None else kernel.name
+    """The name by which a workload and the gate mean a kernel: `scale_2` is the second one of its name.
+
+    "" for a Triton kernel below another of its name, which Python does not tell apart either.
+    """
+    source = kernel.source
+    if source is None or _earlier(kernel) is None:
+        return kernel.name
+    if source.language is not Language.CUDA:
+        return ""
+    place = next(i for i, k in enumerate(source.kernels) if k.span == kernel.span)
+    return names_apart(told_apart(source))[place]
 
 
 def qualified_name(kernel: Kernel) -> str:
@@ -65,11 +81,19 @@ def qualified_name(kernel: Kernel) -> str:
     return "::".join((*(namespaces_around(kernel.node) if kernel.node is not None else ()), kernel.name))
 
 
+def kernels_apart(source: SourceFile) -> tuple[Kernel, ...]:
+    """The kernels of a file, each by a name and in a text in which no other one has its name, in the file's order."""
+    apart = told_apart(source)
+    return tuple(without_overloads(apart, place) for place in range(len(apart.kernels)))
+
+
 def kernel_apart(source: SourceFile, name: str) -> Kernel | None:
-    """The kernel that a person means, in the file in which no other one has its name (`told_apart`)."""
+    """The kernel that a person means, in the text in which no other one has its name."""
     apart, kernel = told_apart(source), kernel_as_written(source, name)
-    if apart is source:
-        return kernel
     if kernel is None:
-        return kernel_as_written(apart, name)
-    return next(a for k, a in zip(source.kernels, apart.kernels, strict=True) if k is kernel)
+        kernel, source = kernel_as_written(apart, name), apart
+    place = next((i for i, k in enumerate(source.kernels) if k is kernel), None)
+    if place is None:
+        names = names_apart(apart)
+        place = names.index(name) if name in names else None
+    return without_overloads(apart, place) if place is not None else None

@@ -131,8 +131,9 @@ def _of_shape(workload: Workload, dims: Mapping[str, int]) -> Iterable[tuple[str
     if shared is not None and workload.language == "cuda":
         yield "launch.shared_bytes", shared
     if workload.language == "triton":
-        yield "launch.num_warps", workload.launch.num_warps
-        yield "launch.num_stages", workload.launch.num_stages
+        for option in ("num_warps", "num_stages"):
+            if (number := _number(getattr(workload.launch, option), names)) is not None:
+                yield f"launch.{option}", number
 
 
 def _layout(workload: Workload, argument: Argument, dims: Mapping[str, int]) -> Iterable[tuple[str, Scalar]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
-from kernel_lineage.kernels.naming import MisnamedError, kernel_as_written, parted
+from kernel_lineage.kernels.naming import MisnamedError, kernel_apart, kernel_as_written, parted
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
@@ -46,7 +46,7 @@ def read_target(text: str) -> Target:
         raise TargetError(f"{path}: no kernel was found{why}")
     if name is None:
         return Target(path, source, source.kernels)
-    kernel = kernel_as_written(source, name)
+    kernel = kernel_as_written(source, name) or kernel_apart(source, name)
     if kernel is None:
         raise TargetError(
             f"{path}: no kernel `{name}`; there are {', '.join(k.name for k in source.kernels)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from kernel_lineage.workloads.model import Draft
@@ -39,6 +40,20 @@ def with_dim_as(draft: Draft, name: str, other: str, note: str = "") -> Draft:
         return word.sub(other, text)
 
     dims, checked = ({n: s for n, s in sizes.items() if n != name} for sizes in (draft.dims, draft.checked))
+    notes = [n for n in draft.assumed if n.split(" is ")[0] != name]
+    draft = in_new_names(replace(draft, assumed=tuple(notes)), renamed)
+    return replace(
+        draft,
+        dims=dims,
+        checked=checked,
+        chosen=tuple(n for n in draft.chosen if n != name),
+        promises=tuple(p for p in dict.fromkeys(draft.promises) if not says_nothing(p)),
+        assumed=(*draft.assumed, *([note] if note else [])),
+    )
+
+
+def in_new_names(draft: Draft, renamed: Callable[[str], str]) -> Draft:
+    """The draft with the names in its expressions and notes replaced; its dims are as they were."""
     arguments = tuple(
         replace(
             a,
@@ -48,18 +63,16 @@ def with_dim_as(draft: Draft, name: str, other: str, note: str = "") -> Draft:
         )
         for a in draft.arguments
     )
-    notes = [n for n in draft.assumed if n.split(" is ")[0] != name]
-    promises = dict.fromkeys(map(renamed, draft.promises))
+    warps, stages = (renamed(n) if isinstance(n, str) else n for n in (draft.num_warps, draft.num_stages))
     return replace(
         draft,
-        dims=dims,
-        checked=checked,
         arguments=arguments,
         grid=tuple(map(renamed, draft.grid)),
         block=tuple(map(renamed, draft.block)),
         shared_bytes=renamed(draft.shared_bytes),
         constexpr={n: t if t[0] in "'\"" else renamed(t) for n, t in draft.constexpr.items()},
-        chosen=tuple(n for n in draft.chosen if n != name),
-        promises=tuple(p for p in promises if not says_nothing(p)),
-        assumed=(*map(renamed, notes), *([note] if note else [])),
+        num_warps=warps,
+        num_stages=stages,
+        promises=tuple(map(renamed, draft.promises)),
+        assumed=tuple(map(renamed, draft.assumed)),
     )

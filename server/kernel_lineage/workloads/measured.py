@@ -28,7 +28,7 @@ from kernel_lineage.workloads.fit import (
     sizes_for_products,
     sizes_for_sums,
 )
-from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
+from kernel_lineage.workloads.index_ranges import stays_in_bounds, with_ranges_in_bounds
 from kernel_lineage.workloads.model import CHOSEN, NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken
@@ -68,8 +68,11 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
 def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root: Path) -> Draft:
     """The draft with what running its kernel tells, as above; `unknown` are the buffers without a shape."""
     unranged = any(m.startswith(UNRANGED) for m in draft.missing)
+    starts = row_offsets(kernel) & {m.removeprefix(UNRANGED) for m in draft.missing}
     if unranged and not unknown:
-        draft = with_ranges_in_bounds(draft, kernel, path, root)
+        of_rows = (with_ranges_in_bounds(d, kernel, path, root) for d in with_row_offsets(draft, starts))
+        in_order = (d for d in of_rows if _in_order(d, kernel, path, root))
+        draft = next(in_order, None) or with_ranges_in_bounds(draft, kernel, path, root)
     ranged, free = _with_ranges(draft), _without_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
     trials = trials_of(ranged)
@@ -90,8 +93,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     racing: list[tuple[Draft, Plan]] = []
     partly: Draft | None = None
     free_ways = [(free, for_dims_of(free, first), True)] if free is not None else []
-    starts = row_offsets(kernel) & {m.removeprefix(UNRANGED) for m in draft.missing}
-    counted = _with_shapes(draft, starts & {*unknown}, _Measured(ranged, first, True, kernel, path, root))
+    counted = _with_shapes(draft, starts & {*unknown}, _Measured(ranged, first, False, kernel, path, root))
     rows = [_with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
     ways = [*free_ways, *((d, trials_of(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
     is_left = False
@@ -139,6 +141,14 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     missing = [f"{m} ({reason})" for m in asked.missing] or [f"sizes for {', '.join(draft.chosen)}: {reason}"]
     best = for_dims_of(asked, first)
     return replace(asked, dims=best.timed, checked=best.tried, missing=tuple(missing), unbuilt=unbuilt)
+
+
+def _in_order(draft: Draft, kernel: Target, path: Path, root: Path) -> bool:
+    """Whether nothing is missing with which the kernel stays in its buffers, and no threads race."""
+    sizes = trials_of(draft)[0].tried
+    return not draft.missing and stays_in_bounds(
+        replace(draft, dims=sizes, checked=sizes), sizes, kernel, path, root, races=True
+    )
 
 
 def _in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:

@@ -94,8 +94,8 @@ class Draft:
     block: tuple[str, ...] = ()
     shared_bytes: str = "0"
     constexpr: Mapping[str, str] = field(default_factory=dict)
-    num_warps: int = 4
-    num_stages: int = 3
+    num_warps: int | str = 4
+    num_stages: int | str = 3
     template_arguments: tuple[str, ...] = ()
     """Template arguments, for a kernel whose file does not tell them."""
     chosen: tuple[str, ...] = ()
@@ -138,6 +138,12 @@ class Draft:
         kept = [dict(self.dims)]
         kept += [other for other in sizes if other not in kept and not broken(other, self.promises)]
         return tuple(kept)
+
+    @property
+    def launch_texts(self) -> tuple[str, ...]:
+        """The expressions of the launch."""
+        options = str(self.num_warps), str(self.num_stages)
+        return *self.grid, *self.block, self.shared_bytes, *self.constexpr.values(), *options
 
     @property
     def untold(self) -> frozenset[str]:

@@ -285,8 +285,8 @@ def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str
         block=_extents(launch["block"]) if "block" in launch else base.block,
         shared_bytes=launch.get("shared_bytes", base.shared_bytes),
         constexpr={**base.constexpr, **constexpr},
-        num_warps=int(launch.get("num_warps", base.num_warps)),
-        num_stages=int(launch.get("num_stages", base.num_stages)),
+        num_warps=int(launch["num_warps"]) if "num_warps" in launch else base.num_warps,
+        num_stages=int(launch["num_stages"]) if "num_stages" in launch else base.num_stages,
     )
 
 

@@ -15,7 +15,7 @@ from kernel_lineage.workloads.files import Target
 from kernel_lineage.workloads.model import UNRANGED, Draft
 
 _MOST_TOTALS = 2
-"""Dims of other buffers that are tried as the end of the last row: each costs a run."""
+"""Dims that other buffers begin with, and that are tried as the end of the last row: each costs a run."""
 _TOTAL = 640
 """Elements of all rows together where no dim tells them."""
 
@@ -44,7 +44,8 @@ def with_row_offsets(draft: Draft, names: Collection[str]) -> Iterator[Draft]:
     """
     if not names:
         return
-    lengths = (a.shape[0] for a in draft.arguments if a.name not in names and a.shape and len(a.shape) == 1)
+    others = [a.shape for a in draft.arguments if a.name not in names and a.shape]
+    lengths = (shape[0] for shape in sorted(others, key=lambda shape: len(shape) > 1))
     for total in (*[n for n in dict.fromkeys(lengths) if n in draft.dims][:_MOST_TOTALS], None):
         ends = {name: total or f"{name}_total" for name in sorted(names)}
         yield replace(

@@ -63,8 +63,8 @@ def _lines(draft: Draft) -> Iterator[str]:
         pairs = ", ".join(f"{name} = {_text(value)}" for name, value in draft.constexpr.items())
         yield f"constexpr = {{ {pairs} }}"
     if draft.language.value == "triton":
-        yield f"num_warps = {draft.num_warps}"
-        yield f"num_stages = {draft.num_stages}"
+        yield f"num_warps = {_text(draft.num_warps)}"
+        yield f"num_stages = {_text(draft.num_stages)}"
 
 
 def _launched_with(draft: Draft) -> Iterator[str]:
@@ -114,5 +114,5 @@ def _comment(text: str) -> str:
     return cleaned(" ".join(text.split()), "terminal")
 
 
-def _text(value: str) -> str:
+def _text(value: str | int) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -89,6 +89,14 @@ def test_a_read_that_matters_is_a_race_unless_a_barrier_orders_it(use, sync):
     assert raced == (set() if sync else {("race", "x")})
 
 
+def test_what_a_warp_of_triton_has_read_it_may_store_in_other_lanes():
+    source = KERNEL.replace("SYNC", "").replace("USE", USES["stores it"]).replace("i ^ 32", "i ^ 1")
+    for code, races in ((laid_out_by_triton(source), []), (image(source), ["race"])):
+        x = np.arange(1, 65, dtype=np.float32)
+        done = launch(code, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(40)}, block=64)
+        assert [f.kind for f in done.faults] == races
+
+
 ONLY_BELOW_64 = "if (n < 64) out[i] = other;"
 
 

@@ -57,6 +57,24 @@ int main() {
     assert sizes(text) == {}
 
 
+def test_what_structures_are_made_with_are_sizes():
+    text = """
+struct Config { int rows = 512; float eps = 1e-5f; int width{96}; static const int kept = 7; };
+struct Tile { int side = 16; };
+struct Problem { unsigned tokens, hidden; float rate; };
+void run(const Problem& p) {}
+__global__ void k(float* x) { Tile t; x[0] = t.side; }
+int main() {
+  Config config;
+  Problem first = {17, 256, 2};
+  run(Problem{64, 40});
+}
+"""
+    changed, names = with_sizes(text)
+    assert names == {"rows": 512, "width": 96, "tokens": 17, "hidden": 256, "tokens_2": 64, "hidden_2": 40}
+    assert '{((unsigned)klineage_size("tokens", 17)), ' in changed
+
+
 def test_the_changed_text_asks_for_the_size_by_its_name():
     text, _ = with_sizes("int main() { int n = 1 << 4; }\n")
 

@@ -124,6 +124,29 @@ def copied(x, places, out):
 """
 
 
+def test_numbers_of_a_table_are_dims_by_their_keys(tmp_path: Path) -> None:
+    test = """\
+CASES = [{"rows": 12, "cols": 96, "dtype": torch.float32}, {"rows": 40, "cols": 64, "dtype": torch.float32}]
+
+
+def inputs(case):
+    return torch.randn(case["rows"], case["cols"], dtype=case["dtype"])
+
+
+def run(case):
+    return sums(inputs(case), None, 32)
+
+
+def test_sums():
+    for case in CASES:
+        run(case)
+"""
+    draft = drafted(tmp_path, PARTS, test, "part_sums")
+    assert draft.missing == ()
+    assert dict(draft.dims) == {"rows": 12, "cols": 96}
+    assert shapes(draft) == {"out": ("rows", "cols // 32"), "x": ("rows", "cols")}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("made", ["arange(rows)", "arange(0, rows)", "randperm(rows)"])
 def test_places_that_a_test_counts_come_once_each(tmp_path: Path, made: str) -> None:

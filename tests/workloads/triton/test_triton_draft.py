@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.launching import bind
+from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.completing import InTurn, tried_draft
 from kernel_lineage.workloads.draft import draft_of
@@ -106,6 +108,19 @@ def test_a_test_that_calls_the_wrapper_gives_a_workload_with_nothing_missing(tmp
     assert workload.launch.grid == ("B * T",)
     assert workload.launch.constexpr == {"BLOCK": "next_power_of_2(C)"}
     assert workload.launch.num_warps == 8, "settings(600) gives it"
+
+
+def test_warps_that_a_wrapper_computes_are_an_expression_over_dims(tmp_path: Path) -> None:
+    computed = SCALE.replace("warps = 4", "warps = min(max(block // 256, 1), 8)").replace(
+        "    if block >= 512:\n        warps = 8\n", ""
+    )
+    draft = drafted(tmp_path, computed, TEST, "scale_kernel")
+    assert draft.missing == ()
+    workload = draft.workload()
+    assert workload.launch.num_warps == "min(max(next_power_of_2(C) // 256, 1), 8)"
+    program = Program("triton", computed, "scale_kernel")
+    warps = [bind(workload, program, {"B": 2, "T": 4, "C": c}).launches[0].unit.num_warps for c in (100, 600)]
+    assert warps == [1, 4]
 
 
 OTHER_NAME = f"{SCALE}\n\nscaled = Scale.apply\n"

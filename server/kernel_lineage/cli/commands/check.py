@@ -37,7 +37,7 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     from kernel_gate.worker import Worker
     from kernel_lineage.cli.gate_run import clear, progress_of
     from kernel_lineage.editor.checked import checked_document
-    from kernel_lineage.kernels.naming import earlier_namesake
+    from kernel_lineage.kernels.naming import earlier_namesake, own_name
     from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
     from kernel_lineage.learning.checked_file import Asked, CheckedKernel, checked_kernel
     from kernel_lineage.skills.target import read_target
@@ -71,8 +71,8 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     kernels = []
     with Worker() as worker:
         for kernel in meant.kernels:
-            asked = Asked(meant.path, meant.source.data, kernel.name, kernel.span.first_line)
-            why_not = earlier_namesake(kernel)
+            asked = Asked(meant.path, meant.source.data, own_name(kernel), kernel.span.first_line)
+            why_not = "" if asked.name else earlier_namesake(kernel) or ""
             one = checked_document(
                 CheckedKernel(asked, None, None, why_not) if why_not else checked(asked, worker)
             )

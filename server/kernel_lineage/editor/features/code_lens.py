@@ -93,9 +93,9 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
     judged = checks.judged_of(snapshot.uri, kernel) if checks is not None else None
     if checks is not None and own_name(kernel) in checks.in_work(snapshot.uri):
         return _command(server, "… checking", "klineage.checkKernel", place)
-    if (namesake := earlier_namesake(kernel)) is not None:
+    if not own_name(kernel):
         title = "not checked: a kernel above has its name"
-        return _command(server, title, "klineage.checkKernel", place, namesake)
+        return _command(server, title, "klineage.checkKernel", place, earlier_namesake(kernel))
     if judged is None:
         title = "draft and check" if server.trust.granted else "not checked: not trusted"
         return _command(server, title, "klineage.checkKernel", place)

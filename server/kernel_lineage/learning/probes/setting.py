@@ -134,10 +134,11 @@ def _launch(setting: Setting) -> dict[str, Scalar]:
         if setting.after.language == "cuda":
             for axis, extent in zip("xyz", launch.block, strict=False):
                 facts[f"launch.block.{axis}"] = evaluate_int(extent, names)
+        else:
+            facts["launch.num_warps"] = evaluate_int(launch.num_warps, names)
+            facts["launch.num_stages"] = evaluate_int(launch.num_stages, names)
     except ExpressionError:  # a launch that cannot be computed is the gate's to report
-        return facts
-    if setting.after.language == "triton":
-        facts |= {"launch.num_warps": launch.num_warps, "launch.num_stages": launch.num_stages}
+        pass
     return facts
 
 

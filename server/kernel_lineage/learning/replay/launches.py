@@ -27,8 +27,8 @@ def launch_of(state: Draft, numbers: Mapping[str, Number]) -> LaunchSpec | None:
             value = constant(text, values)
             if isinstance(value, (int, float)):
                 values[name] = value
-        for text in (*state.grid, *state.block, state.shared_bytes):
-            evaluate_int(text, values)
+        for number in (*state.grid, *state.block, state.shared_bytes, state.num_warps, state.num_stages):
+            evaluate_int(number, values)
     except (ExpressionError, ArithmeticError):
         return None
     return LaunchSpec(

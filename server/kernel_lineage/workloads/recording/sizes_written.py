@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from kernel_gate.expr.syntax import tree_of
-from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.unit import Unit, declared_name, unit_of, words_in
@@ -45,6 +45,8 @@ class Size:
     start: int
     end: int
     """Bytes of the text."""
+    type: str = ""
+    """What it is made where it stands; "" for what the number is."""
 
 
 def with_sizes(text: str) -> tuple[str, dict[str, int]]:
@@ -62,7 +64,8 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
             name = f"{size.name}_{count}"
         sizes[name] = size.value
         written = data[size.start : size.end].decode()
-        replaced.append((size.start, size.end, f'((decltype({written}))klineage_size("{name}", {written}))'))
+        kind = size.type or f"decltype({written})"
+        replaced.append((size.start, size.end, f'(({kind})klineage_size("{name}", {written}))'))
     parts, at = [], 0
     for start, end, new in sorted(replaced):
         if start >= at:
@@ -74,8 +77,13 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
 def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
     inside_only = _fixed_names(root) | _threads(root)
     on_device = _device_words(unit)
+    fields = _fields(root)
     for node in inside(root):
-        if node.type == "function_definition":
+        if node.type == "field_declaration":
+            yield from _default(node, inside_only, on_device)
+            continue
+        if node.type == "initializer_list":
+            yield from _in_braces(node, fields, inside_only)
             continue
         if node.type not in ("init_declarator", "assignment_expression", "call_expression"):
             continue
@@ -89,6 +97,58 @@ def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
         if value is not None and _LEAST <= value < _MOST and match[2] not in inside_only | on_device:
             start = len(text[: match.start(3)].encode())
             yield Size(match[2], value, start, start + len(match[3].encode()))
+
+
+_STRUCTURES = ("struct_specifier", "class_specifier")
+_Fields = dict[str, list[tuple[str, str]]]
+"""Structure → the names and types of its fields, in their order."""
+
+
+def _fields(root: Node) -> _Fields:
+    fields: _Fields = {}
+    for node in inside(root):
+        body, name = (node.child_by_field_name(part) for part in ("body", "name"))
+        if node.type not in _STRUCTURES or body is None or name is None:
+            continue
+        listed = [c for c in body.named_children if c.type == "field_declaration"]
+        fields[text_of(name)] = [
+            (text_of(d), text_of(c.child_by_field_name("type")))
+            for c in listed
+            for d in c.children_by_field_name("declarator")
+        ]
+    return fields
+
+
+def _default(node: Node, fixed: frozenset[str], on_device: frozenset[str]) -> Iterator[Size]:
+    """The size that a field of a structure has where nobody gives it another: `int rows = 512;`.
+
+    Not of a structure that code of the device names, which may make one.
+    """
+    declarators, value = node.children_by_field_name("declarator"), node.child_by_field_name("default_value")
+    structure = next((n for n in above(node) if n.type in _STRUCTURES), None)
+    name = text_of(declarators[0]) if declarators else ""
+    kind = text_of(node.child_by_field_name("type"))
+    of = text_of(structure.child_by_field_name("name")) if structure is not None else ""
+    is_free = name.isidentifier() and name not in fixed and of not in on_device and not _FLOAT.fullmatch(kind)
+    if value is not None and value.type == "initializer_list" and value.named_child_count == 1:
+        value = value.named_children[0]
+    if value is not None and is_free and "static" not in text_of(node):
+        yield from _constants(value, name)
+
+
+def _in_braces(node: Node, fields: _Fields, fixed: frozenset[str]) -> Iterator[Size]:
+    """The sizes that a structure is made with by host code: `Problem{4096, 1024}`, `Problem p = {4096, 1024};`."""
+    function = _function(node)
+    of = node.parent
+    if of is not None and of.type == "init_declarator":
+        of = of.parent
+    kind = of.child_by_field_name("type") if of is not None else None
+    if kind is None or function is None or not is_of_host(function):
+        return
+    written = [c for c in node.named_children if c.type != "comment"]
+    for (name, type_), value in zip(fields.get(text_of(kind), ()), written, strict=False):
+        if name.isidentifier() and name not in fixed and not _FLOAT.fullmatch(type_):
+            yield from (replace(size, type=type_) for size in _constants(value, name))
 
 
 def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:

@@ -29,6 +29,7 @@ from kernel_lineage.workloads.triton.objects import (
     Stopped,
 )
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
+from kernel_lineage.workloads.triton.statements import assign
 from kernel_lineage.workloads.triton.tensor_shapes import is_float
 from kernel_lineage.workloads.triton.torch_bases import begin_as_torch
 from kernel_lineage.workloads.triton.torch_functions import tensor_function, torch_function
@@ -106,16 +107,31 @@ def _stored(frame: Frame, node: ast.Call, kernel: Function) -> None:
 
 
 def _name_examples(frame: Frame, node: ast.Call) -> None:
-    """A number that a test names and makes a tensor with is a dim wherever the test uses the name."""
+    """A number that a test names and makes a tensor with is a dim wherever the test uses the name.
+
+    A table names its numbers by their keys, `case["tokens"]`, an object by its attributes.
+    """
     reader = frame.reader
     for part in (e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])):
-        if not isinstance(part, ast.Name) or type(number := frame.evaluate(part)) is not int:
+        name = _name_of(part)
+        if not name.isidentifier() or type(number := frame.evaluate(part)) is not int:
             continue
-        dim = reader.named_example(part.id, number)
-        if part.id in frame.names:
-            frame.names[part.id] = dim
+        dim = reader.named_example(name, number)
+        if not isinstance(part, ast.Name) or name in frame.names:
+            assign(frame, part, dim)
         else:
-            reader.globals[(str(frame.module.path), part.id)] = dim
+            reader.globals[(str(frame.module.path), name)] = dim
+
+
+def _name_of(extent: ast.expr) -> str:
+    match extent:
+        case (
+            ast.Name(id=str() as name)
+            | ast.Attribute(attr=str() as name)
+            | ast.Subscript(slice=ast.Constant(value=str() as name))
+        ):
+            return name
+    return ""
 
 
 def _above(frame: Frame, name: str, args: list[object], named: Mapping[str, object]) -> object:

@@ -16,7 +16,7 @@ from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.grid import grid_of, whole_option
+from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
 from kernel_lineage.workloads.triton.indices import counts_of, indices_of
 from kernel_lineage.workloads.triton.launch_arguments import given_at
@@ -151,7 +151,7 @@ def _draft(
     grid = grid_of(reading, constexpr, args)
     numbers = {a.name: str(a.value) for a in arguments if a.kind == "scalar" and a.value is not None}
     warps, stages = (
-        whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
+        option_of(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
     )
     notes = [*reading.said, *reading.reader.said, *reading.reader.decided]
     untyped = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)

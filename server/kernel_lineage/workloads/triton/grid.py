@@ -45,12 +45,10 @@ def grid_of(
     return tuple(text_of(e) for e in extents) if all(map(is_expression, extents)) else ()
 
 
-def whole_option(value: object, name: str, reading: Reading) -> int:
-    """`num_warps` or `num_stages`, which a workload has as a number."""
+def option_of(value: object, name: str, reading: Reading) -> int | str:
+    """`num_warps` or `num_stages`: a number, or an expression over dims."""
     number = value_at(value, reading.reader.sizes)
     if number is None:
         reading.missing.append(f"{name}: {why_unknown(value)}")
         return 1
-    if isinstance(value, Size):
-        reading.said.append(f"{name} is {int(number)} at the sizes that are timed")
-    return int(number)
+    return value.text if isinstance(value, Size) else int(number)

@@ -12,8 +12,8 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.triton.arguments import constant_text
-from kernel_lineage.workloads.triton.grid import grid_of
+from kernel_lineage.workloads.triton.arguments import constant_text, is_expression
+from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import (
     HostModule,
@@ -150,10 +150,10 @@ def _spec(kernel: Kernel, reading: Reading, bindings: _Bound, workload: Workload
         return None
     default = spec if {"autotune", "heuristics"} & {*kernel.attributes} else LaunchSpec(())
 
-    def option(name: str) -> int:
+    def option(name: str) -> int | str:
         written = passed.get(name)
-        unread: int = getattr(spec if name in passed else default, name)
-        return written if isinstance(written, int) else unread
+        unread: int | str = getattr(spec if name in passed else default, name)
+        return option_of(written, name, reading) if is_expression(written) else unread
 
     return LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from kernel_lineage.workloads.equal_dims import is_named_for_want
+from kernel_lineage.workloads.equal_dims import in_new_names, is_named_for_want
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.triton.host import Reader
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) -> Draft:
     """The draft with the dims that it uses, those made of numbers by the first name that the code has for them."""
     texts = [t for a in draft.arguments for t in (*(a.shape or ()), str(a.value or ""), a.values)]
-    texts += [*draft.grid, *draft.block, draft.shared_bytes, *draft.constexpr.values()]
+    texts += draft.launch_texts
     used = {n for t in texts for n in _NAME.findall(t)}
     # A scalar may have the name of a dim that it is; expressions would mean one of two otherwise.
     means = {a.name: str(a.value) if a.kind == "scalar" else "" for a in draft.arguments}
@@ -31,27 +31,5 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
     unused = {n for n in reader.sizes if n not in renamed and n not in constants}
     promises = [p for p in draft.promises if unused.isdisjoint(_NAME.findall(p))]
 
-    def in_new_names(text: str) -> str:
-        return _NAME.sub(lambda m: renamed.get(m[0], m[0]), text)
-
-    arguments = tuple(
-        replace(
-            a,
-            shape=tuple(map(in_new_names, a.shape)) if a.shape else a.shape,
-            value=in_new_names(str(a.value)) if a.value is not None else None,
-            values=in_new_names(a.values),
-        )
-        for a in draft.arguments
-    )
-    return replace(
-        draft,
-        dims=dims,
-        checked=dims,
-        arguments=arguments,
-        grid=tuple(map(in_new_names, draft.grid)),
-        block=tuple(map(in_new_names, draft.block)),
-        shared_bytes=in_new_names(draft.shared_bytes),
-        constexpr={n: t if t[0] in "'\"" else in_new_names(t) for n, t in draft.constexpr.items()},
-        promises=tuple(map(in_new_names, promises)),
-        assumed=tuple(map(in_new_names, draft.assumed)),
-    )
+    draft = replace(draft, dims=dims, checked=dims, promises=tuple(promises))
+    return in_new_names(draft, lambda text: _NAME.sub(lambda m: renamed.get(m[0], m[0]), text))
