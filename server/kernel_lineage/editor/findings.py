@@ -9,7 +9,8 @@ from typing import Any
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
-from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
+from kernel_lineage.learning.saved_kernels import SavedVerdict, of_itself
+from kernel_lineage.learning.version_checks import Reference
 
 _UNDECIDED = {
     "unreached": "was not reached in any case; add a small shape to the workload that reaches it",

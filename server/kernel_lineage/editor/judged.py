@@ -98,7 +98,8 @@ def with_earlier_proofs(judged: Judged, earlier: Judged | None) -> Judged:
     """A kernel that was checked anew: what its source said before stays until it is asked again."""
     if earlier is None or earlier.proof is None or judged.proof is not None:
         return judged
-    same = earlier.is_proved and earlier.digest == judged.digest and earlier.proof.in_time
+    of_the_same = earlier.digest == judged.digest and earlier.around == judged.around
+    same = earlier.is_proved and of_the_same and earlier.proof.in_time
     return replace(judged, proof=earlier.proof, is_proved=same)
 
 

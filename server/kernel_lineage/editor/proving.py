@@ -86,7 +86,7 @@ def work(task: str, _ask: Ask) -> str:
     try:
         with ExitStack() as stack:
             stack.enter_context(ends_within(claims.seconds))
-            spot = drafts().workload_of(claims.path, claims.text, claims.kernel)
+            spot = drafts(claims.around).workload_of(claims.path, claims.text, claims.kernel)
             stack.enter_context(asked_until(claims.stop.exists))
             for answer in answered(claims.path, claims.text, claims.kernel, spot.workload, beyond=True):
                 answers.append(answer)

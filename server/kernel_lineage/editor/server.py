@@ -67,7 +67,7 @@ class EditorServer(LanguageServer):
         self.offers = Offers(self.trust)
         self.offers.is_wrong = self._is_wrong
         self.checks: Checks | None = None
-        """None until the first check: the gate and git load with it, not with the server."""
+        """None until the first check: what it needs loads with it."""
         self.lineages = Lineages(self.report_status, self.trust)
         self.runs = Runs(lambda: self.changed(View.RUNS))
         self.measured = Measured(self.told_of_kernels)
