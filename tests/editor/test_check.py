@@ -280,6 +280,7 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     (diagnostic,) = checked.diagnostics
     assert diagnostic.code == "race"
     assert "race on shared buf[" in diagnostic.message
+    assert "seed" not in diagnostic.message, "a draft is repeated by no command that takes one"
     assert f"`klineage workload init {path}:block_sum` writes it down" in diagnostic.message
     assert diagnostic.related_information
     assert not (tmp_path / ".klineage").exists()

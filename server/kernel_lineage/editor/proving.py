@@ -172,11 +172,9 @@ def findings(claims: Claims, spot: SpotWorkload, answers: list[Answer]) -> Itera
         words, at_callers = _in_words(first, what), same[0].at_callers
         if at_callers:
             shown = (
-                "the source shows it"
-                if kind is Kind.OVERFLOW
-                else "the source shows it, a run has confirmed it"
+                "the source does" if kind is Kind.OVERFLOW else "the source does, and a run has confirmed it"
             )
-            message = f"{claims.kernel}: {words}\nNo case of the check is of these sizes: {shown}."
+            message = f"{claims.kernel}: {words}\nNo case of the check shows it: {shown}."
             message += f"\nCallers come with {bounds}." if bounds else ""
             message += "\nThe workload is a draft; its sizes may not be the callers'." if drafted else ""
         else:
