@@ -176,10 +176,14 @@ async def test_a_file_that_is_opened_again_is_checked_again_only_where_a_header_
     place = {"uri": uri, "line": 0, "character": 0}
     (kernel,) = await editor.command("klineage.kernels", place)
     assert kernel["state"] == "right"
+    header = twice.parent / "factor.h"
+    header.write_text("#define FACTOR x[i + 1] +\n")
+    editor.save(header.as_uri())
+    assert (await checked.ended()).state == "wrong", "what includes a file that is saved is checked"
     editor.close(uri)
     while not checked.statuses.empty():
         checked.statuses.get_nowait()
-    (twice.parent / "factor.h").write_text("#define FACTOR missing\n")
+    header.write_text("#define FACTOR missing\n")
     editor.open(twice)
     assert (await checked.statuses.get()).state == "checking"
     assert (await checked.ended()).state == "wrong"
