@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 JUDGE = "worker"
 """Whom the task asks for verdicts."""
 _VERDICTS = 256
+_MORE_FINDINGS = 0.5
+"""Seconds for more, once a kernel does what the one beside it does not: who waits wants the first."""
 _DOCUMENTS = 32
 """Whose drafts are kept."""
 _verdicts: OrderedDict[str, Verdict] = OrderedDict()
@@ -85,7 +87,13 @@ def checked_text(
         lambda: kept.workload_of(path, text, kernel),
         lambda request: ask(JUDGE, request),
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
-        GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
+        GateOptions(
+            check_seconds=seconds,
+            build_seconds=seconds,
+            callers_seconds=0,
+            algebra_seconds=0,
+            findings_seconds=_MORE_FINDINGS,
+        ),
         mended=lambda verdict: kept.mended(path, text, kernel, verdict.reason),
         verdicts=_verdicts,
     )
