@@ -300,6 +300,7 @@ def _right(
                 whole=options.case is None,
                 seed=options.seed,
                 callers_seconds=options.callers_seconds,
+                findings_seconds=options.findings_seconds,
                 expressions=expressions,
             )
     except (OracleError, WorkloadError) as error:

@@ -38,6 +38,9 @@ class GateOptions(BaseModel, frozen=True, extra="forbid"):
     """For asking whether both programs compute the same expression; 0: not asked."""
     callers_seconds: float = Field(default=2.0, ge=0)
     """Without a GPU: of a processor, for the callers' shapes (`profile_dims`), after the others; 0: none."""
+    findings_seconds: float | None = Field(default=None, ge=0)
+    """For the cases of hidden shapes and other values, once a detector has seen what the baseline does not do: enough
+    for who wants to know whether it is wrong. None: half of `check_seconds`."""
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)

@@ -280,6 +280,7 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     (diagnostic,) = checked.diagnostics
     assert diagnostic.code == "race"
     assert "race on shared buf[" in diagnostic.message
+    assert "seed" not in diagnostic.message, "a draft is repeated by no command that takes one"
     assert f"`klineage workload init {path}:block_sum` writes it down" in diagnostic.message
     assert diagnostic.related_information
     assert not (tmp_path / ".klineage").exists()
@@ -385,6 +386,8 @@ async def test_the_other_side_of_a_race_has_the_same_quick_fix(repository, edito
     (there,) = await quick_fixes(editor, uri, diagnostic.range, [diagnostic])
     (here,) = await quick_fixes(editor, uri, other.location.range)
     assert here == there
+    start = types.Position(diagnostic.range.start.line, 0)
+    assert await quick_fixes(editor, uri, types.Range(start, start)) == (there,), "before the code of its line"
     assert not await quick_fixes(editor, uri, types.Range(types.Position(1, 4), types.Position(1, 4)))
 
 

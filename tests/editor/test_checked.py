@@ -14,7 +14,7 @@ from kernel_lineage.learning.checked_file import Asked, checked_kernel
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
-from kernel_lineage.workloads.on_the_spot import SpotWorkload
+from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload
 
 CODE = """\
 import torch
@@ -238,3 +238,26 @@ def test_a_mask_that_others_of_the_tile_have_is_missed_aloud(tmp_path: Path) -> 
     (finding,) = version.findings
     assert (finding.line, finding.severity) == (7, "warning")
     assert "nothing masks this access, though line 7 masks others of the same tile" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("unbuilt", "shown"),
+    [
+        (
+            'add.cu:4: identifier "missing" is undefined',
+            [(4, 'add does not build: identifier "missing" is undefined')],
+        ),
+        ("add.cu:4: name followed by `::` must be a class; it needs `other/tile.h`, which is nowhere", []),
+        ("add.cu asks for the header other/tile.h", []),
+    ],
+)
+def test_a_compilers_error_is_shown_where_it_leaves_no_workload_to_draft(
+    unbuilt: str, shown: list[object]
+) -> None:
+    def no_workload() -> SpotWorkload:
+        raise NoWorkloadError("add does not build", unbuilt=unbuilt)
+
+    asked = Asked(Path("add.cu"), b"", "add", 1)
+    version = checked_document(checked_kernel(asked, no_workload, judge, GateOptions()))
+    assert [(f.line, f.message) for f in version.findings] == shown
+    assert version.state is (VersionState.WRONG if shown else VersionState.UNKNOWN)

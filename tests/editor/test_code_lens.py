@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 
 import pytest
 from lsprotocol import types
@@ -11,7 +12,7 @@ from lsprotocol import types
 from editor.session import session
 from editor.test_check import ON, SUM, Checked
 from editor.test_checked import UNMASKED
-from kernel_lineage.editor.features.code_lens import in_short
+from kernel_lineage.editor.features.code_lens import in_short, when
 
 ENDLESS = """\
 __global__ void wait(float* out, int n) {
@@ -24,6 +25,7 @@ void launch(float* out, int n) {
     wait<<<(n + 255) / 256, 256>>>(out, n);
 }
 """
+AT = r"at \d\d:\d\d( UTC| GMT)?"
 LINKS = {**ON, "commandLinks": True}
 
 
@@ -51,6 +53,23 @@ def test_what_is_wrong_with_a_kernel_alone_names_no_baseline(code, words):
     assert in_short(code) == words
 
 
+@pytest.mark.parametrize(
+    ("zone", "today", "earlier"),
+    [
+        ("UTC", "at 14:32 UTC", "on 25 Nov at 14:32 UTC"),
+        ("CET-1CEST", "at 15:32", "on 25 Nov at 15:32"),
+    ],
+)
+def test_when_a_kernel_was_checked_stays_true_while_the_line_is_shown(monkeypatch, zone, today, earlier):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    checked = 1_795_789_920.0  # 2026-11-27 14:32 UTC
+    monkeypatch.setattr(time, "time", lambda: checked + 3600)
+    assert [when(checked), when(checked - 2 * 86_400)] == [today, earlier]
+    monkeypatch.undo()
+    time.tzset()
+
+
 async def test_a_kernel_that_is_right_for_some_sizes_alone_names_them(tmp_path):
     path = tmp_path / "add.py"
     path.write_text(UNMASKED)
@@ -58,7 +77,7 @@ async def test_a_kernel_that_is_right_for_some_sizes_alone_names_them(tmp_path):
         uri = editor.open(path)
         await Checked(editor, uri).ended()
         (parts,) = (await lenses(editor, uri)).values()
-        assert parts[0][0] == "✓ right where n % 32 == 0, just now"
+        assert re.fullmatch(rf"✓ right where n % 32 == 0, {AT}", parts[0][0])
 
 
 async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
@@ -75,7 +94,9 @@ async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
         while (skills := (titles := await lenses(editor, uri))[0][1])[0] == "skills …":
             refreshed.clear()
             await refreshed.wait()
-        assert titles[0][0] == ("✓ right just now, drafted workload", "klineage.checkKernel")
+        title, command = titles[0][0]
+        assert re.fullmatch(f"✓ right {AT}, drafted workload", title)
+        assert command == "klineage.checkKernel"
         assert skills[0].split()[1].rstrip(",") in {"skill", "skills"}
         assert skills[1] == "klineage.applySkill"
         editor.replace(uri, "__syncthreads(); // of the step", "")
@@ -84,7 +105,9 @@ async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
         while (skills := (titles := await lenses(editor, uri))[0][1])[0] == "skills …":
             refreshed.clear()
             await refreshed.wait()
-        assert titles[0][0] == ("✗ race, line 7, just now", "klineage.showFinding")
+        title, command = titles[0][0]
+        assert re.fullmatch(f"✗ race, line 7, {AT}", title)
+        assert command == "klineage.showFinding"
         assert skills[0].startswith("no skills"), "nothing can be timed against a kernel that is wrong"
         assert "**Skills** 0 can be done now" in await editor.card(uri, "block_sum(")
 

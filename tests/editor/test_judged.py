@@ -37,6 +37,24 @@ def test_after_an_edit_it_is_shown_as_of_before_and_decides_nothing():
     assert "before the last edit" in in_words(now)
 
 
+DRAFTED = OVERFLOW.model_copy(update={"severity": "warning"})
+
+
+@pytest.mark.parametrize(
+    ("now", "doubt"),
+    [
+        (judged(b"a"), ""),
+        (judged(b"a", VersionState.WRONG), "is wrong"),
+        (with_proofs(judged(b"a"), proved(OVERFLOW)), "is wrong"),
+        (with_proofs(judged(b"a"), proved(DRAFTED)), "may be wrong"),
+        (with_proofs(judged(b"a"), proved(HINT)), ""),
+        (with_earlier_proofs(judged(b"b"), with_proofs(judged(b"a"), proved(DRAFTED))), "may be wrong"),
+    ],
+)
+def test_no_skill_is_offered_where_the_source_shows_an_overflow_at_callers_sizes(now, doubt):
+    assert now.doubt == doubt
+
+
 def test_a_source_that_takes_longer_than_a_check_is_asked_again_when_the_file_is_saved():
     now = with_earlier_proofs(judged(b"b"), with_proofs(judged(b"a"), proved(OVERFLOW, in_time=False)))
     assert "when the file is saved" in now.document.findings[0].message

@@ -10,6 +10,7 @@ import pytest
 
 from editor.test_check import Checked
 from kernel_lineage.editor.check_targets import targets
+from kernel_lineage.editor.checking import drafts
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged
 from kernel_lineage.editor.kept_checks import KeptChecks
@@ -18,8 +19,7 @@ from kernel_lineage.editor.text import Text
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.check_document import CheckedDocument
-from kernel_lineage.learning.saved_kernels import Reference
-from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.learning.version_checks import Reference, VersionState
 
 TWICE = """\
 #include "factor.h"
@@ -120,6 +120,46 @@ def test_a_file_that_keeps_its_size_and_its_time_is_another_one_all_the_same(twi
     assert surroundings(twice) != before
 
 
+def test_a_header_of_the_repository_above_the_workloads_folder_is_beside_a_kernel(twice):
+    inner = twice.parent / "part"
+    (inner / ".klineage").mkdir(parents=True)
+    (twice.parent / ".git").mkdir()
+    (twice.parent / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    path = inner / "twice.cu"
+    path.write_text(TWICE.replace("factor.h", "../factor.h"))
+    before = surroundings(path)
+    (twice.parent / "factor.h").write_text("#define FACTOR 3\n")
+    assert before is not None
+    assert surroundings(path) != before
+
+
+def test_a_module_of_a_package_that_a_kernel_lies_in_is_beside_it(tmp_path):
+    inner = tmp_path / "package" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").touch()
+    (inner / "__init__.py").touch()
+    path = inner / "rows.py"
+    path.touch()
+    before = surroundings(path)
+    (inner.parent / "shared.py").write_text("BLOCK = 64\n")
+    assert before is not None
+    assert surroundings(path) != before
+
+
+def test_a_draft_is_made_again_when_something_beside_its_kernel_is_another(twice):
+    def launched_with(threads, around):
+        text = TWICE.partition("void launch")
+        (twice.parent / "launch.cu").write_text("".join(text[1:]).replace("256", threads))
+        spot = drafts(around).workload_of(twice, text[0].encode(), "twice")
+        return str(spot.workload.launch.block[0])
+
+    assert [launched_with("128", "a"), launched_with("64", "b"), launched_with("64", "a")] == [
+        "128",
+        "64",
+        "128",
+    ]
+
+
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_file_that_is_opened_again_is_checked_again_only_where_a_header_changed(
     twice, checking_editor
@@ -136,10 +176,14 @@ async def test_a_file_that_is_opened_again_is_checked_again_only_where_a_header_
     place = {"uri": uri, "line": 0, "character": 0}
     (kernel,) = await editor.command("klineage.kernels", place)
     assert kernel["state"] == "right"
+    header = twice.parent / "factor.h"
+    header.write_text("#define FACTOR x[i + 1] +\n")
+    editor.save(header.as_uri())
+    assert (await checked.ended()).state == "wrong", "what includes a file that is saved is checked"
     editor.close(uri)
     while not checked.statuses.empty():
         checked.statuses.get_nowait()
-    (twice.parent / "factor.h").write_text("#define FACTOR missing\n")
+    header.write_text("#define FACTOR missing\n")
     editor.open(twice)
     assert (await checked.statuses.get()).state == "checking"
     assert (await checked.ended()).state == "wrong"

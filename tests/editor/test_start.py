@@ -42,6 +42,14 @@ def test_after_a_hover_nothing_heavy_is_loaded(scale, tmp_path):
     assert [name for name in HEAVY if f'"{name}"' in loaded] == []
 
 
+def test_checks_load_nothing_heavy_where_an_editor_is_answered():
+    program = "import json, sys, kernel_lineage.editor.checks; print(json.dumps(sorted(sys.modules)))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert [name for name in HEAVY if f'"{name}"' in loaded] == []
+
+
 async def test_over_a_socket(scale):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -13,6 +13,7 @@ from typing import Any
 
 from kernel_gate.expr.divisibility import divided
 from kernel_gate.expr.lemmas import product_lemmas
+from kernel_gate.expr.stopping import interruptible
 from kernel_gate.expr.terms import Term, negation
 from kernel_gate.expr.translation import Translation
 
@@ -68,7 +69,8 @@ def values_for(
         solver.add(translation.truth(condition))
     solver.add(*translation.definitions)
     started = time.monotonic()
-    answer = _checked(solver, limit_ms)
+    with interruptible(translation.context):
+        answer = _checked(solver, limit_ms)
     if answer == z3.unsat:
         return Answer(Decision.PROVED)
     if answer == z3.unknown:

@@ -71,6 +71,7 @@ def check(
     whole: bool = True,
     seed: int = 0,
     callers_seconds: float = 0.0,
+    findings_seconds: float | None = None,
     expressions: Expressions | None = None,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
@@ -80,7 +81,7 @@ def check(
     run = CheckState(device, baseline, candidate, workload, oracle, expressions=expressions)
     try:
         started = time.monotonic()
-        unreached_or_end = _run_cases(run, cases, seconds, progress)
+        unreached_or_end = _run_cases(run, cases, seconds, findings_seconds, progress)
         if whole and not isinstance(unreached_or_end, CheckResult):
             unreached_or_end = _another_expression(run, progress) or unreached_or_end
         if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
@@ -101,7 +102,11 @@ def check(
 
 
 def _run_cases(
-    run: CheckState, cases: Sequence[Case], seconds: float, progress: Callable[[str, float], None]
+    run: CheckState,
+    cases: Sequence[Case],
+    seconds: float,
+    findings_seconds: float | None,
+    progress: Callable[[str, float], None],
 ) -> list[Case] | CheckResult:
     """The cases that were not reached, or how one ended the check."""
     started = time.monotonic()
@@ -115,7 +120,10 @@ def _run_cases(
         spent = time.monotonic() - started
         expected = last[0] * size / last[1] if last[0] > _FIXED_COST_SECONDS else 0.0
         # What a detector has seen decides: the other half of the time is for finding out whose doing it is.
-        if spent + expected > (seconds / 2 if run.findings else seconds):
+        left = seconds / 2 if run.findings else seconds
+        if run.guilty_at is not None and findings_seconds is not None and not case.required:
+            left = min(left, run.guilty_at - started + findings_seconds)
+        if spent + expected > left:
             unreached.append(case)
             continue
         progress(str(case), number / len(cases))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from kernel_gate.cases import ALLOCATED, Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.execution import SANITIZER_KINDS, Run
@@ -102,3 +104,6 @@ def _keep_findings(run: CheckState, case: Case, done: Run, reference: Reference)
             )
             continue
         run.findings.append((fault, str(case)))
+        if run.guilty_at is None and reference.done is not None:
+            of_both = any(other.kind == fault.kind for other in reference.done.faults)
+            run.guilty_at = None if of_both else time.monotonic()

@@ -65,6 +65,8 @@ class CheckState:
     noticed: set[str] = field(default_factory=set)
     """Outputs for which some case would notice a constant."""
     findings: list[tuple[Fault, str]] = field(default_factory=list)
+    guilty_at: float | None = None
+    """When a detector first saw in the candidate's run what it did not see in the baseline's (`time.monotonic`)."""
     tolerances: dict[str, str] = field(default_factory=dict)
     usual: dict[str, float] = field(default_factory=dict)
     """Output → the scale of its rows on inputs as declared."""

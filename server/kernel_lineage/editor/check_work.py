@@ -47,6 +47,7 @@ class CheckWork:
         self,
         snapshot: Snapshot,
         target: Target,
+        around: str,
         passed: bytes | None,
         deadline: float,
         stage: Callable[[str], None],
@@ -58,12 +59,13 @@ class CheckWork:
                 spent = "the time for this file was spent on the kernels before it"
                 # Without a digest of any text: the next save comes back to it.
                 return Judged(unknown(target, spent), b"", time.time(), "not reached yet")
-            return await self._judge(snapshot, target, passed, seconds, stage)
+            return await self._judge(snapshot, target, around, passed, seconds, stage)
 
     async def _judge(
         self,
         snapshot: Snapshot,
         target: Target,
+        around: str,
         passed: bytes | None,
         seconds: float,
         stage: Callable[[str], None],
@@ -73,6 +75,7 @@ class CheckWork:
             path=snapshot.path,
             text=snapshot.text.data,
             kernel=target.name,
+            around=around,
             line=target.line,
             passed=passed,
             seconds=seconds,
@@ -89,7 +92,7 @@ class CheckWork:
             return too_late(target, seconds, ASKED_SECONDS)
         return Judged(document, target.digest, time.time(), short)
 
-    async def prove(self, snapshot: Snapshot, target: Target, seconds: float) -> Proved | None:
+    async def prove(self, snapshot: Snapshot, target: Target, around: str, seconds: float) -> Proved | None:
         """What the source of a kernel says beyond its cases; None where the process is gone."""
         async with self._turn:
             with self._process.stop_file() as stop:
@@ -97,6 +100,7 @@ class CheckWork:
                     path=snapshot.path,
                     text=snapshot.text.data,
                     kernel=target.name,
+                    around=around,
                     seconds=seconds,
                     stop=stop,
                 )

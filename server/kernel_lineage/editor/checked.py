@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kernel_gate.reasons import Reason
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
@@ -17,8 +18,8 @@ from kernel_lineage.learning.check_document import (
     RelatedDocument,
 )
 from kernel_lineage.learning.checked_file import CheckedKernel
-from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
-from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.learning.saved_kernels import SavedVerdict, of_itself
+from kernel_lineage.learning.version_checks import Reference, VersionState
 from kernel_lineage.workloads.index_ranges import RACING
 from kernel_lineage.workloads.model import MASKED_ON, UNMASKED, UNTYPED
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
@@ -39,6 +40,8 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
     state, reason, findings = VersionState.UNKNOWN, checked.why_not, []
     cases: list[str] = []
     tiles: dict[str, tuple[int, str]] = {}
+    if broken := _unbuilt(checked):
+        state, findings = VersionState.WRONG, [broken]
     if result is not None and result.verdict is not None:
         state = result.state
         check = result.verdict.stage("check")
@@ -79,6 +82,16 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         passed=cases,
         **_counted(result),
     )
+
+
+def _unbuilt(checked: CheckedKernel) -> FindingDocument | None:
+    """The compiler's error, where it left no workload to draft; None where another library's header is missing."""
+    line = re.match(rf"{re.escape(checked.asked.path.name)}:(\d+): (?!.*; it needs )(.*)", checked.unbuilt)
+    if line is None:
+        return None
+    message = f"{checked.asked.name} does not build: {line[2]}"
+    code = str(Reason.CANDIDATE_DOES_NOT_COMPILE)
+    return FindingDocument(line=int(line[1]), message=message, severity="error", code=code)
 
 
 def _counted(result: SavedVerdict | None) -> dict[str, Any]:

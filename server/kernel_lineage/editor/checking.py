@@ -1,12 +1,12 @@
 """One check of an edited kernel, as a task of `learning.apart`: the reading and drafting keep no answer waiting.
 
-The process keeps the drafts that it made, so the next check of the same kernel starts with its workload at hand.
+The process keeps the drafts that it made, so the next check of the same kernel starts with its workload at hand, until
+something beside its document is changed.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 JUDGE = "worker"
 """Whom the task asks for verdicts."""
 _VERDICTS = 256
+_MORE_FINDINGS = 0.5
+"""Seconds for more, once a kernel does what the one beside it does not: who waits wants the first."""
+_DOCUMENTS = 32
+"""Whose drafts are kept."""
 _verdicts: OrderedDict[str, Verdict] = OrderedDict()
+_drafts: OrderedDict[str, KeptDrafts] = OrderedDict()
 
 
 class KernelTask(BaseModel):
@@ -33,6 +38,8 @@ class KernelTask(BaseModel):
     text: bytes
     """The file's; it need not be UTF-8."""
     kernel: str
+    around: str = ""
+    """The fingerprint of what is beside the file: drafts hold where it is the same."""
 
 
 class Task(KernelTask):
@@ -47,7 +54,14 @@ def work(task: str, ask: Ask) -> str:
     """A `Task` as JSON → a `CheckedDocument` as JSON."""
     wanted = Task.model_validate_json(task)
     checked = checked_text(
-        wanted.path, wanted.text, wanted.kernel, wanted.line, wanted.passed, wanted.seconds, ask
+        wanted.path,
+        wanted.text,
+        wanted.kernel,
+        wanted.line,
+        wanted.passed,
+        wanted.seconds,
+        ask,
+        drafts(wanted.around),
     )
     return checked.model_dump_json()
 
@@ -60,21 +74,26 @@ def checked_text(
     passed: bytes | None,
     seconds: float,
     ask: Ask,
-    kept: KeptDrafts | None = None,
+    kept: KeptDrafts,
 ) -> CheckedDocument:
-    """What is known of a kernel of a text, with the drafts and verdicts of the checks before, or other drafts."""
+    """What is known of a kernel of a text, with the drafts and verdicts of the checks before."""
     # The gate and what drafts load here, not where the task is made.
     from kernel_gate.options import GateOptions
     from kernel_lineage.editor.checked import checked_document
     from kernel_lineage.learning.checked_file import Asked, checked_kernel
 
-    kept = drafts() if kept is None else kept
     checked = checked_kernel(
         Asked(path, text, kernel, line, passed),
         lambda: kept.workload_of(path, text, kernel),
         lambda request: ask(JUDGE, request),
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
-        GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
+        GateOptions(
+            check_seconds=seconds,
+            build_seconds=seconds,
+            callers_seconds=0,
+            algebra_seconds=0,
+            findings_seconds=_MORE_FINDINGS,
+        ),
         mended=lambda verdict: kept.mended(path, text, kernel, verdict.reason),
         verdicts=_verdicts,
     )
@@ -83,9 +102,12 @@ def checked_text(
     return checked_document(checked)
 
 
-@cache
-def drafts() -> KeptDrafts:
-    """The drafts that this process has made."""
+def drafts(around: str) -> KeptDrafts:
+    """The drafts that this process has made beside the same files."""
     from kernel_lineage.workloads.kept_drafts import KeptDrafts
 
-    return KeptDrafts()
+    if around not in _drafts:
+        _drafts[around] = KeptDrafts()
+        while len(_drafts) > _DOCUMENTS:
+            _drafts.popitem(last=False)
+    return _drafts[around]

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import os
 import time
+import uuid
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
@@ -61,7 +62,9 @@ class Checks:
         """Documents whose check made room for another's."""
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._around: dict[str, str | None] = {}
-        """The fingerprint of what is beside a document, as it was opened or saved last."""
+        """The fingerprint of what is beside a document; None where it cannot be told."""
+        self._drafted_in: dict[str, str] = {}
+        """The same, for drafts: where it cannot be told, another one at each look."""
         self._in_work: dict[str, set[str]] = {}
         self._seen: dict[str, dict[str, float]] = {}
         """By document and kernel, when it was last in view."""
@@ -112,6 +115,7 @@ class Checks:
             task.cancel()
         self._seen.pop(uri, None)
         self._around.pop(uri, None)
+        self._drafted_in.pop(uri, None)
         self._verdicts.forget(uri)
 
     def judged(self, uri: str) -> Mapping[str, Judged]:
@@ -166,6 +170,8 @@ class Checks:
             return self._verdicts.tell(uri, "unclear", f"not checked: {refusal}")
         loop = asyncio.get_running_loop()
         there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
+        if occasion is not Occasion.RESTED:
+            await self._look_around(snapshot, occasion)
         if occasion is Occasion.SHOWN and at is None:
             await self._recall(snapshot, there)
         kept = self._verdicts.keep_only(uri, there)
@@ -173,6 +179,9 @@ class Checks:
             self._verdicts.show(uri, snapshot.text)
             return self._verdicts.tell(uri, "unclear", "not checked: there is no kernel")
         changed = [t for t in there if t.name not in kept or kept[t.name].digest != t.digest]
+        if occasion is Occasion.SHOWN:  # its launch may be in a file that was changed meanwhile
+            around = self._around[uri]
+            changed += [t for t in there if t not in changed and kept[t.name].around != around]
         wanted = changed if occasion is not Occasion.RESTED else []
         if at is not None:
             kernel = snapshot.kernel_at(snapshot.text.offset(at))
@@ -228,7 +237,8 @@ class Checks:
         uri = snapshot.uri
         for target in wanted:
             passed = self._verdicts.passed(uri, target.name)
-            judged = await self._work.judge(snapshot, target, passed, deadline, stage)
+            around = self._drafted_in[uri]
+            judged = await self._work.judge(snapshot, target, around, passed, deadline, stage)
             self._keep(snapshot, target.name, replace(judged, around=self._around.get(uri)))
         self._remember(snapshot, about)
         return self._verdicts.conclude(uri, about)
@@ -260,7 +270,7 @@ class Checks:
             if left <= 0:
                 break
             stage(f"prove: {target.name}")
-            proved = await self._work.prove(snapshot, target, left)
+            proved = await self._work.prove(snapshot, target, self._drafted_in[uri], left)
             if proved is None:
                 break  # its process is gone
             now = with_proofs(judged, proved)
@@ -286,6 +296,7 @@ class Checks:
             path=snapshot.path,
             text=snapshot.text.data,
             kernel=kernel,
+            around=self._drafted_in[snapshot.uri],
             code=findings[0].code or "",
             lines=(line, *(r.line for r in findings[0].related)),
             passed=self._verdicts.sound(snapshot.uri, kernel),
@@ -302,15 +313,23 @@ class Checks:
         if self._server.trust.granted:
             loop = asyncio.get_running_loop()
             there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
+            await self._look_around(snapshot, Occasion.SHOWN)
             await self._recall(snapshot, there)
             if there and all(target.name in self.judged(snapshot.uri) for target in there):
                 self._verdicts.conclude(snapshot.uri, there)
 
-    async def _recall(self, snapshot: Snapshot, there: list[Target]) -> None:
-        """Keep what an earlier check said of kernels of which nothing is known, where it would read the same now."""
+    async def _look_around(self, snapshot: Snapshot, occasion: Occasion) -> None:
+        """See what is beside a document now."""
         uri, loop = snapshot.uri, asyncio.get_running_loop()
         around = await loop.run_in_executor(self._kept.thread, surroundings, snapshot.path)
         self._around[uri] = around
+        if around is not None or occasion is Occasion.SHOWN or uri not in self._drafted_in:
+            self._drafted_in[uri] = around or uuid.uuid4().hex
+
+    async def _recall(self, snapshot: Snapshot, there: list[Target]) -> None:
+        """Keep what an earlier check said of kernels of which nothing is known, where it would read the same now."""
+        uri, loop = snapshot.uri, asyncio.get_running_loop()
+        around = self._around[uri]
         new = [target for target in there if target.name not in self.judged(uri)]
         if around is not None and new:
             recalled = await loop.run_in_executor(

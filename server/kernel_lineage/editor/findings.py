@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,13 +10,15 @@ from typing import Any
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
-from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict, of_itself
+from kernel_lineage.learning.saved_kernels import SavedVerdict, of_itself
+from kernel_lineage.learning.version_checks import Reference
 
 _UNDECIDED = {
     "unreached": "was not reached in any case; add a small shape to the workload that reaches it",
     "untagged": "was reached, and never by data with tags; tag the argument that they come from",
 }
 _ERROR, _WARNING = "error", "warning"
+_SEED = re.compile(r"(?P<before>[;,] )?\bseed \d+(?P<after>, )?")
 
 
 def findings_of(result: SavedVerdict) -> tuple[FindingDocument, ...]:
@@ -49,7 +52,8 @@ def _check(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     if stage.status is not StageStatus.FAIL and not result.is_wrong_beside_itself:
         return
     details = stage.details
-    what = of_itself(stage.reason)
+    repeat = _repeat(result, details.get("repeat"))
+    what = of_itself(stage.reason if " --seed " in repeat else without_seed(stage.reason))
     expected = "fault" not in details
     if expected:
         what += f"\nExpected by {_expected_by(result)}."
@@ -65,7 +69,7 @@ def _check(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     code = str(details["cause"]) if "cause" in details else _code(stage)
     yield _at(
         details,
-        f"{result.saved.kernel}: {what}{_repeat(result, details.get('repeat'))}",
+        f"{result.saved.kernel}: {what}{repeat}",
         severity,
         code,
         result,
@@ -97,7 +101,7 @@ def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
             continue
         seen.add((finding["kind"], finding["line"]))
         older = finding["program"] == "both" and result.reference is not Reference.ITSELF
-        what = f"{result.saved.kernel}: {finding['message']}; {finding['case']}"
+        what = without_seed(f"{result.saved.kernel}: {finding['message']}; {finding['case']}")
         if result.reference is not Reference.ITSELF:
             what += f"\n{'Not new' if older else 'New'}: {result.reference} {'has' if older else 'does not have'} it."
         severity = _WARNING if older else _ERROR
@@ -158,6 +162,11 @@ def _repeat(result: SavedVerdict, options: str | None) -> str:
         case Reference.PASSED:
             return ""
     return f"\nRepeat: {command}"
+
+
+def without_seed(words: str) -> str:
+    """What happened, without the number that no command shown beside it takes."""
+    return _SEED.sub(lambda m: (m["before"] or "") if m["after"] else "", words)
 
 
 def _code(stage: Stage) -> str | None:

@@ -51,6 +51,13 @@ class Judged:
         return not self.is_of_before and any(against)
 
     @property
+    def doubt(self) -> str:
+        """What is said of a kernel for which no change is worth making before it is mended; "" for another one."""
+        if self.document.state is VersionState.WRONG:
+            return "is wrong"
+        return "may be wrong" if self.is_wrong or self.is_of_before else ""
+
+    @property
     def is_of_before(self) -> bool:
         """Whether what is shown against it was shown of a text before it."""
         return self.passes and not self.is_proved and self.proof is not None and bool(_against(self.proof))
@@ -98,7 +105,8 @@ def with_earlier_proofs(judged: Judged, earlier: Judged | None) -> Judged:
     """A kernel that was checked anew: what its source said before stays until it is asked again."""
     if earlier is None or earlier.proof is None or judged.proof is not None:
         return judged
-    same = earlier.is_proved and earlier.digest == judged.digest and earlier.proof.in_time
+    of_the_same = earlier.digest == judged.digest and earlier.around == judged.around
+    same = earlier.is_proved and of_the_same and earlier.proof.in_time
     return replace(judged, proof=earlier.proof, is_proved=same)
 
 

@@ -23,8 +23,7 @@ from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged
 from kernel_lineage.editor.proving import Proved
 from kernel_lineage.learning.check_document import CheckedDocument
-from kernel_lineage.learning.saved_kernels import Reference
-from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.learning.version_checks import Reference, VersionState
 from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
 from kernel_lineage.skills.library import repository_of
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kernel_lineage.learning.apart import Processes
     from kernel_lineage.rewrite.offers_document import KernelOffersDocument
 
-WRONG = "the kernel is wrong as it stands, so there is nothing to time against: mend it first"
 KEPT = 512
 """Kernels whose offers are kept."""
 _WORK = "kernel_lineage.editor.trying"
@@ -45,8 +44,8 @@ class Offers:
         self.device = "auto"
         self.changed: list[Callable[[], None]] = []
         """Who wants to know of new offers."""
-        self.is_wrong: Callable[[Snapshot, Kernel], bool] = lambda *_: False
-        """Whether the last check of a kernel was against it."""
+        self.against: Callable[[Snapshot, Kernel], str] = lambda *_: ""
+        """What the last check of a kernel leaves of it, such as `is wrong`; "" where nothing is against it."""
 
     def of(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
         """The offers of a kernel, as far as they are known; asks for them where they are not. Never waits."""
@@ -58,13 +57,14 @@ class Offers:
         return self.ready(snapshot, kernel)
 
     def ready(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
-        """The offers of a kernel that are known; asks for none. A kernel that is wrong has none."""
+        """The offers of a kernel that are known; asks for none. One with something against it has none."""
         document = self._documents.get(self._key(snapshot, kernel))
-        if document is None or not document.offers or not self.is_wrong(snapshot, kernel):
+        if document is None or not document.offers or not (against := self.against(snapshot, kernel)):
             return document
         from kernel_lineage.rewrite.offers_document import RefusedDocument
 
-        refused = [RefusedDocument(skill=one.skill, reason=WRONG) for one in document.offers]
+        reason = f"the kernel {against} as it stands, so there is nothing to time against: mend it first"
+        refused = [RefusedDocument(skill=one.skill, reason=reason) for one in document.offers]
         return document.model_copy(update={"offers": [], "refused": [*refused, *document.refused]})
 
     async def within(self, seconds: float, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:

@@ -1,14 +1,14 @@
 """The proofs about an edited kernel, as a task of `learning.apart`: what the cases of its check cannot reach.
 
 Asked is what holds for all sizes up to those that callers come with; a counterexample there is a finding. From which
-larger sizes on an address overflows is said as a hint. The task ends at the next question when who asks has no use for
-the answer any more.
+larger sizes on an address overflows is said as a hint. The task ends at once when nobody waits for its answer any more.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ CODES = {
 }
 """What is asked, and the code of a finding."""
 LIMIT_MS = 500
-"""For one question: an edit that ends the task waits for it."""
+"""For one question."""
 _RUN_SECONDS = 2.0
 _ACCESSES = 4
 """Accesses of one operation that are named."""
@@ -74,6 +74,7 @@ def work(task: str, _ask: Ask) -> str:
     """A `Claims` as JSON → a `Proved` as JSON."""
     from kernel_gate.deadline import ends_within, seconds_left
     from kernel_gate.expr.solver import SolverMissingError
+    from kernel_gate.expr.stopping import StoppedError, asked_until
     from kernel_gate.workload import WorkloadError
     from kernel_lineage.code.model import UnreadableError
     from kernel_lineage.workloads.programs import ProgramError
@@ -83,13 +84,16 @@ def work(task: str, _ask: Ask) -> str:
     why = lacks = ""
     in_time, spot = True, None
     try:
-        with ends_within(claims.seconds):
-            spot = drafts().workload_of(claims.path, claims.text, claims.kernel)
+        with ExitStack() as stack:
+            stack.enter_context(ends_within(claims.seconds))
+            spot = drafts(claims.around).workload_of(claims.path, claims.text, claims.kernel)
+            stack.enter_context(asked_until(claims.stop.exists))
             for answer in answered(claims.path, claims.text, claims.kernel, spot.workload, beyond=True):
                 answers.append(answer)
                 if claims.stop.exists() or seconds_left(claims.seconds) <= 0:
-                    why, in_time = "there was no time for more", False
-                    break
+                    raise StoppedError
+    except StoppedError:
+        why, in_time = "there was no time for more", False
     except (ProgramError, UnreadableError, WorkloadError) as error:
         why = str(error)
     except SolverMissingError as error:
@@ -168,11 +172,9 @@ def findings(claims: Claims, spot: SpotWorkload, answers: list[Answer]) -> Itera
         words, at_callers = _in_words(first, what), same[0].at_callers
         if at_callers:
             shown = (
-                "the source shows it"
-                if kind is Kind.OVERFLOW
-                else "the source shows it, a run has confirmed it"
+                "the source does" if kind is Kind.OVERFLOW else "the source does, and a run has confirmed it"
             )
-            message = f"{claims.kernel}: {words}\nNo case of the check is of these sizes: {shown}."
+            message = f"{claims.kernel}: {words}\nNo case of the check shows it: {shown}."
             message += f"\nCallers come with {bounds}." if bounds else ""
             message += "\nThe workload is a draft; its sizes may not be the callers'." if drafted else ""
         else:

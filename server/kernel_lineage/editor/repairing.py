@@ -58,7 +58,7 @@ def work(task: str, ask: Ask) -> str:
     kernel = kernel_of(broken.path, broken.kernel, broken.text)
     reasons: list[str] = []
     # A draft of the text as it is holds where nothing is masked; of a candidate, one of its own says how it is run.
-    kept = KeptDrafts() if broken.code == UNMASKED_CODE else drafts()
+    kept = KeptDrafts() if broken.code == UNMASKED_CODE else drafts(broken.around)
     for repair in _repairs(broken, kernel, kept):
         mended = edited(broken.text, repair.edits)
         document = checked_text(
@@ -75,7 +75,7 @@ def work(task: str, ask: Ask) -> str:
                 tried=len(reasons) + 1,
                 cases=tuple(document.passed),
                 assumed=tuple(document.assumed),
-                beside=_of_the_other(broken, document, ask),
+                beside=_of_the_other(broken, document, ask, kept),
             ).model_dump_json()
         else:
             reasons.append(f"with {repair.title}: {document.reason}")
@@ -94,7 +94,8 @@ def _repairs(broken: Broken, kernel: Kernel, kept: KeptDrafts) -> Iterator[Repai
     from kernel_lineage.rewrite.repairs import repairs
 
     if broken.code == Reason.ADDRESS_OVERFLOW:
-        yield from in_64_bits(broken.path, broken.text, broken.kernel)
+        workload = kept.workload_of(broken.path, broken.text, broken.kernel).workload
+        yield from in_64_bits(broken.path, broken.text, broken.kernel, workload)
     if broken.code == UNMASKED_CODE:
         yield from masked(broken.path, broken.text, broken.kernel, broken.lines[0], kept)
     if broken.code == Reason.OUT_OF_BOUNDS:
@@ -119,7 +120,7 @@ def _against(broken: Broken, mended: bytes, kept: KeptDrafts) -> str:
         return f"line {line}: nothing masks this access" if line else ""
     if broken.code not in CODES.values():
         return ""
-    workload = drafts().workload_of(broken.path, mended, broken.kernel).workload
+    workload = kept.workload_of(broken.path, mended, broken.kernel).workload
     try:
         for answer in answered(broken.path, mended, broken.kernel, workload, limit_ms=PATIENT_MS):
             o = answer.obligation
@@ -132,17 +133,17 @@ def _against(broken: Broken, mended: bytes, kept: KeptDrafts) -> str:
     return ""
 
 
-def _of_the_other(broken: Broken, repaired: CheckedDocument, ask: Ask) -> str:
+def _of_the_other(broken: Broken, repaired: CheckedDocument, ask: Ask, kept: KeptDrafts) -> str:
     """What a check says of the version that a repair agrees with: that one may have the same fault."""
-    from kernel_lineage.learning.saved_kernels import Reference, committed
-    from kernel_lineage.learning.version_checks import VersionState
+    from kernel_lineage.learning.saved_kernels import committed
+    from kernel_lineage.learning.version_checks import Reference, VersionState
     from kernel_lineage.workloads.files import kernel_of
 
     text = committed(broken.path) if repaired.beside == Reference.COMMITTED else None
     if text is None:
         return ""
     line = kernel_of(broken.path, broken.kernel, text).span.first_line
-    other = checked_text(broken.path, text, broken.kernel, line, None, broken.seconds, ask)
+    other = checked_text(broken.path, text, broken.kernel, line, None, broken.seconds, ask, kept)
     reason = other.findings[0].message if other.findings else other.reason
     verdicts = {
         VersionState.RIGHT: "is right itself",

@@ -35,7 +35,6 @@ from kernel_lineage.editor.trust import Trust
 from kernel_lineage.editor.views.tree import View
 from kernel_lineage.editor.workload_files.open_files import WorkloadFiles
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.learning.version_checks import VersionState
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -65,9 +64,9 @@ class EditorServer(LanguageServer):
         self.accepted: OrderedDict[str, Accepted] = OrderedDict()
         """Edits that wait for a person's word, by their job."""
         self.offers = Offers(self.trust)
-        self.offers.is_wrong = self._is_wrong
+        self.offers.against = self._against
         self.checks: Checks | None = None
-        """None until the first check: the gate and git load with it, not with the server."""
+        """None until the first check: what it needs loads with it."""
         self.lineages = Lineages(self.report_status, self.trust)
         self.runs = Runs(lambda: self.changed(View.RUNS))
         self.measured = Measured(self.told_of_kernels)
@@ -118,9 +117,10 @@ class EditorServer(LanguageServer):
         self._to_tell |= set(views)
         self._tell_soon()
 
-    def _is_wrong(self, snapshot: Snapshot, kernel: Kernel) -> bool:
+    def _against(self, snapshot: Snapshot, kernel: Kernel) -> str:
+        """What keeps changes for speed away from a kernel; "" where nothing does."""
         judged = self.checks.judged_of(snapshot.uri, kernel) if self.checks is not None else None
-        return judged is not None and judged.document.state is VersionState.WRONG
+        return "" if judged is None else judged.doubt
 
     def _tell_changed(self) -> None:
         views, self._to_tell = sorted(self._to_tell), set()

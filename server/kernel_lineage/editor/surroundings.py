@@ -18,7 +18,7 @@ import kernel_lineage
 from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc
 from kernel_gate.files.reading import read_text
-from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.read_from import outermost
 
 _MOST_FILES = 10_000
 _OURS = ".klineage"
@@ -32,7 +32,7 @@ class _UnclearError(Exception):
 
 def surroundings(path: Path) -> str | None:
     """The fingerprint of what a check of the document may read beside it; None where there is none."""
-    root, own = folder_of(path), path.resolve()
+    root, own = outermost(path), path.resolve()
     try:
         files = [line for place, line in _files(root) if place != own]
         return _digest([str(root), _last_commit(own), what_judges(), *files])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from kernel_lineage.editor.checking import drafts
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.edits import differing_lines, edited
 from kernel_lineage.proofs.obligations.obligation import Kind, Status
 from kernel_lineage.rewrite.repairs import Repair
@@ -20,11 +20,9 @@ _ROUNDS = 8
 """An operation that fits now may hand its value to one that does not."""
 
 
-def in_64_bits(path: Path, text: bytes, kernel: str) -> Iterator[Repair]:
+def in_64_bits(path: Path, text: bytes, kernel: str, workload: Workload) -> Iterator[Repair]:
     """The candidate, if there is one. Raises `SolverMissingError`, and as proofs do."""
     from kernel_lineage.editor.proving import answered
-
-    workload = drafts().workload_of(path, text, kernel).workload
 
     def guilty(wide: bytes) -> set[Operation]:
         causes: set[Operation] = set()

@@ -10,10 +10,10 @@ from kernel_gate.devices.base import DeviceError
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import WorkloadError
-from kernel_lineage.learning.saved_kernels import Reference, Saved, SavedVerdict, check_saved
+from kernel_lineage.learning.saved_kernels import Saved, SavedVerdict, check_saved
 from kernel_lineage.learning.steps import Judge
-from kernel_lineage.learning.version_checks import VersionState
-from kernel_lineage.workloads.on_the_spot import SpotWorkload
+from kernel_lineage.learning.version_checks import Reference, VersionState
+from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER, FoundWorkload, folder_of
 
@@ -41,6 +41,8 @@ class CheckedKernel:
     result: SavedVerdict | None
     why_not: str = ""
     """Why nothing was run."""
+    unbuilt: str = ""
+    """What a compiler says of the kernel, where that is why: `rows.cu:4: …`."""
 
 
 def checked_kernel(
@@ -68,6 +70,8 @@ def checked_kernel(
             if spot.path is not None or result.verdict is None or result.reference is not Reference.ITSELF:
                 break
             spot = mended(result.verdict) if result.state is VersionState.WRONG else None
+    except NoWorkloadError as error:
+        return CheckedKernel(asked, None, None, str(error), error.unbuilt)
     except (WorkloadError, ProgramError, DeviceError) as error:
         return CheckedKernel(asked, None, None, str(error))
     return checked

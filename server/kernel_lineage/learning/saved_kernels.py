@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 from kernel_gate.evidence import companion_files, hash_inputs
@@ -23,7 +22,7 @@ from kernel_gate.verdict import Verdict
 from kernel_lineage.history.git import RepositoryError, head_files, open_repository
 from kernel_lineage.history.objects import BlobReader
 from kernel_lineage.learning.steps import Judge
-from kernel_lineage.learning.version_checks import VersionState, state_of
+from kernel_lineage.learning.version_checks import Reference, VersionState, state_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload
 
@@ -33,14 +32,6 @@ _OF_BASELINE = re.compile(
     r"^(?:\w+: )?the baseline (?:does not pass its own check|does not build|"
     r"has it as well, so it is not the candidate's doing): "
 )
-
-
-class Reference(StrEnum):
-    """The version that runs beside the saved one."""
-
-    COMMITTED = "the committed version"
-    PASSED = "the text that passed last"
-    ITSELF = "itself"
 
 
 @dataclass(frozen=True, slots=True)

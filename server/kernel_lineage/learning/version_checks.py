@@ -16,6 +16,14 @@ class VersionState(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Reference(StrEnum):
+    """The version that runs beside the saved one."""
+
+    COMMITTED = "the committed version"
+    PASSED = "the text that passed last"
+    ITSELF = "itself"
+
+
 @dataclass(frozen=True, slots=True)
 class VersionCheck:
     """What is known of one version on one device."""

@@ -8,7 +8,6 @@ One that was added does: a draft that holds only where nothing is masked is made
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +24,6 @@ from kernel_lineage.workloads.state import State
 _DRAFTS = 128
 _SECONDS = 60.0
 """What one draft may take."""
-_STATE_SECONDS = 60.0
-"""How long the files of a repository count as read."""
 
 
 @dataclass(slots=True)
@@ -38,10 +35,10 @@ class _Kept:
 
 @dataclass(slots=True)
 class KeptDrafts:
-    """Drafts by what they were read from."""
+    """Drafts by what they were read from, while the files beside theirs stay as they are."""
 
     _drafts: OrderedDict[tuple[str, str, str], _Kept] = field(default_factory=OrderedDict)
-    _states: dict[Path, tuple[float, State]] = field(default_factory=dict)
+    _states: dict[Path, State] = field(default_factory=dict)
 
     def workload_of(self, path: Path, data: bytes, kernel: str) -> SpotWorkload:
         """The repository's workload of a kernel, else a draft.
@@ -53,7 +50,7 @@ class KeptDrafts:
             return saved
         draft = self._draft_of(path, source_of(path, data), kernel)
         if draft.missing:
-            raise NoWorkloadError(question(draft, path))
+            raise NoWorkloadError(question(draft, path), unbuilt=draft.unbuilt)
         return SpotWorkload(draft.workload(), None, draft.assumed)
 
     def mended(self, path: Path, data: bytes, kernel: str, reason: str) -> SpotWorkload | None:
@@ -88,12 +85,9 @@ class KeptDrafts:
         return draft
 
     def _state(self, root: Path) -> State:
-        now = time.monotonic()
-        read, state = self._states.get(root, (0.0, None))
-        if state is None or now - read > _STATE_SECONDS:
-            state = State(root)
-            self._states = {root: (now, state)}
-        return state
+        if root not in self._states:
+            self._states = {root: State(root)}
+        return self._states[root]
 
 
 def _unmasked(draft: Draft) -> set[str]:

@@ -31,6 +31,11 @@ SECONDS = 120.0
 class NoWorkloadError(WorkloadError):
     """No workload is there and none could be drafted; the message lists what is missing and what to do."""
 
+    def __init__(self, message: str, *, unbuilt: str = "") -> None:
+        super().__init__(message)
+        self.unbuilt = unbuilt
+        """What a compiler says of the kernel, where that is why."""
+
 
 @dataclass(frozen=True, slots=True)
 class SpotWorkload:

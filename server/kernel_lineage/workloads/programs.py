@@ -22,6 +22,7 @@ from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
+from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
 from kernel_lineage.workloads.triton_module import kernel_module
@@ -89,7 +90,7 @@ def program_from_file(
     label = name or path.name
     if language is Language.TRITON:
         text, module, siblings = triton_text(data, (kernel_name,), path)
-        site = followed_triton_launch(kernel, path, workload, order, root or _repository(path))
+        site = followed_triton_launch(kernel, path, workload, order, root or repository_around(path))
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
         options = {k: v for k, v in (launch or {}).items() if site is None or not _OLD_GRID.search(v)}
         spec = with_launch(site, workload, options)
@@ -97,10 +98,10 @@ def program_from_file(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
         )
     template = tuple(template_arguments) or _template_arguments(kernel, path)
-    text, lacking = device_code(source, (kernel_name,), path, root or _repository(path), template)
+    text, lacking = device_code(source, (kernel_name,), path, root or repository_around(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     whole = replace(kernel, source=None, text=text)
-    site = _site(source, whole, path, workload, order, root or _repository(path), changed_from)
+    site = _site(source, whole, path, workload, order, root or repository_around(path), changed_from)
     spec = with_launch(site, workload, launch or {})
     return Program(
         "cuda",
@@ -180,7 +181,7 @@ def _sequence(
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     template = tuple(argument for step in launched for argument in step.template_arguments)
-    root = root or _repository(path)
+    root = root or repository_around(path)
     text, lacking = device_code(source, bare, path, root, template)
     steps = _changed_steps(source, path, workload, root, changed_from)
     return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps)
@@ -233,7 +234,7 @@ def _launched(
     kernels = tuple(k.name for k in source.kernels if k.name in launched)
     if not kernels:
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
-    root = root or _repository(path)
+    root = root or repository_around(path)
     text, lacking = device_code(source, kernels, path, root, ())
     unit = _host_code(path, root, source.data)
     # A function that the file's own options leave out is one of another build.
@@ -323,17 +324,12 @@ def _template_arguments(kernel: Kernel, path: Path) -> tuple[str, ...]:
     return ()
 
 
-def _repository(path: Path) -> Path:
-    folder = path.resolve().parent
-    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
-
-
 def device_text(kernel: Kernel, path: Path, names: Sequence[str] = (), root: Path | None = None) -> str:
     """The device code of a CUDA C++ kernel with what its headers give; the kernel alone where no slice can be cut."""
     if kernel.source is None:
         return kernel.text
     try:
-        return device_code(kernel.source, (kernel.name,), path, root or _repository(path), names)[0]
+        return device_code(kernel.source, (kernel.name,), path, root or repository_around(path), names)[0]
     except ProgramError:
         return kernel.text
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernel_gate.files.reading import read_text
+from kernel_lineage.workloads.read_from import above_packages
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton_module import part_of_module
 
@@ -69,10 +70,7 @@ def taken_whole(text: str, part: str, path: Path) -> dict[str, str]:
 
 def _placed(path: Path) -> tuple[str, Modules]:
     """A file below the folder above its outermost package, and the modules of that folder."""
-    file = path.resolve()
-    root = file.parent
-    while (root / "__init__.py").is_file() and root.parent != root:
-        root = root.parent
+    file, root = path.resolve(), above_packages(path)
     return file.relative_to(root).as_posix(), Modules(root)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -53,6 +54,13 @@ def register(server: EditorServer) -> None:
         if server.settings.check != "off":
             checks().start(uri)
 
+    def saved(uri: str) -> None:
+        """Check a saved document, then those whose code comes from it in part."""
+        for other in server.documents.uris:
+            if other != uri and _names(server, other, uri):
+                looked_at(other)
+        looked_at(uri)  # last, which goes first
+
     def edited(uri: str, before: Text, after: Text) -> None:
         if server.settings.check == "typing" and server.trust.granted:
             checks().after_pause(uri)
@@ -64,7 +72,7 @@ def register(server: EditorServer) -> None:
             server.checks.closed(uri)
 
     server.shown.append(opened)
-    server.saved.append(looked_at)
+    server.saved.append(saved)
     server.edited.append(edited)
     server.closed.append(closed)
 
@@ -110,3 +118,12 @@ def register(server: EditorServer) -> None:
             }
             for k, one in zip(snapshot.source.kernels, judged, strict=True)
         ]
+
+
+def _names(server: EditorServer, uri: str, other: str) -> bool:
+    """Whether a document says the name of another one, as who includes or imports it does."""
+    path, current = server.path_of(other), server.documents.current(uri)
+    if path is None or current is None:
+        return False
+    name = path.stem if path.suffix == ".py" else path.name
+    return re.search(rb"(?<!\w)%s(?!\w)" % re.escape(name.encode()), current[1].data) is not None

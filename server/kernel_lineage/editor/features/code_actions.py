@@ -135,7 +135,7 @@ def _repairs(
         return
     shown = [d for d in params.context.diagnostics if d.source == SOURCE]
     actions: dict[tuple[str, int], types.CodeAction] = {}
-    for diagnostic in [*shown, *_with_other_sides(server, snapshot, params.range)]:
+    for diagnostic in [*shown, *_of_lines(server, snapshot, params.range)]:
         line = diagnostic.range.start.line + 1
         kernel = next(
             (k for k in snapshot.source.kernels if k.span.first_line <= line <= k.span.last_line), None
@@ -147,7 +147,7 @@ def _repairs(
         repair = _REPAIRS.get(str(diagnostic.code), "put back what was right")
         title = f"Repair {kernel.name}: {repair}, and check it"
         if diagnostic not in shown and any(title == other for other, _ in actions):
-            continue  # both accesses of a race may be findings, each the other side of the other
+            continue  # shown already; both accesses of a race may be findings, each the other side of the other
         arguments = {"uri": snapshot.uri, "kernel": kernel.name, "line": line, "title": title}
         action = actions.setdefault(
             (title, line),  # several accesses of a line may lack one guard
@@ -162,16 +162,17 @@ def _repairs(
     yield from actions.values()
 
 
-def _with_other_sides(
-    server: EditorServer, snapshot: Snapshot, wanted: types.Range
-) -> list[types.Diagnostic]:
-    """The findings elsewhere that have another side in these lines, such as the write that a read races with."""
+def _of_lines(server: EditorServer, snapshot: Snapshot, wanted: types.Range) -> list[types.Diagnostic]:
+    """The findings of these lines, wherever in them the cursor is, then those elsewhere that have another side there,
+    such as the write that a read races with.
+    """
     if server.checks is None:
         return []
     lines = range(wanted.start.line + 1, wanted.end.line + 2)
     findings = [f for one in server.checks.judged(snapshot.uri).values() for f in one.document.findings]
-    there = [f for f in findings if f.line not in lines and any(r.line in lines for r in f.related)]
-    return diagnostics(there, snapshot.text, snapshot.uri)
+    here = [f for f in findings if f.line in lines]
+    elsewhere = [f for f in findings if f not in here and any(r.line in lines for r in f.related)]
+    return diagnostics([*here, *elsewhere], snapshot.text, snapshot.uri)
 
 
 def _title(server: EditorServer, candidate: Applicable) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import textwrap
 import time
 from collections.abc import Iterator
@@ -18,14 +17,12 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.rewrite.standing import Standing
 
-_MINUTE = 60.0
 _WHY = 80
 """Characters of a reason beside the code."""
 
 
 def register(server: EditorServer) -> None:
     """Add the feature to the server."""
-    aging: list[asyncio.TimerHandle] = []
 
     def refresh() -> None:
         if _refreshes(server):
@@ -33,18 +30,11 @@ def register(server: EditorServer) -> None:
 
     changed = Soon(refresh)
 
-    def older() -> None:
-        """What is said of the age of a check is one minute later."""
-        changed()
-        aging[:] = [asyncio.get_running_loop().call_later(_MINUTE, older)]
-
     server.offers.changed.append(changed)
     server.known_of_checks.append(changed)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=True))
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
-        if not aging:
-            aging.append(asyncio.get_running_loop().call_later(_MINUTE, older))
         snapshot = await server.documents.snapshot(params.text_document.uri)
         if snapshot is None:
             return []
@@ -100,20 +90,20 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
         title = "draft and check" if server.trust.granted else "not checked: not trusted"
         return _command(server, title, "klineage.checkKernel", place)
     document = judged.document
-    age = _age(time.time() - judged.at)
+    at = when(judged.at)
     if document.state is VersionState.RIGHT:
         drafted = ", drafted workload" if document.workload == "drafted" else ""
-        title = f"✓ right where {document.where}, {age}" if document.where else f"✓ right {age}{drafted}"
+        title = f"✓ right where {document.where}, {at}" if document.where else f"✓ right {at}{drafted}"
         return _command(server, title, "klineage.checkKernel", place, _sentences(document.reason))
     if document.findings:
         first = document.findings[0]
         what = in_short(first.code or "wrong")
-        title = f"✗ {what}, line {first.line}, {age}"
+        title = f"✗ {what}, line {first.line}, {at}"
         if judged.is_of_before:
             title = f"? {what}, line {first.line}, before the last edit"
         return _command(server, title, "klineage.showFinding", {"uri": snapshot.uri, "line": first.line - 1})
     if document.state is VersionState.WRONG:
-        return _command(server, f"✗ wrong {age}", "klineage.checkKernel", place)
+        return _command(server, f"✗ wrong {at}", "klineage.checkKernel", place)
     if judged.unreached:
         title = f"? {judged.unreached}: check now"
     elif document.workload:
@@ -132,8 +122,8 @@ def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     offers = server.offers.of(snapshot, kernel)
     if offers is None:
         return "skills …"
-    if server.offers.is_wrong(snapshot, kernel):
-        return "no skills while it is wrong"
+    if against := server.offers.against(snapshot, kernel):
+        return f"no skills while it {against}"
     guesses = 0 if server.settings.hypotheses else sum(one.hypothesis for one in offers.offers)
     count = len(offers.offers) - guesses
     waiting = sum(one.standing is Standing.NEEDS_FACT for one in offers.refused)
@@ -157,11 +147,15 @@ def _sentences(reason: str) -> str:
     return reason.replace("; ", "\n")
 
 
-def _age(seconds: float) -> str:
-    minutes = int(seconds // 60)
-    if minutes < 1:
-        return "just now"
-    return f"{minutes} min ago" if minutes < 60 else f"{minutes // 60} h ago"
+def when(at: float) -> str:
+    """`at 14:32`, with the day where it was another: an editor shows a line for as long as it likes, so no age is said.
+
+    The zone of a machine that is not the person's, as a container's, is said.
+    """
+    then = time.localtime(at)
+    zone = "" if then.tm_gmtoff else f" {then.tm_zone}"
+    is_today = then[:3] == time.localtime(time.time())[:3]
+    return time.strftime("at %H:%M" if is_today else "on %d %b at %H:%M", then) + zone
 
 
 def _refreshes(server: EditorServer) -> bool:

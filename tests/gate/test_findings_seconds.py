@@ -1,0 +1,57 @@
+"""What is left of a check once a detector has seen something: a caller may want no more than that."""
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
+from kernel_gate.workload import parse_workload
+
+# Without the second barrier a thread may read an element while its owner writes it, and the value is the same.
+KERNEL = """__global__ void turn(float *y, const float *x, int n) {
+    __shared__ float held[64];
+    int t = threadIdx.x;
+    held[t] = t < n ? x[t] : 0.0f;
+    __syncthreads();
+    float other = held[t ^ 32];
+    BARRIER
+    held[t] += 0.0f * t;
+    if (t < n) y[t] = other;
+}
+"""
+WORKLOAD = """
+kernel = "turn"
+language = "cuda"
+dims = { n = [40, 64] }
+args = [
+  { name = "y", kind = "output", dtype = "float32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "float32", shape = ["n"] },
+  { name = "n", kind = "scalar", dtype = "int32", value = "n" },
+]
+launch = { grid = ["1"], block = [64] }
+"""
+RIGHT, RACY = (KERNEL.replace("BARRIER", barrier) for barrier in ("__syncthreads();", ""))
+
+
+def checked(baseline: str, candidate: str, seconds: float | None):
+    """The verdict, and how many cases were compared."""
+    programs = (Program("cuda", text, "turn", name="turn.cu") for text in (baseline, candidate))
+    options = GateOptions(seed=3, callers_seconds=0, algebra_seconds=0, findings_seconds=seconds)
+    verdict = judge(*programs, parse_workload(WORKLOAD), device="emulated", options=options)
+    return verdict, verdict.stage("check").details["cases"]
+
+
+def test_a_race_ends_the_check_after_the_named_shapes_where_no_more_is_asked_for():
+    few, whole = (checked(RIGHT, RACY, seconds) for seconds in (0, None))
+    assert few[0].code == whole[0].code == "race"
+    assert few[0].outcome == whole[0].outcome == "rejected"
+    assert 2 <= few[1] < whole[1]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate"), [(RIGHT, RIGHT), (RACY, RACY.replace("t ^ 32", "32 ^ t"))]
+)
+def test_what_is_right_or_does_as_its_baseline_is_checked_whole(baseline, candidate):
+    few, whole = (checked(baseline, candidate, seconds) for seconds in (0, None))
+    assert few[0].outcome == whole[0].outcome
+    assert few[1] == whole[1]
