@@ -112,6 +112,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> HostileProgram:
         return HostileProgram(tmp_path_factory.mktemp("hostile"))
 
 
+@pytest.mark.long
 @on_x86
 @needs_compilers
 @needs_containment
@@ -185,6 +186,7 @@ def test_a_link_in_the_place_of_its_answer_is_not_followed(program, target):
     assert (ended.launches, ended.output) == ((), "")
 
 
+@pytest.mark.long
 @needs_compilers
 @pytest.mark.parametrize(
     "include",

@@ -315,6 +315,7 @@ def test_signs_are_hints_with_their_lines():
     ]
 
 
+@pytest.mark.long
 def test_the_command_prints_a_table_of_80_columns_a_document_and_a_page(tmp_path):
     (tmp_path / "reference.py").write_text(REFERENCE)
     (tmp_path / "good.py").write_text(SUBMISSION)

@@ -112,6 +112,7 @@ async def test_a_check_may_take_longer_where_other_work_keeps_the_processors(mon
     assert crowding() == times
 
 
+@pytest.mark.long
 async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository, editor):
     uri = editor.open(repository)
     checked = Checked(editor, uri)
@@ -136,6 +137,7 @@ async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_m
     assert checked.diagnostics == []
 
 
+@pytest.mark.long
 async def test_a_race_is_shown_with_its_other_side_and_stays_at_its_line(repository, editor):
     repository.write_text(RACE)
     uri = editor.open(repository)
@@ -266,6 +268,7 @@ void launch(float* out, const float* x, int n) {
 """
 
 
+@pytest.mark.long
 async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checked_again(tmp_path, editor):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
@@ -350,6 +353,7 @@ async def test_what_cannot_be_judged_is_said_quietly(repository, editor, text, m
     await says_quietly(editor, repository, message)
 
 
+@pytest.mark.long
 async def test_in_a_workspace_that_is_not_trusted_nothing_is_judged(repository):
     async with session(repository.parent, {**ON, "trusted": False}) as editor:
         await says_quietly(editor, repository, "not trusted")
@@ -375,6 +379,7 @@ async def quick_fixes(editor, uri, place, shown=()):
     return await editor.client.text_document_code_action_async(params)
 
 
+@pytest.mark.long
 async def test_the_other_side_of_a_race_has_the_same_quick_fix(repository, editor):
     repository.write_text(RACE)
     uri = editor.open(repository)

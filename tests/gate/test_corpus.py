@@ -9,10 +9,12 @@ ENTRIES = [entry for entry in entries() if not entry.needs_gpu]
 
 
 # A cheat in Triton has one in CUDA C++ beside it, of the same row.
-NOW_AND_LATER = [pytest.param(e, marks=pytest.mark.sets) if "_triton_" in e.name else e for e in ENTRIES]
+MARKED = [
+    pytest.param(e, marks=pytest.mark.sets if "_triton_" in e.name else pytest.mark.long) for e in ENTRIES
+]
 
 
-@pytest.mark.parametrize("entry", NOW_AND_LATER, ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", MARKED, ids=lambda e: e.name)
 def test_the_cheat_is_caught(entry: Entry):
     assert entry.caught(entry.judge("cheat")) == ""
 
