@@ -92,8 +92,6 @@ def _window(
             shape = joined(place.shape, condition.shape, shape_of(arguments.get("value", Other())))
             assert shape is not None
             pointers, tile = broadcast(scope, place, shape), broadcast(scope, condition, shape)
-            assert isinstance(pointers, Pointers)
-            assert isinstance(tile, Tile)
             through = pointers.pointer.arithmetic | tile.value.arithmetic
             pointer = replace(pointers.pointer, arithmetic=through)
             parts = truth_of(tile.term)

@@ -52,8 +52,6 @@ def _one_of(called: Called, a: Value, b: Value, largest: bool) -> Value:
     if not (isinstance(a, Tile) and isinstance(b, Tile)) or shape is None:
         return Other(why(a) or why(b), shape)
     x, y = broadcast(scope, a, shape), broadcast(scope, b, shape)
-    assert isinstance(x, Tile)
-    assert isinstance(y, Tile)
     join = terms.maximum if largest else terms.minimum
     left, right = strengthened(a, x.value, b), strengthened(b, y.value, a)
     wide = left.type if left.type.bits >= right.type.bits else right.type
@@ -70,7 +68,6 @@ def _where(called: Called) -> Value:
     shape = joined(condition.shape, shape_of(arguments["x"]), shape_of(arguments["y"]))
     assert shape is not None
     tile = broadcast(scope, condition, shape)
-    assert isinstance(tile, Tile)
     yes, no = (broadcast(scope, arguments[side], shape) for side in ("x", "y"))
     if isinstance(yes, Tile) and isinstance(no, Tile):
         yes = replace(yes, value=replace(yes.value, arithmetic=yes.value.arithmetic | tile.value.arithmetic))

@@ -82,8 +82,6 @@ def moved(scope: Scope, pointers: Pointers, by: Tile) -> Value:
     shape = joined(pointers.shape, by.shape)
     assert shape is not None
     base, index = broadcast(scope, pointers, shape), broadcast(scope, by, shape)
-    assert isinstance(base, Pointers)
-    assert isinstance(index, Tile)
     return Pointers(advanced(base.pointer, index.value), shape)
 
 
@@ -99,8 +97,6 @@ def _tiles(scope: Scope, site: Site, sign: str, a: Tile, b: Tile) -> Value:
     shape = joined(a.shape, b.shape)
     assert shape is not None
     left, right = broadcast(scope, a, shape), broadcast(scope, b, shape)
-    assert isinstance(left, Tile)
-    assert isinstance(right, Tile)
     x, y = strengthened(a, left.value, b), strengthened(b, right.value, a)
     if sign in ("&", "|", "^") and x.type == y.type == BOOL:
         return Tile(_logic(sign, x, y), shape)

@@ -54,10 +54,6 @@ class Scope(Path[Value]):
         atomic: bool = False,
     ) -> None:
         """Note that a block of memory is read or written, by each lane that keeps the conditions."""
-        self.rank = max(self.rank, len(shape))
-        for axis in range(len(shape)):
-            self._declare(lane(axis))
-        inside = (less(lane(axis), extent) for axis, extent in enumerate(shape) if extent != ONE)
         has_size = pointer.element.nbytes > 0
         self.model.accesses.append(
             Access(
@@ -69,7 +65,7 @@ class Scope(Path[Value]):
                 pointer.element.nbytes,
                 reads,
                 writes,
-                (*self.path, *inside, *(c for c in conditions if c != TRUE)),
+                (*self.path, *self._inside(shape), *(c for c in conditions if c != TRUE)),
                 atomic,
                 pointer.arithmetic,
                 "" if has_size else "the size of its type is not known",
@@ -78,18 +74,18 @@ class Scope(Path[Value]):
 
     def claim(self, node: ast.AST, ways: Ways, sentence: str, shape: Shape) -> None:
         """Note what the code tells the compiler of each lane of a block."""
-        self.rank = max(self.rank, len(shape))
-        for axis in range(len(shape)):
-            self._declare(lane(axis))
-        inside = (less(lane(axis), extent) for axis, extent in enumerate(shape) if extent != ONE)
         line = getattr(node, "lineno", 0)
-        self.model.claims.append(Claim(line, shown(node), (*self.path, *inside), ways, sentence))
+        self.model.claims.append(Claim(line, shown(node), (*self.path, *self._inside(shape)), ways, sentence))
 
-    def _declare(self, variable: Var) -> None:
-        self.model.instance.add(variable.name)
-        self.model.naturals.add(variable.name)
-        self.model.ranges[variable.name] = (at_most(ZERO, variable),)
-        self.model.places[variable.name] = Num(MOST_ELEMENTS)
+    def _inside(self, shape: Shape) -> list[Term]:
+        """That a lane lies within a block of this shape, whose axes are counted from now on."""
+        self.rank = max(self.rank, len(shape))
+        for variable in map(lane, range(len(shape))):
+            self.model.instance.add(variable.name)
+            self.model.naturals.add(variable.name)
+            self.model.ranges[variable.name] = (at_most(ZERO, variable),)
+            self.model.places[variable.name] = Num(MOST_ELEMENTS)
+        return [less(lane(axis), extent) for axis, extent in enumerate(shape) if extent != ONE]
 
     def block(self, name: str, type_: IntType, reason: str, shape: Shape) -> Tile:
         """A block of integers of which only the type is known."""

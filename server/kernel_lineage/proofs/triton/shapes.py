@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar, cast
 
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import ONE, ZERO, Num, Term
 from kernel_lineage.proofs.triton.scope import Scope
 from kernel_lineage.proofs.triton.values import Other, Pointers, Shape, Tile, Value, lane, lane_at, shape_of
 
+_V = TypeVar("_V", bound=Value)
 
-def placed(scope: Scope, value: Value, lanes: Mapping[int, Term], shape: Shape) -> Value:
+
+def placed(scope: Scope, value: _V, lanes: Mapping[int, Term], shape: Shape) -> _V:
     """A block of a new shape whose elements are those of the old one at `lanes`."""
     by_name = {lane(axis).name: place for axis, place in lanes.items() if place != lane(axis)}
+    made: Value = value
     match value:
         case Tile():
-            return Tile(scope.value_at(value.value, by_name), shape, value.weak and not shape)
+            made = Tile(scope.value_at(value.value, by_name), shape, value.weak and not shape)
         case Pointers():
-            return Pointers(scope.pointer_at(value.pointer, by_name), shape)
+            made = Pointers(scope.pointer_at(value.pointer, by_name), shape)
         case Other():
-            return Other(value.reason, shape)
-    return value
+            made = Other(value.reason, shape)
+    return cast(_V, made)
 
 
 def joined(*shapes: Shape | None) -> Shape | None:
@@ -38,7 +42,7 @@ def surely_joined(*shapes: Shape | None) -> Shape | None:
     return None if None in shapes else joined(*shapes)
 
 
-def broadcast(scope: Scope, value: Value, shape: Shape) -> Value:
+def broadcast(scope: Scope, value: _V, shape: Shape) -> _V:
     """A block at a shape that it can be broadcast to: axes are added in front, and extents of 1 repeat."""
     own = shape_of(value)
     if own is None or own == shape:
