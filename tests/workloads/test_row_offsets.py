@@ -32,6 +32,7 @@ HOST = """void launch(const float* values, const int* begins, float* out, int ro
         ("begins[row]", "begins[row + 1]", {"begins"}),
         ("__ldg(begins + row)", "__ldg(&begins[row + 1])", {"begins"}),
         ("begins[row]", "begins[row + 2]", set()),
+        ("begins[2 * row]", "begins[2 * row + 1]", set()),
         ("begins[row]", "begins[row + 1] + begins[row + 2]", set()),
         ("0", "begins[row]", set()),
     ],

@@ -14,7 +14,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.answers import LAUNCH
 from kernel_lineage.workloads.completing import InTurn, tried_draft
 from kernel_lineage.workloads.files import Target, target_of
-from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft
+from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, Draft
 from kernel_lineage.workloads.proof import TELLING, Device, Proof
 from kernel_lineage.workloads.recording.recorder import Recorder, recorder_for
 from kernel_lineage.workloads.saved import folder_of, workloads_in
@@ -168,6 +168,8 @@ def question(draft: Draft, written: str | Path) -> str:
     """The first thing that a draft leaves open, and the command that takes the answer; or why no answer would do."""
     if draft.unbuilt:
         return f"{draft.kernel} does not build, so nothing shows its shapes: {draft.unbuilt}"
+    if never := next((m for m in draft.missing if m.endswith(DESCRIPTOR)), None):
+        return f"{never}; one that the kernel makes itself (`tl.make_tensor_descriptor`) can be checked"
     command = f"klineage workload init {written}:{draft.entry or draft.kernel}"
     first, answer = first_question(draft.missing, tuple(draft.dims))
     left = len(draft.missing) - 1

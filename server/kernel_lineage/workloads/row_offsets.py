@@ -33,7 +33,9 @@ def row_offsets(kernel: Target) -> frozenset[str]:
             continue
         first, second = map(dict, places)
         step = plus(second, times(first, {(): -1}))
-        if step in ({(): own[0].nbytes}, {(): -own[0].nbytes}):
+        # The next row begins where this one ends; pairs that lie side by side are something else.
+        is_next = any(abs(by) == own[0].nbytes for of, by in first.items() if of)
+        if is_next and step in ({(): own[0].nbytes}, {(): -own[0].nbytes}):
             pairs.add(name.replace(".", "_"))  # of a structure: its field, as a draft has it
     return frozenset(pairs)
 

@@ -9,6 +9,7 @@ import pytest
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.on_the_spot import question
 
 KERNEL = """\
 import functools
@@ -430,3 +431,5 @@ def launch(x, factor):
 """
     draft = drafted(tmp_path, {"rows.py": KERNEL + host, "tests/test_rows.py": TEST})
     assert any("a tensor descriptor that the host makes" in m for m in draft.missing)
+    asked = question(draft, "rows.py")
+    assert "which a workload cannot give" in asked and "--set" not in asked

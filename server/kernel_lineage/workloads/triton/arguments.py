@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_lineage.kernels.source import Parameter
-from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, UNTYPED, DraftArgument
+from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, UNTYPED, DraftArgument
 from kernel_lineage.workloads.triton.objects import Instance
 from kernel_lineage.workloads.triton.values import (
     Dtype,
@@ -47,7 +47,7 @@ def why_unknown(value: object) -> str:
         case Open(name=name) | External(name=name):
             return f"nothing tells {name}"
         case Instance(of="TensorDescriptor"):
-            return "it is a tensor descriptor that the host makes, which a workload cannot give"
+            return DESCRIPTOR
         case None | str():
             return f"it is {value!r}, which a workload cannot give"
         case Size(text=text) if len(text) > _LONGEST:

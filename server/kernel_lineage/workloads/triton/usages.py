@@ -35,8 +35,9 @@ class Usage:
 
     @property
     def name(self) -> str:
-        """`test_rows in test_rows.py`."""
-        return f"{self.function.name} in {self.module.path.name}".lstrip()
+        """`test_rows in test_rows.py`; the file alone for its script."""
+        file = self.module.path.name
+        return f"{self.function.name} in {file}" if self.function.name else file
 
 
 def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], dict[str, tuple[float, str]]]:
