@@ -60,6 +60,7 @@ LOCKED = """if (threadIdx.x == 0) while (atomicCAS(&word, 0, 1)) {}
     if (threadIdx.x == 0) { __threadfence(); atomicExch(&word, 0); }"""
 
 
+@pytest.mark.long
 def test_blocks_that_wait_for_a_lock_end_under_every_order():
     text = affine(LINE, LOCKED).source.replace("__global__", "__device__ int word;\n__global__")
     honest = judge(affine(), replace(affine(), source=text), W, device="emulated")
