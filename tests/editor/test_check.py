@@ -387,7 +387,9 @@ async def test_the_other_side_of_a_race_has_the_same_quick_fix(repository, edito
     (here,) = await quick_fixes(editor, uri, other.location.range)
     assert here == there
     start = types.Position(diagnostic.range.start.line, 0)
-    assert await quick_fixes(editor, uri, types.Range(start, start)) == (there,), "before the code of its line"
+    assert await quick_fixes(editor, uri, types.Range(start, start)) == (there,), (
+        "before the code of its line"
+    )
     assert not await quick_fixes(editor, uri, types.Range(types.Position(1, 4), types.Position(1, 4)))
 
 
