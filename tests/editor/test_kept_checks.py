@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import pytest
+from lsprotocol import types
 
 from editor.test_check import Checked
 from kernel_lineage.editor.check_targets import targets
@@ -180,6 +181,10 @@ async def test_a_file_that_is_opened_again_is_checked_again_only_where_a_header_
     header.write_text("#define FACTOR x[i + 1] +\n")
     editor.save(header.as_uri())
     assert (await checked.ended()).state == "wrong", "what includes a file that is saved is checked"
+    header.write_text("#define FACTOR 2\n")
+    change = types.FileEvent(header.as_uri(), types.FileChangeType.Changed)
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    assert (await checked.ended()).state == "right", "and what includes a file that changes on the disk"
     editor.close(uri)
     while not checked.statuses.empty():
         checked.statuses.get_nowait()

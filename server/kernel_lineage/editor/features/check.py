@@ -59,7 +59,8 @@ def register(server: EditorServer) -> None:
         for other in server.documents.uris:
             if other != uri and _names(server, other, uri):
                 looked_at(other)
-        looked_at(uri)  # last, which goes first
+        if server.documents.current(uri) is not None:
+            looked_at(uri)  # last, which goes first
 
     def edited(uri: str, before: Text, after: Text) -> None:
         if server.settings.check == "typing" and server.trust.granted:

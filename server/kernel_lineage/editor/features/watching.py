@@ -7,6 +7,8 @@ from lsprotocol import types
 from kernel_lineage.editor.server import EditorServer
 
 KNOWLEDGE = "**/.klineage/{skills,workloads}/**"
+HEADERS = "**/*.{h,hh,hpp,inl}"
+"""Files that kernels include and that editors do not tell the server of: CUDA C++ by no name or language."""
 
 
 def register(server: EditorServer) -> None:
@@ -18,7 +20,8 @@ def register(server: EditorServer) -> None:
         workspace = server.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace else None
         if watching and watching.dynamic_registration:
-            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(KNOWLEDGE)])
+            watchers = [types.FileSystemWatcher(pattern) for pattern in (KNOWLEDGE, HEADERS)]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registration = types.Registration(
                 "klineage-knowledge", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options
             )
@@ -38,8 +41,12 @@ def register(server: EditorServer) -> None:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change(params: types.DidChangeWatchedFilesParams) -> None:
-        if params.changes:
+        paths = {change.uri: server.path_of(change.uri) for change in params.changes}
+        headers = [uri for uri, path in paths.items() if path is not None and ".klineage" not in path.parts]
+        changed = headers
+        if len(headers) < len(paths):
             server.forget_knowledge()
-            for uri in server.documents.uris:  # a workload that changed may find something else
-                for listener in server.saved:
-                    listener(uri)
+            changed = server.documents.uris  # a workload that changed may find something else
+        for uri in changed:
+            for listener in server.saved:
+                listener(uri)
