@@ -25,7 +25,7 @@ from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
 from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.ptx.model import Instruction
-from kernel_gate.emulated.released import Known, Released
+from kernel_gate.emulated.released import History, Released
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
@@ -147,7 +147,7 @@ class GlobalRaces:
                 own = self._own(wave, block, fenced, threads.get((block, place[1])))
                 self.released.release(place, block, own)
 
-    def _own(self, wave: Wave, block: int, fenced: int, threads: Index | None) -> Known:
+    def _own(self, wave: Wave, block: int, fenced: int, threads: Index | None) -> History:
         """What these threads of a block hand on of it: their own accesses, and those that barriers put before.
 
         None for many threads, of which it is taken that all of the block stood at the fence with them.

@@ -23,7 +23,7 @@ _MOST_APART = 1024
 
 
 @dataclass(slots=True)
-class Known:
+class History:
     """Accesses that are known: those with smaller events."""
 
     of_block: Index
@@ -33,7 +33,7 @@ class Known:
     of_warp: dict[int, int] = field(default_factory=dict)
     """The same of whole warps, by the numbers of their first threads."""
 
-    def learn(self, other: Known, block_threads: int) -> None:
+    def learn(self, other: History, block_threads: int) -> None:
         """Know what `other` knows as well."""
         np.maximum(self.of_block, other.of_block, out=self.of_block)
         for own, more in ((self.of_thread, other.of_thread), (self.of_warp, other.of_warp)):
@@ -47,11 +47,11 @@ class Known:
 
     def covers(self, threads: Index, warps: Index, events: Index) -> Flags:
         """Whether the access of each thread, of the warp of that first thread, is known beside what blocks are."""
-        known = [
+        seen = [
             max(self.of_thread.get(thread, 0), self.of_warp.get(warp, 0))
             for thread, warp in zip(threads.tolist(), warps.tolist(), strict=True)
         ]
-        result: Flags = events < np.array(known, np.int64)
+        result: Flags = events < np.array(seen, np.int64)
         return result
 
 
@@ -62,8 +62,8 @@ class Released:
     blocks: int
     """How many the grid has."""
     block_threads: int
-    places: dict[Place, Known] = field(default_factory=dict)
-    learned: list[Known] = field(default_factory=list)
+    places: dict[Place, History] = field(default_factory=dict)
+    learned: list[History] = field(default_factory=list)
     """By block of the wave."""
     columns: int = 1
 
@@ -74,34 +74,34 @@ class Released:
         """A new wave of so many blocks starts."""
         self.learned = []
         self._bound(blocks)
-        self.learned = [Known(np.zeros(self.columns, np.int64)) for _ in range(blocks)]
+        self.learned = [History(np.zeros(self.columns, np.int64)) for _ in range(blocks)]
 
     def _bound(self, more: int) -> None:
         """Keep the tables small when so many rows are added."""
         if self.columns > 1 and (len(self.places) + len(self.learned) + more) * self.columns > _MOST_CELLS:
             self.columns = 1
-            for known in (*self.places.values(), *self.learned):
-                known.of_block = known.of_block.max(keepdims=True)
+            for history in (*self.places.values(), *self.learned):
+                history.of_block = history.of_block.max(keepdims=True)
 
-    def release(self, place: Place, block: int, own: Known) -> None:
+    def release(self, place: Place, block: int, own: History) -> None:
         """A block of the wave hands on what it has learned, and `own` of itself."""
-        known = self.places.get(place)
-        if known is None:
+        history = self.places.get(place)
+        if history is None:
             self._bound(1)
-            known = self.places[place] = Known(np.zeros(self.columns, np.int64))
-        known.learn(self.learned[block], self.block_threads)
-        known.learn(own, self.block_threads)
+            history = self.places[place] = History(np.zeros(self.columns, np.int64))
+        history.learn(self.learned[block], self.block_threads)
+        history.learn(own, self.block_threads)
 
-    def of(self, number: int, event: int) -> Known:
+    def of(self, number: int, event: int) -> History:
         """What a block did before an event."""
-        known = Known(np.zeros(self.columns, np.int64))
-        known.of_block[number % self.columns] = event
-        return known
+        history = History(np.zeros(self.columns, np.int64))
+        history.of_block[number % self.columns] = event
+        return history
 
     def acquire(self, place: Place, block: int) -> None:
         """A block of the wave learns what was released there."""
-        if (known := self.places.get(place)) is not None:
-            self.learned[block].learn(known, self.block_threads)
+        if (history := self.places.get(place)) is not None:
+            self.learned[block].learn(history, self.block_threads)
 
     def acquire_all(self, blocks: Flags, now: int) -> None:
         """These blocks of the wave have met: they know all there was."""

@@ -121,8 +121,8 @@ class _Kernel:
         """Parameters and variables that an address may be based on: those of 64 bits."""
         sizes = {p.name: p.nbytes for p in self.flat.parameters}
         base = address.base
-        found = self._origins.get(base.name, frozenset()) if isinstance(base, Register) else frozenset()
-        return frozenset(name for name in found if sizes.get(name, 8) == 8)
+        origins = self._origins.get(base.name, frozenset()) if isinstance(base, Register) else frozenset()
+        return frozenset(name for name in origins if sizes.get(name, 8) == 8)
 
     @property
     def swaps_sums(self) -> bool:

@@ -166,7 +166,7 @@ __global__ void __cluster_dims__(2, 1, 1) kernel(int* out, int* flag) {
     STAY
 }
 """
-TOLD = """unsigned there, here = at(&told);
+MESSAGE = """unsigned there, here = at(&told);
         asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank ^ 1));
         asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(there) : "memory");"""
 WAITS = (
@@ -191,7 +191,7 @@ def other_ways(begun: str = "cluster.sync();", tell: str = "", stay: str = "clus
 
 def test_blocks_that_wait_for_each_other_in_other_ways_are_there():
     assert other_ways() == []
-    assert other_ways(tell=TOLD, stay=WAITS) == []
+    assert other_ways(tell=MESSAGE, stay=WAITS) == []
     assert other_ways(begun=FLAGS) == []
 
 
