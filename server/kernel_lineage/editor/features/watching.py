@@ -43,7 +43,7 @@ def register(server: EditorServer) -> None:
     def did_change(params: types.DidChangeWatchedFilesParams) -> None:
         paths = {change.uri: server.path_of(change.uri) for change in params.changes}
         headers = [uri for uri, path in paths.items() if path is not None and ".klineage" not in path.parts]
-        changed = headers
+        changed = tuple(headers)
         if len(headers) < len(paths):
             server.forget_knowledge()
             changed = server.documents.uris  # a workload that changed may find something else
