@@ -25,7 +25,7 @@ from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
 from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.ptx.model import Instruction
-from kernel_gate.emulated.released import History, Released
+from kernel_gate.emulated.released import Released
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
@@ -79,10 +79,6 @@ class GlobalRaces:
     barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     """Event of the last barrier of each block of the wave."""
     warp_barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    met: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Event at which threads of each block of the wave last waited for each other, by whatever means."""
-    fenced: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Event of the last fence of each block of the wave."""
     between_blocks_only: bool = False
     """Leave out what threads of one block do to each other."""
     overtaken: Overtaken | None = None
@@ -94,9 +90,7 @@ class GlobalRaces:
         """A new wave starts."""
         self.threads = wave.blocks[wave.block_of] * wave.launch.block_threads + wave.thread_in_block
         self.barrier = np.zeros(len(wave.blocks), np.int64)
-        self.met = np.zeros(len(wave.blocks), np.int64)
         self.released.enter(len(wave.blocks))
-        self.fenced = np.zeros(len(wave.blocks), np.int64)
         self.warp_barrier = np.zeros(int(wave.warp[-1]) + 1, np.int64)
         if self.overtaken is not None:
             self.overtaken.enter(len(wave.blocks))
@@ -108,11 +102,11 @@ class GlobalRaces:
     def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks of the wave opens (None: all)."""
         chosen = slice(None) if blocks is None else blocks
-        self.barrier[chosen] = self.met[chosen] = len(self.events)
+        self.barrier[chosen] = self.released.met[chosen] = len(self.events)
 
     def meet(self, wave: Wave) -> None:
         """The active threads may have waited for others of their blocks by other means than a barrier."""
-        self.met[wave.block_of[wave.index]] = len(self.events)
+        self.released.met[wave.block_of[wave.index]] = len(self.events)
 
     def synchronise_warps(self, wave: Wave) -> None:
         """The active threads pass a warp barrier."""
@@ -120,7 +114,7 @@ class GlobalRaces:
 
     def fence(self, wave: Wave) -> None:
         """The active threads pass a fence of the device."""
-        self.fenced[wave.block_of[wave.index]] = len(self.events)
+        self.released.fenced[wave.block_of[wave.index]] = len(self.events)
 
     def acquire(self, wave: Wave, at: Located, where: Access) -> None:
         """The active threads' blocks see what other blocks released at these places."""
@@ -139,29 +133,12 @@ class GlobalRaces:
         """What the active threads did before their blocks' last fence can be known from these places on."""
         if self.overtaken is not None and self.overtaken.watches:
             self.overtaken.publish(self._places(wave, at, where), wave.blocks, len(self.events))
-        if not self.fenced[wave.block_of[wave.index]].any():
+        if not self.released.fenced[wave.block_of[wave.index]].any():
             return
         threads = self._threads_at(wave, at, where)
         for block, place in self._places(wave, at, where):
-            if fenced := int(self.fenced[block]):
-                own = self._own(wave, block, fenced, threads.get((block, place[1])))
-                self.released.release(place, block, own)
-
-    def _own(self, wave: Wave, block: int, fenced: int, threads: Index | None) -> History:
-        """What these threads of a block hand on of it: their own accesses, and those that barriers put before.
-
-        None for many threads, of which it is taken that all of the block stood at the fence with them.
-        """
-        number = int(wave.blocks[block])
-        if threads is None:
-            return self.released.of(number, fenced)
-        own = self.released.of(number, min(fenced, int(self.met[block])))
-        numbers = self.threads[threads]
-        own.of_thread = dict.fromkeys(numbers.tolist(), fenced)
-        before = np.minimum(self.warp_barrier[wave.warp[threads]], fenced)
-        first = numbers - numbers % wave.launch.block_threads % _WARP
-        own.of_warp = dict(zip(first.tolist(), before.tolist(), strict=True))
-        return own
+            there = threads.get((block, place[1]))
+            self.released.release(place, block, wave, there, self.warp_barrier)
 
     def _threads_at(self, wave: Wave, at: Located, where: Access) -> dict[tuple[int, int], Index]:
         """The active threads, as numbers in the wave, by their block and granule; none of them where they are many."""

@@ -9,21 +9,26 @@ blocks and places are too many for such tables, one clock stands for all blocks:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.wave import Wave
 
 Index = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Place = tuple[int, int]
 """Number of a segment, and granule within it."""
+_WARP = 32
 _MOST_CELLS = 1 << 22
 _MOST_APART = 1024
 """Threads or warps that are told apart in one place; of more it is taken that their blocks had met."""
 
 
 @dataclass(slots=True)
-class History:
+class Knowledge:
     """Accesses that are known: those with smaller events."""
 
     of_block: Index
@@ -33,7 +38,7 @@ class History:
     of_warp: dict[int, int] = field(default_factory=dict)
     """The same of whole warps, by the numbers of their first threads."""
 
-    def learn(self, other: History, block_threads: int) -> None:
+    def learn(self, other: Knowledge, block_threads: int) -> None:
         """Know what `other` knows as well."""
         np.maximum(self.of_block, other.of_block, out=self.of_block)
         for own, more in ((self.of_thread, other.of_thread), (self.of_warp, other.of_warp)):
@@ -62,9 +67,13 @@ class Released:
     blocks: int
     """How many the grid has."""
     block_threads: int
-    places: dict[Place, History] = field(default_factory=dict)
-    learned: list[History] = field(default_factory=list)
+    places: dict[Place, Knowledge] = field(default_factory=dict)
+    learned: list[Knowledge] = field(default_factory=list)
     """By block of the wave."""
+    met: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Event at which threads of each block of the wave last waited for each other, by whatever means."""
+    fenced: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Event of the last fence of each block of the wave."""
     columns: int = 1
 
     def __post_init__(self) -> None:
@@ -74,34 +83,46 @@ class Released:
         """A new wave of so many blocks starts."""
         self.learned = []
         self._bound(blocks)
-        self.learned = [History(np.zeros(self.columns, np.int64)) for _ in range(blocks)]
+        self.learned = [Knowledge(np.zeros(self.columns, np.int64)) for _ in range(blocks)]
+        self.met, self.fenced = np.zeros(blocks, np.int64), np.zeros(blocks, np.int64)
 
     def _bound(self, more: int) -> None:
         """Keep the tables small when so many rows are added."""
         if self.columns > 1 and (len(self.places) + len(self.learned) + more) * self.columns > _MOST_CELLS:
             self.columns = 1
-            for history in (*self.places.values(), *self.learned):
-                history.of_block = history.of_block.max(keepdims=True)
+            for knowledge in (*self.places.values(), *self.learned):
+                knowledge.of_block = knowledge.of_block.max(keepdims=True)
 
-    def release(self, place: Place, block: int, own: History) -> None:
-        """A block of the wave hands on what it has learned, and `own` of itself."""
-        history = self.places.get(place)
-        if history is None:
+    def release(
+        self, place: Place, block: int, wave: Wave, threads: Index | None, warp_barrier: Index
+    ) -> None:
+        """Threads of a block of the wave, as numbers in it, hand on what their block has learned, and did themselves.
+
+        None for many threads, of which it is taken that all of the block stood at its fence with them. `warp_barrier`:
+        event of the last barrier of each warp of the wave.
+        """
+        if not (fenced := int(self.fenced[block])):
+            return
+        knowledge = self.places.get(place)
+        if knowledge is None:
             self._bound(1)
-            history = self.places[place] = History(np.zeros(self.columns, np.int64))
-        history.learn(self.learned[block], self.block_threads)
-        history.learn(own, self.block_threads)
-
-    def of(self, number: int, event: int) -> History:
-        """What a block did before an event."""
-        history = History(np.zeros(self.columns, np.int64))
-        history.of_block[number % self.columns] = event
-        return history
+            knowledge = self.places[place] = Knowledge(np.zeros(self.columns, np.int64))
+        own = Knowledge(np.zeros(self.columns, np.int64))
+        column = int(wave.blocks[block]) % self.columns
+        own.of_block[column] = fenced if threads is None else min(fenced, int(self.met[block]))
+        if threads is not None:
+            numbers = wave.blocks[block] * self.block_threads + wave.thread_in_block[threads]
+            own.of_thread = dict.fromkeys(numbers.tolist(), fenced)
+            before = np.minimum(warp_barrier[wave.warp[threads]], fenced)
+            first = numbers - numbers % self.block_threads % _WARP
+            own.of_warp = dict(zip(first.tolist(), before.tolist(), strict=True))
+        knowledge.learn(self.learned[block], self.block_threads)
+        knowledge.learn(own, self.block_threads)
 
     def acquire(self, place: Place, block: int) -> None:
         """A block of the wave learns what was released there."""
-        if (history := self.places.get(place)) is not None:
-            self.learned[block].learn(history, self.block_threads)
+        if (knowledge := self.places.get(place)) is not None:
+            self.learned[block].learn(knowledge, self.block_threads)
 
     def acquire_all(self, blocks: Flags, now: int) -> None:
         """These blocks of the wave have met: they know all there was."""
@@ -121,6 +142,6 @@ class Released:
             if learned.of_thread or learned.of_warp:
                 chosen = chosen[unknown[chosen] & single[chosen]]
                 other = threads[chosen]
-                first = other - other % self.block_threads % 32
+                first = other - other % self.block_threads % _WARP
                 unknown[chosen] = ~learned.covers(other, first, events[chosen])
         return unknown
