@@ -21,7 +21,8 @@ from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
-_FLOATS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"})
+FLOATS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"})
+"""The types that arithmetic of threads rounds to, with the pairs of them."""
 _SUMS, _PRODUCTS, _FUSED = frozenset({"add", "sub"}), frozenset({"mul", "div"}), frozenset({"fma", "mad"})
 _COPIES = frozenset({"mov", "cvt", "selp", "max", "min", "neg", "abs", "shfl", "prmt", "slct"})
 _MATRICES = frozenset({"mma", "wgmma"})
@@ -51,7 +52,7 @@ class Terms:
         """What to put around an instruction through which sums go."""
         name = site.parts[0]
         memory = name in ("ld", "st", "atom", "red", "ldu")
-        if not (memory or name in _COPIES or name in _MATRICES) and not _FLOATS & set(site.parts):
+        if not (memory or name in _COPIES or name in _MATRICES) and not FLOATS & set(site.parts):
             return None
         if name in ("setp", "set", "cp", "bar"):
             return None
@@ -102,7 +103,7 @@ class Terms:
     def _memory(self, name: str, site: Site, before: list[Any], wave: Wave) -> Any:
         terms: Any = 1
         alone = len(self._touched) == 1
-        adds = name in ("atom", "red") and "add" in site.parts and bool(_FLOATS & set(site.parts))
+        adds = name in ("atom", "red") and "add" in site.parts and bool(FLOATS & set(site.parts))
         count = before[-1] if alone and before else np.max(before[-1], initial=1) if before else 1
         for space, segment, first, nbytes in self._touched:
             held = self._held(space, segment, int(first.max(initial=0)) + nbytes)

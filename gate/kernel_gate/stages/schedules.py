@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
@@ -74,7 +75,13 @@ def _modes(run: CheckState, case: Case) -> tuple[Mode, ...]:
 
 
 def _has(built: Built, pattern: re.Pattern[str]) -> bool:
-    return any(pattern.search(image.ptx) for image in built.images.values())
+    return any(_occurs(pattern, image.ptx) for image in built.images.values())
+
+
+@lru_cache(maxsize=32)
+def _occurs(pattern: re.Pattern[str], ptx: str) -> bool:
+    """Whether a pattern occurs in a code; every case asks."""
+    return pattern.search(ptx) is not None
 
 
 def _require(

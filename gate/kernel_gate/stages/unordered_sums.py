@@ -20,9 +20,9 @@ from kernel_gate.emulated.operands import bases, names, results
 from kernel_gate.emulated.ptx.model import ORDERED, Address, Instruction, Operand, PtxError, Register, Symbol
 from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.store_targets import origins_of
+from kernel_gate.emulated.terms import FLOATS
 
 _FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
-_FLOATS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"})
 _ROUNDED = frozenset({"add", "sub", "mul", "fma", "mad"})
 """Operations on floats whose results depend on the order in which they are done."""
 _SWAPS = frozenset({"cas", "exch"})
@@ -95,7 +95,7 @@ class _Kernel:
         registers: list[str] = []
         for number in numbers:
             operation = self.flat.body[number]
-            if operation.parts[0] in _ROUNDED and not _FLOATS.isdisjoint(operation.parts):
+            if operation.parts[0] in _ROUNDED and not FLOATS.isdisjoint(operation.parts):
                 registers += names(operation.operands[1:])
         return self.before(registers)
 
@@ -140,31 +140,28 @@ class _Kernel:
     @property
     def puts_sums_back(self) -> bool:
         """Whether a float that is stored to global memory is rounded from one that was loaded there."""
+        return any(self._sums_of(names(store.operands[1:]), at) for store, at in self._global_stores())
+
+    def _global_stores(self) -> Iterator[tuple[Instruction, Address]]:
         for instruction in self.flat.body:
-            if instruction.parts[0] != "st" or not {"shared", "local", "param"}.isdisjoint(instruction.parts):
-                continue
-            address = instruction.operands[0]
-            if isinstance(address, Address) and self._sums_of(names(instruction.operands[1:]), address):
-                return True
-        return False
+            if instruction.parts[0] == "st" and {"shared", "local", "param"}.isdisjoint(instruction.parts):
+                address = instruction.operands[0]
+                if isinstance(address, Address):
+                    yield instruction, address
 
     @property
     def adds_by_ticket(self) -> bool:
         """Whether floats are added up that were stored at places which an atomic gave out."""
-        summed: set[int] | None = None
-        for instruction in self.flat.body:
-            if instruction.parts[0] != "st" or not {"shared", "local", "param"}.isdisjoint(instruction.parts):
-                continue
-            address = instruction.operands[0]
-            if not isinstance(address, Address) or not self._has_ticket(address):
-                continue
-            if summed is None:
-                summed = self._summed(range(len(self.flat.body)))
-            for reading in (self.flat.body[n] for n in summed):
-                reads = reading.parts[0] == "ld" and self._reads(reading, address)
-                if reads and not any(self._has_ticket(o) for o in reading.operands if isinstance(o, Address)):
-                    return True
-        return False
+        places = [at for _, at in self._global_stores() if self._has_ticket(at)]
+        if not places:
+            return False
+        summed = (self.flat.body[n] for n in self._summed(range(len(self.flat.body))))
+        return any(
+            any(self._reads(load, at) for at in places)
+            and not any(self._has_ticket(o) for o in load.operands if isinstance(o, Address))
+            for load in summed
+            if load.parts[0] == "ld"
+        )
 
     def _has_ticket(self, address: Address) -> bool:
         """Whether an address is computed from what an atomic on global memory gave."""
