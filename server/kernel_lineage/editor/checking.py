@@ -7,6 +7,7 @@ something beside its document is changed.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,7 @@ JUDGE = "worker"
 _VERDICTS = 256
 _MORE_FINDINGS = 0.5
 """Seconds for more, once a kernel does what the one beside it does not: who waits wants the first."""
-_DOCUMENTS = 32
-"""Whose drafts are kept."""
 _verdicts: OrderedDict[str, Verdict] = OrderedDict()
-_drafts: OrderedDict[str, KeptDrafts] = OrderedDict()
 
 
 class KernelTask(BaseModel):
@@ -102,12 +100,9 @@ def checked_text(
     return checked_document(checked)
 
 
-def drafts(around: str) -> KeptDrafts:
+@lru_cache(maxsize=32)
+def drafts(around: str) -> KeptDrafts:  # noqa: ARG001 - what they are kept by
     """The drafts that this process has made beside the same files."""
     from kernel_lineage.workloads.kept_drafts import KeptDrafts
 
-    if around not in _drafts:
-        _drafts[around] = KeptDrafts()
-        while len(_drafts) > _DOCUMENTS:
-            _drafts.popitem(last=False)
-    return _drafts[around]
+    return KeptDrafts()

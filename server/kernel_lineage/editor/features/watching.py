@@ -42,9 +42,10 @@ def register(server: EditorServer) -> None:
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change(params: types.DidChangeWatchedFilesParams) -> None:
         paths = {change.uri: server.path_of(change.uri) for change in params.changes}
-        headers = [uri for uri, path in paths.items() if path is not None and ".klineage" not in path.parts]
-        changed = tuple(headers)
-        if len(headers) < len(paths):
+        changed = tuple(
+            uri for uri, path in paths.items() if path is not None and ".klineage" not in path.parts
+        )
+        if len(changed) < len(paths):
             server.forget_knowledge()
             changed = server.documents.uris  # a workload that changed may find something else
         for uri in changed:
