@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
+from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language, SourceFile
 
@@ -42,14 +43,12 @@ def _renamed(source: SourceFile, root: Node) -> SourceFile:
     opened = {
         _parts(text_of(n).removeprefix("using").strip().removeprefix("namespace").strip(" ;")) for n in used
     }
-    data, end = [], 0
-    for node in identifiers:
-        paths = several.get(text_of(node))
-        meant = _meant(node, paths, opened) if paths else ()
-        if meant:
-            data += [source.data[end : node.start_byte], _apart(meant, node, places).encode()]
-            end = node.end_byte
-    return read(b"".join((*data, source.data[end:])), Language.CUDA)
+    edits = [
+        replace_node(node, _apart(meant, node, places))
+        for node in identifiers
+        if (paths := several.get(text_of(node))) and (meant := _meant(node, paths, opened))
+    ]
+    return read(edited(source.data, edits), Language.CUDA)
 
 
 def _apart(path: _Path, node: Node, places: Mapping[str, object]) -> str:

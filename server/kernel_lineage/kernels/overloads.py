@@ -7,11 +7,12 @@ stay as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
+from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 
@@ -47,15 +48,14 @@ def without_overloads(source: SourceFile, place: int) -> Kernel:
 
 def _told_apart(source: SourceFile, root: Node, place: int, others: Sequence[int]) -> SourceFile:
     names = names_apart(source)
-    data, end = [], 0
-    for node in inside(root):
-        if node.type != "identifier" or text_of(node) != names[others[0]]:
-            continue
-        at = _meant(node, source.kernels, place, others)
-        if at is not None:
-            data += [source.data[end : node.start_byte], names[at].encode()]
-            end = node.end_byte
-    return read(b"".join((*data, source.data[end:])), Language.CUDA)
+    edits = [
+        replace_node(node, names[at])
+        for node in inside(root)
+        if node.type == "identifier"
+        and text_of(node) == names[others[0]]
+        and (at := _meant(node, source.kernels, place, others)) is not None
+    ]
+    return read(edited(source.data, edits), Language.CUDA)
 
 
 def _meant(node: Node, kernels: Sequence[Kernel], place: int, others: Sequence[int]) -> int | None:
@@ -96,27 +96,20 @@ def _types_around(node: Node) -> dict[str, str]:
     free: set[str] = set()
     for outer in above(node):
         if outer.type == "template_declaration":
-            listed = outer.child_by_field_name("parameters")
-            free |= (
-                {text_of(n) for n in inside(listed) if n.type == "type_identifier"}
-                if listed is not None
-                else set()
-            )
-        declarator = outer.child_by_field_name("declarator") if outer.type == "function_definition" else None
-        for parameter in inside(declarator) if declarator is not None else ():
-            named = (
-                parameter.child_by_field_name("declarator")
-                if parameter.type == "parameter_declaration"
-                else None
-            )
-            name = (
-                next((text_of(n) for n in inside(named) if n.type == "identifier"), "")
-                if named is not None
-                else ""
-            )
-            if name:
-                types[name] = _plain(text_of(parameter)[: -len(name)])
+            free |= {text_of(n) for n in _within(outer, "parameters") if n.type == "type_identifier"}
+        if outer.type != "function_definition":
+            continue
+        for parameter in _within(outer, "declarator"):
+            if parameter.type == "parameter_declaration":
+                written = (text_of(n) for n in _within(parameter, "declarator") if n.type == "identifier")
+                if name := next(written, ""):
+                    types[name] = _plain(text_of(parameter)[: -len(name)])
     return {n: t for n, t in types.items() if t.rstrip("*& ") not in free}
+
+
+def _within(node: Node, field: str) -> Iterator[Node]:
+    part = node.child_by_field_name(field)
+    return inside(part) if part is not None else iter(())
 
 
 def _plain(written: str) -> str:

@@ -49,8 +49,7 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
 
 def loose(draft: Draft) -> list[str]:
     """The dims that only extents of buffers are made of."""
-    texts = [*draft.launch_texts]
-    texts += [str(text) for a in draft.arguments for text in (a.value, a.values)]
+    texts = [*draft.launch_texts, *(str(text) for a in draft.arguments for text in (a.value, a.values))]
     used = {name for text in texts for name in _NAME.findall(str(text))}
     return [name for name in draft.dims if name not in used]
 
