@@ -76,8 +76,8 @@ class Access:
     address: Read
     counted: bool = True
     """Whether it is a request of a warp, as counts know them."""
-    aligned: bool = True
-    """Whether its address must be a multiple of its width."""
+    multiple: int | None = None
+    """What its address must be a multiple of; None for its width."""
 
     @property
     def nbytes(self) -> int:
@@ -87,7 +87,7 @@ class Access:
     @property
     def alignment(self) -> int:
         """What addresses must be a multiple of: the width, or for a part of a row the largest power of two in it."""
-        return 1 << (self.nbytes.bit_length() - 1) if self.aligned else 1
+        return 1 << (self.nbytes.bit_length() - 1) if self.multiple is None else self.multiple
 
     def perform(self, wave: Wave, do: Do) -> None:
         """Check the access and hand over the memory; once for each buffer when threads reach several."""

@@ -132,4 +132,4 @@ def locate(wave: Wave, where: Access, threads: Index, addresses: Array) -> Index
 
 def partial(where: Access, nbytes: int) -> Access:
     """The access of a part of a piece, wherever it starts."""
-    return replace(where, element=TYPES["b8"], vector=nbytes, aligned=False)
+    return replace(where, element=TYPES["b8"], vector=nbytes, multiple=1)

@@ -4,7 +4,7 @@ A tool is a process with a context of its own, and drivers make one context afte
 GPUs, sixteen processes took 5.5 s to get theirs. A tool that could find nothing is not started.
 
 racecheck (2025.3, on an H200) reports a race between a thread that goes on after `bar.arrive` and one that waits there,
-though they are in order.
+though they are in order. memcheck takes it that a `cp.async` reads its whole row where it is told to read a part.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _NEEDS = {
 
 
 _ARRIVES = re.compile(r"\bbar(rier)?(\.cta)?\.arrive\b")
+_COPIES_A_PART = re.compile(r"\bcp\.async\.c[ag]\.[^;]*\],\s*\w+,\s*(?!%rd)[%\w]")
+DOUBTED = {"racecheck": frozenset({"race"}), "memcheck": frozenset({"out_of_bounds"})}
+"""Kinds of faults that a tool reports by mistake where it does not understand a program."""
 _HINTS = {"racecheck": re.compile("shared"), "synccheck": re.compile("sync|barrier")}
 
 
@@ -37,9 +40,12 @@ def likely_tools(program: Program) -> tuple[str, ...]:
 
 def not_understood(images: Iterable[Image]) -> dict[str, str]:
     """The tools that take what is in order for a fault in one of the images, and what they do not understand."""
-    if any(_ARRIVES.search(image.ptx) for image in images):
-        return {"racecheck": "the order that bar.arrive makes"}
-    return {}
+    texts = [image.ptx for image in images]
+    misread = {
+        "racecheck": (_ARRIVES, "the order that bar.arrive makes"),
+        "memcheck": (_COPIES_A_PART, "how much a cp.async reads"),
+    }
+    return {t: why for t, (pattern, why) in misread.items() if any(pattern.search(text) for text in texts)}
 
 
 def nothing_to_watch(images: Iterable[Image]) -> dict[str, str]:

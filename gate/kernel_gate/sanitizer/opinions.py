@@ -17,7 +17,7 @@ from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
-from kernel_gate.sanitizer.choice import not_understood, nothing_to_watch
+from kernel_gate.sanitizer.choice import DOUBTED, not_understood, nothing_to_watch
 from kernel_gate.sanitizer.tool import TOOLS, SanitizerMissing, SpareTools, tool_version
 from kernel_gate.sanitizer.watching import Watching
 from kernel_gate.workload import Workload
@@ -126,9 +126,10 @@ class Tools:
         missing = "; ".join(a.unusable for a in answers if a.unusable)
         launches = max((a.launches for a in answers), default=0)
         more = {"version": tool_version(), "tools": tools}
-        doubted = tuple(s for s in suspicions if s.source in self._not_understood)
+        misread = self._not_understood
+        doubted = tuple(s for s in suspicions if s.source in misread and s.fault.kind in DOUBTED[s.source])
         stands = tuple(s for s in suspicions if s not in doubted)
-        doubt = " and ".join(self._not_understood.values())
+        doubt = " and ".join(dict.fromkeys(misread[s.source] for s in doubted))
         return Opinion("compute-sanitizer", stands, launches, missing, more, doubted, doubt)
 
 

@@ -29,6 +29,8 @@ class Record:
     nbytes: int | None = None
     other_line: int | None = None
     """The line of a race's second access."""
+    one_store: bool = False
+    """Whether a race is of threads that do the same store."""
 
 
 class RecordsError(Exception):
@@ -63,7 +65,16 @@ def _race(record: Element) -> Record:
     _, other = _place(second)
     ways = [way.findtext("direction", "access").lower() for way in (first, second) if way is not None]
     text = record.findtext("what/text", "Race condition")
-    return Record("race", f"{text}: {' and '.join(ways)}", file, line, space="shared", other_line=other)
+    places = {record.findtext(f"what/{end}/where/pc", end) for end in ("source", "destination")}
+    return Record(
+        "race",
+        f"{text}: {' and '.join(ways)}",
+        file,
+        line,
+        space="shared",
+        other_line=other,
+        one_store=ways == ["write", "write"] and len(places) == 1,
+    )
 
 
 def _access(record: Element, kind: str) -> Record:

@@ -91,6 +91,8 @@ class Watching:
     def _watched(self, answer: Answer) -> Watched:
         first_of_each: dict[tuple[object, ...], ToolFinding] = {}
         for record in answer.records:
+            if record.one_store and self._program.language == "triton":
+                continue  # several threads hold an element, and each stores its copy
             one = self._finding(answer, record)
             first_of_each.setdefault((one.fault.kind, one.fault.line, one.fault.buffer, one.case), one)
         return Watched(

@@ -279,6 +279,22 @@ __global__ void kernel(float4* out, const float4* x) {
     np.testing.assert_array_equal(done.arrays["out"], expected)
 
 
+@pytest.mark.parametrize("length", [4, 12, 16])
+def test_a_copy_needs_the_alignment_of_its_row_whatever_it_reads_of_it(length):
+    source = f"""
+#include <cuda_pipeline.h>
+__global__ void kernel(float* out, const float* x) {{
+    __shared__ alignas(16) float tile[4];
+    __pipeline_memcpy_async(tile, x + 1, 16, 16 - {length});  // copied
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    out[0] = tile[0];
+}}
+"""
+    (fault,) = launch(source, {"out": np.zeros(1, np.float32), "x": floats(8)}, 1, 1).faults
+    assert fault.kind == "misaligned" and "4 bytes past a multiple of 16" in fault.message
+
+
 MANY_VARIABLES = (
     "\n".join(f"__device__ int unread{n} = {n};" for n in range(2100))
     + """

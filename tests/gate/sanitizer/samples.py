@@ -44,6 +44,7 @@ RACE = (
     "<destination><direction>Read</direction>" + _where(4) + "<count>4000</count></destination></what>"
 )
 RACE_IN_A_WARP = RACE.replace("<level>Error", "<level>Warning")
+RACE_OF_A_STORE = RACE.replace("Read", "Write").replace(_where(4), _where(3))
 UNINITIALISED = (
     "<kind>Initcheck</kind>" + _who(0, 13) + "<what>"
     "<text>Uninitialized __global__ memory read of size 4 bytes</text><address>0x7f3f16800d00</address>"

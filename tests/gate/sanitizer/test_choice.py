@@ -37,8 +37,11 @@ def test_what_is_started_follows_from_the_code(body, idle):
         ("barrier.cta.arrive 1, 64", {"racecheck"}),
         ("bar.sync 1, 64", set()),
         ("barrier.cluster.arrive", set()),
+        ("cp.async.ca.shared.global [0], [0], 4, 0", {"memcheck"}),
+        ("cp.async.cg.shared.global.L2::128B [0], [0], 16, %%tid.x", {"memcheck"}),
+        ("cp.async.ca.shared.global [0], [0], 4", set()),
     ],
 )
-def test_arrivals_at_a_named_barrier_are_not_understood(instruction, tools):
+def test_arrivals_at_a_named_barrier_and_copies_of_a_part_are_not_understood(instruction, tools):
     images = compile_program(affine(WRITE, f'asm volatile("{instruction};"); {WRITE}'), "sm_90").values()
     assert set(not_understood(images)) == tools

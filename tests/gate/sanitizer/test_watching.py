@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,10 +68,11 @@ def stand_in(folder: Path, *records: str, failed: str = "", end: str = "") -> Pa
 def watch(monkeypatch, images):
     """Case 1 and 2 of the affine program, from line 11 of its file, under a stand-in."""
 
-    def watched(stand_in: Path, tools=("memcheck",), seconds: float = 30.0):
+    def watched(stand_in: Path, tools=("memcheck",), seconds: float = 30.0, language="cuda"):
         monkeypatch.setattr(tool, "find_tool", lambda: stand_in)
         program = Built(affine(first_line=11), images)
         with SpareTools() as spares, Watching(spares, program, workload(), CASES, tools) as watching:
+            watching._program = replace(watching._program, language=language)
             return watching.answers(seconds)
 
     return watched
@@ -113,6 +115,20 @@ def test_a_race_names_both_lines_and_no_case(tmp_path, watch):
     (answer,) = watch(stand_in(tmp_path, samples.RACE), ["racecheck"])
     assert answer.found[0].case is None
     assert answer.found[0].fault.message.endswith("of shared memory without order and line 14")
+
+
+@pytest.mark.parametrize(
+    ("race", "language", "kinds"),
+    [
+        (samples.RACE_OF_A_STORE, "triton", []),
+        (samples.RACE_OF_A_STORE, "cuda", ["race"]),
+        (samples.RACE_OF_A_STORE.replace("0xc0", "0xd0", 1), "triton", ["race"]),
+        (samples.RACE, "triton", ["race"]),
+    ],
+)
+def test_copies_of_an_element_that_triton_stores_are_no_race(tmp_path, watch, race, language, kinds):
+    (answer,) = watch(stand_in(tmp_path, race), ["racecheck"], language=language)
+    assert [f.fault.kind for f in answer.found] == kinds
 
 
 @pytest.mark.parametrize(

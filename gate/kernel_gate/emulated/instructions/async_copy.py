@@ -116,13 +116,18 @@ def _read_rows(wave: Wave, source: Access, rows: Array, positions: Array) -> Non
 
 
 def _read_partly(wave: Wave, source: Access, rows: Array, lengths: Array) -> None:
-    """Threads read different lengths; the rest of each row stays zero, and a length of 0 reads nothing."""
+    """Threads read different lengths; the rest of each row stays zero, and a length of 0 reads nothing.
+
+    Where less than a row is read, its address must still be a multiple of the row's width: else an H200 reads other
+    bytes, without a fault.
+    """
     outer, everyone = wave.active, wave.index
+    width = source.nbytes
     for length in np.unique(lengths):
         if length:
             positions = np.flatnonzero(lengths == length)
             wave.active = everyone[positions]
-            _read_rows(wave, replace(source, vector=int(length)), rows, positions)
+            _read_rows(wave, replace(source, vector=int(length), multiple=width), rows, positions)
     wave.active = outer
 
 
