@@ -169,7 +169,7 @@ class Access:
             return
         position, part = (int(i) for i in np.argwhere(changed)[0])
         offset = int(index[position, part]) * self.element.size - at.segment.offset
-        name, element = at.segment.name, offset // at.segment.itemsize
+        name, element = at.segment.name, at.segment.element(offset, self.element.size)
         message = f"changed its input {name}[{element}]; only output and inout arguments may be written"
         raise wave.stop("input_changed", message, self.instruction, position, buffer=name, element=element)
 
@@ -191,14 +191,14 @@ class Access:
             bad = addresses < segment.base
             bad |= addresses + np.uint64(self.nbytes) > segment.base + segment.nbytes
         position = int(np.argmax(bad))
-        words, where = wave.launch.space.describe(int(addresses[position]))
+        words, where = wave.launch.space.describe(int(addresses[position]), self.element.size)
         message = f"out of bounds: {self.purpose} of {self.nbytes} bytes at {words}"
         raise wave.stop("out_of_bounds", message, self.instruction, position, **where)
 
     def _misaligned(self, wave: Wave, address: Array) -> None:
         addresses = wave.spread(address)
         position = int(np.argmax(addresses & np.uint64(self.alignment - 1) != 0))
-        words, where = wave.launch.space.describe(int(addresses[position]))
+        words, where = wave.launch.space.describe(int(addresses[position]), self.element.size)
         message = (
             f"misaligned: {self.purpose} of {self.nbytes} bytes at {words}, "
             f"{int(addresses[position]) % self.alignment} bytes past a multiple of {self.alignment}"

@@ -95,6 +95,7 @@ class Segment:
     name: str
     nbytes: int
     itemsize: int
+    """Bytes of an element; 0 where what accesses it tells, as of a variable, whose type code does not keep."""
     constant: bool = False
     input: bool = False
     """What a launch may read but not change."""
@@ -128,6 +129,10 @@ class Segment:
     def contents(self) -> npt.NDArray[np.uint8]:
         """Its bytes: a view."""
         return self.data[self.offset : self.offset + self.nbytes]
+
+    def element(self, offset: int, size: int) -> int:
+        """The element at so many bytes from its start, for an access to elements of `size` bytes."""
+        return offset // (self.itemsize or size)
 
     def fill(self, data: npt.NDArray[np.uint8]) -> None:
         """Write the whole of it from the host."""
@@ -197,12 +202,11 @@ class AddressSpace:
         """Bytes allocated."""
         return sum(s.nbytes for s in self._segments.values())
 
-    def describe(self, address: int) -> tuple[str, dict[str, Any]]:
-        """Words for a bad address and what a fault says of it: buffer and element."""
+    def describe(self, address: int, size: int) -> tuple[str, dict[str, Any]]:
+        """Words for a bad address, and what a fault says of it: buffer and element (of `size` bytes in a variable)."""
         segment = self.find(address >> SEGMENT_BITS)
         if segment is None:
             return ("a null pointer" if address < 1 << SEGMENT_BITS else "no buffer"), {}
-        offset = address - segment.base
-        element = offset // segment.itemsize
-        count = segment.nbytes // segment.itemsize
+        element = segment.element(address - segment.base, size)
+        count = segment.element(segment.nbytes, size)
         return f"{segment.name}[{element}] of {count} elements", {"buffer": segment.name, "element": element}

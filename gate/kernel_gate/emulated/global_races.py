@@ -367,7 +367,8 @@ class GlobalRaces:
         instruction = self.events[other >> _EVENT_SHIFT]
         line = None if instruction is None else instruction.line
         block, thread = wave.launch.indices(other & _THREAD)
-        element = int(granule[position]) * self.granule // segment.itemsize
+        offset = int(granule[position]) * self.granule - segment.offset
+        element = segment.element(offset, where.element.size)
         if is_other:
             side = Place("the other access of the race", line, block, thread)
             who = f"block {block}, thread {thread}"

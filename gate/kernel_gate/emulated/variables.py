@@ -21,7 +21,7 @@ def place_variables(module: Module, space: AddressSpace | None = None) -> dict[s
     reached = _reached(module)
     for variable in module.variables.values():
         if variable.space in ("global", "const") and variable.name in reached:
-            segment = space.allocate(variable.nbytes, variable.name, 1, variable.space == "const")
+            segment = space.allocate(variable.nbytes, variable.name, 0, variable.space == "const")
             data = np.zeros(variable.nbytes, np.uint8)
             if variable.data is not None:
                 data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)

@@ -311,6 +311,22 @@ def test_variables_that_no_code_reaches_take_no_buffer():
     np.testing.assert_array_equal(done.arrays["out"], [5, 6])
 
 
+@pytest.mark.parametrize(("kind", "values"), [("float", 8), ("double", 8), ("short", 8)])
+def test_elements_of_a_variable_are_counted_by_their_type(kind, values):
+    source = f"""
+__device__ {kind} part[{values}];
+__global__ void kernel(float* out) {{
+    if (blockIdx.x == FROM) part[3 + threadIdx.x] = 1;
+    if (blockIdx.x == 1) out[0] = part[3 + AT];
+}}
+"""
+    race = launch(source.replace("FROM", "0").replace("AT", "1"), {"out": np.zeros(1, np.float32)}, 2, 2)
+    assert [(f.kind, f.buffer, f.element) for f in race.faults] == [("race", "part", 4)]
+    beyond = launch(source.replace("FROM", "9").replace("AT", "5"), {"out": np.zeros(1, np.float32)}, 2, 2)
+    assert [(f.kind, f.buffer, f.element) for f in beyond.faults] == [("out_of_bounds", "part", values)]
+    assert f"part[{values}] of {values} elements" in beyond.faults[0].message
+
+
 def test_votes_and_matches_count_the_lanes_of_their_own_mask():
     source = """
 __global__ void kernel(unsigned* out, const int* x) {

@@ -96,7 +96,11 @@ class Tile:
         if past.any():
             at = int(np.argmax(past))
             in_shared = self.where.space == "shared" or int(base[at]) >> SEGMENT_BITS == SHARED_WINDOW
-            words, where = ("shared memory", {}) if in_shared else wave.launch.space.describe(int(base[at]))
+            words, where = (
+                ("shared memory", {})
+                if in_shared
+                else wave.launch.space.describe(int(base[at]), self.where.element.size)
+            )
             by = f"{int(past[at])} bytes past a multiple of {_ALIGNMENT}"
             message = f"misaligned: a matrix of wmma starts at {words}, {by}"
             raise wave.stop("misaligned", message, self.where.instruction, at, **where)
