@@ -50,6 +50,44 @@ BY_ARRIVAL = """__shared__ int mine;
     for (int k = 0; k < gridDim.x; k++) s += part[k * 64 + t];
     y[t] = s;"""
 BY_NUMBER = BY_ARRIVAL.replace("part[mine * 64 + t] = x[i]", "part[i] = x[i]")
+LOOKED_BACK = """float s = x[i]; int at = b;
+    volatile float *parts = (volatile float *)part, *sums = parts + n; volatile int *state = word;
+    parts[b] = s; __threadfence(); state[b] = 1;
+    while (at > 0) {
+        int seen = state[--at];
+        if (!seen) { at++; continue; }
+        __threadfence();
+        if (seen == 2) { s += sums[at]; break; }
+        s += parts[at];
+    }
+    sums[b] = s; __threadfence(); state[b] = 2;
+    y[b] = s;"""
+IN_A_WORD = """float s = x[i], own = s; volatile unsigned long long *state = (unsigned long long *)part;
+    state[b] = 1ull << 32 | __float_as_uint(own);
+    for (int at = b - 1; at >= 0;) {
+        unsigned long long seen = state[at];
+        if (seen >> 32 == 0) continue;
+        s += __uint_as_float((unsigned)seen);
+        if (seen >> 32 == 2) break;
+        at--;
+    }
+    state[b] = 2ull << 32 | __float_as_uint(s);
+    y[b] = s;"""
+OF_EACH = """volatile float *parts = part; volatile int *state = word;
+    parts[b] = x[i]; __threadfence(); state[b] = 1;
+    float s = 0.0f;
+    for (int at = 0; at <= b; at++) {
+        while (!state[at]) {}
+        __threadfence();
+        s += parts[at];
+    }
+    y[b] = s;"""
+OF_THE_LAST = """volatile float *sums = part; volatile int *state = word;
+    float s = x[i];
+    if (b) { while (!state[b - 1]) {} __threadfence(); s += sums[b - 1]; }
+    sums[b] = s; __threadfence(); state[b] = 1;
+    y[b] = s;"""
+COUNTED_BACK = LOOKED_BACK.replace("float", "int")
 LARGEST = SWAPPED.replace("__int_as_float(seen) + x[i]", "fmaxf(__int_as_float(seen), x[i])")
 COUNTED = SWAPPED.replace("__float_as_int(__int_as_float(seen) + x[i])", "seen + (x[i] > 0.0f)")
 IN_PLACE = "y[i] = y[i] * 0.5f + x[i];"
@@ -75,13 +113,19 @@ def compiled(body: str) -> Image:
 
 @pytest.mark.parametrize(
     "body",
-    [SWAPPED, EXCHANGED, HALVES, BY_SWAP, BY_EXCHANGE, BY_TICKET, BY_ARRIVAL, "atomicAdd(&y[t], x[i]);"],
+    [
+        *(SWAPPED, EXCHANGED, HALVES, BY_SWAP, BY_EXCHANGE, BY_TICKET, BY_ARRIVAL, LOOKED_BACK, IN_A_WORD),
+        "atomicAdd(&y[t], x[i]);",
+    ],
 )
 def test_sums_in_an_order_that_nothing_fixes(body: str):
     assert adds_in_any_order([compiled(body)])
 
 
-@pytest.mark.parametrize("body", [BY_NUMBER, LARGEST, COUNTED, IN_PLACE, AFTER_ALL, NEXT])
+@pytest.mark.parametrize(
+    "body",
+    [BY_NUMBER, LARGEST, COUNTED, IN_PLACE, AFTER_ALL, NEXT, OF_EACH, OF_THE_LAST, COUNTED_BACK],
+)
 def test_sums_in_one_order_and_what_has_no_order(body: str):
     assert not adds_in_any_order([compiled(body)])
 

@@ -1,10 +1,11 @@
 """Whether a program adds floats in an order that nothing fixes, by what its PTX does.
 
-Four ways: an atomic that adds floats; a compare-and-swap or an exchange that puts back the sum of what it read; a sum
-that is loaded from global memory and stored back there, by whoever has got hold of a lock; and shares that are stored
-at places which an atomic gives out, to be added up there. A lock is a loop whose end a compare-and-swap or an exchange
+Five ways: an atomic that adds floats; a compare-and-swap or an exchange that puts back the sum of what it read; a sum
+that is loaded from global memory and stored back there, by whoever has got hold of a lock; shares that are stored
+at places which an atomic gives out, to be added up there; and a loop that adds up what it loads until a word that it
+loads tells it to stop, as a look-back does. A lock is a loop whose end a compare-and-swap or an exchange
 in it decides, or an ordered load of one word together with an atomic on another. Blocks that store their shares at
-their own places, of which the last one adds them up, add in one order.
+their own places, of which the last one adds them up, add in one order, and so do those that wait for each before them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kernel_gate.emulated.store_targets import origins_of
 from kernel_gate.emulated.terms import FLOATS
 
 _FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
+_MEETS = re.compile(rf"\b(?:atom|ld\.(?:{'|'.join(ORDERED)}))\.")
 _ROUNDED = frozenset({"add", "sub", "mul", "fma", "mad"})
 """Operations on floats whose results depend on the order in which they are done."""
 _SWAPS = frozenset({"cas", "exch"})
@@ -37,14 +39,15 @@ def adds_in_any_order(images: Iterable[Image]) -> bool:
 def _adds_in_any_order(ptx: str, entry: str) -> bool:
     if _FLOAT_ATOMICS.search(ptx):
         return True
-    if not re.search(r"\batom\.", ptx):
+    if not _MEETS.search(ptx):
         return False
     try:
         module = parse(ptx, entry)
         kernel = _Kernel(flatten(module, module.functions[entry]))
     except (PtxError, KeyError):
         return False
-    return kernel.swaps_sums or (kernel.has_lock and kernel.puts_sums_back) or kernel.adds_by_ticket
+    locked = kernel.has_lock and kernel.puts_sums_back
+    return kernel.swaps_sums or locked or kernel.adds_by_ticket or kernel.looks_back
 
 
 @dataclass
@@ -172,6 +175,44 @@ class _Kernel:
     def has_lock(self) -> bool:
         """Whether threads wait in a loop until an atomic lets them go on."""
         return any(self._is_lock(first, last) for first, last in self._loops())
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a loop adds up floats that it loads until a word that it loads, and others store, ends it."""
+        return any(self._stops_by_a_word(*loop) and self._adds_up(*loop) for loop in self._loops())
+
+    def _stops_by_a_word(self, first: int, last: int) -> bool:
+        body, labels = self.flat.body, self.flat.labels
+        inside = range(first, last + 1)
+        leaving = (
+            body[n].guard
+            for n in inside
+            if body[n].parts[0] == "bra"
+            and isinstance(to := body[n].operands[0], Symbol)
+            and (n == last or labels.get(to.name, len(body)) not in inside)
+        )
+        deciding = self.before(guard.name for guard in leaving if guard is not None)
+        return any(n in inside and self._is_word(body[n]) for n in deciding)
+
+    @staticmethod
+    def _is_word(load: Instruction) -> bool:
+        """Whether an instruction loads from global memory what others may store meanwhile."""
+        apart = {"shared", "local", "param", "const"}.isdisjoint(load.parts)
+        return load.parts[0] == "ld" and apart and not set(ORDERED).isdisjoint(load.parts)
+
+    def _adds_up(self, first: int, last: int) -> bool:
+        """Whether a float of one round is rounded into that of the next, with something that was loaded in the loop."""
+        body, inside = self.flat.body, range(first, last + 1)
+        for number in inside:
+            operation = body[number]
+            if operation.parts[0] in _ROUNDED and not FLOATS.isdisjoint(operation.parts):
+                sources = self.before(names(operation.operands[1:]))
+                loads = (n for n in sources if n in inside and body[n].parts[0] == "ld")
+                if number in sources and any(
+                    "global" in body[n].parts or self._is_word(body[n]) for n in loads
+                ):
+                    return True
+        return False
 
     def _loops(self) -> Iterator[tuple[int, int]]:
         """First and last instruction of each backward branch's stretch of code."""
