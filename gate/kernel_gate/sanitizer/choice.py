@@ -25,7 +25,7 @@ _NEEDS = {
 
 
 _ARRIVES = re.compile(r"\bbar(rier)?(\.cta)?\.arrive\b")
-_COPIES_A_PART = re.compile(r"\bcp\.async\.c[ag]\.[^;]*\],\s*\w+,\s*(?!%rd)[%\w]")
+_COPIES_A_PART = re.compile(r"\bcp\.async\.c[ag]\.[^;]*\],\s*(\w+),\s*(?!%rd|\1\b)[%\w]")
 DOUBTED = {"racecheck": frozenset({"race"}), "memcheck": frozenset({"out_of_bounds"})}
 """Kinds of faults that a tool reports by mistake where it does not understand a program."""
 _HINTS = {"racecheck": re.compile("shared"), "synccheck": re.compile("sync|barrier")}

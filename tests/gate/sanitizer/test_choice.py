@@ -40,6 +40,7 @@ def test_what_is_started_follows_from_the_code(body, idle):
         ("cp.async.ca.shared.global [0], [0], 4, 0", {"memcheck"}),
         ("cp.async.cg.shared.global.L2::128B [0], [0], 16, %%tid.x", {"memcheck"}),
         ("cp.async.ca.shared.global [0], [0], 4", set()),
+        ("cp.async.cg.shared.global [0], [0], 16, 16", set()),
     ],
 )
 def test_arrivals_at_a_named_barrier_and_copies_of_a_part_are_not_understood(instruction, tools):
