@@ -98,7 +98,7 @@ class _Kernel:
         registers: list[str] = []
         for number in numbers:
             operation = self.flat.body[number]
-            if operation.parts[0] in _ROUNDED and not FLOATS.isdisjoint(operation.parts):
+            if _rounds(operation):
                 registers += names(operation.operands[1:])
         return self.before(registers)
 
@@ -204,9 +204,8 @@ class _Kernel:
         """Whether a float of one round is rounded into that of the next, with something that was loaded in the loop."""
         body, inside = self.flat.body, range(first, last + 1)
         for number in inside:
-            operation = body[number]
-            if operation.parts[0] in _ROUNDED and not FLOATS.isdisjoint(operation.parts):
-                sources = self.before(names(operation.operands[1:]))
+            if _rounds(body[number]):
+                sources = self.before(names(body[number].operands[1:]))
                 loads = (n for n in sources if n in inside and body[n].parts[0] == "ld")
                 if number in sources and any(
                     "global" in body[n].parts or self._is_word(body[n]) for n in loads
@@ -240,6 +239,11 @@ class _Kernel:
             for n in deciding
         )
         return any(waits)
+
+
+def _rounds(operation: Instruction) -> bool:
+    """Whether an instruction computes a float whose last bits depend on the order of such operations."""
+    return operation.parts[0] in _ROUNDED and not FLOATS.isdisjoint(operation.parts)
 
 
 def _takes(atom: Instruction) -> bool:
