@@ -87,6 +87,9 @@ OF_THE_LAST = """volatile float *sums = part; volatile int *state = word;
     if (b) { while (!state[b - 1]) {} __threadfence(); s += sums[b - 1]; }
     sums[b] = s; __threadfence(); state[b] = 1;
     y[b] = s;"""
+UNTIL_ZERO = """const volatile float *in = x; float s = 0.0f, v;
+    for (int k = i; (v = in[k]) != 0.0f; k++) s += v;
+    y[i] = s;"""
 COUNTED_BACK = LOOKED_BACK.replace("float", "int")
 LARGEST = SWAPPED.replace("__int_as_float(seen) + x[i]", "fmaxf(__int_as_float(seen), x[i])")
 COUNTED = SWAPPED.replace("__float_as_int(__int_as_float(seen) + x[i])", "seen + (x[i] > 0.0f)")
@@ -124,7 +127,7 @@ def test_sums_in_an_order_that_nothing_fixes(body: str):
 
 @pytest.mark.parametrize(
     "body",
-    [BY_NUMBER, LARGEST, COUNTED, IN_PLACE, AFTER_ALL, NEXT, OF_EACH, OF_THE_LAST, COUNTED_BACK],
+    [BY_NUMBER, LARGEST, COUNTED, IN_PLACE, AFTER_ALL, NEXT, OF_EACH, OF_THE_LAST, UNTIL_ZERO, COUNTED_BACK],
 )
 def test_sums_in_one_order_and_what_has_no_order(body: str):
     assert not adds_in_any_order([compiled(body)])

@@ -194,11 +194,13 @@ class _Kernel:
         deciding = self.before(guard.name for guard in leaving if guard is not None)
         return any(n in inside and self._is_word(body[n]) for n in deciding)
 
-    @staticmethod
-    def _is_word(load: Instruction) -> bool:
+    def _is_word(self, load: Instruction) -> bool:
         """Whether an instruction loads from global memory what others may store meanwhile."""
-        apart = {"shared", "local", "param", "const"}.isdisjoint(load.parts)
-        return load.parts[0] == "ld" and apart and not set(ORDERED).isdisjoint(load.parts)
+        if load.parts[0] != "ld" or set(ORDERED).isdisjoint(load.parts):
+            return False
+        atoms = (i for i in self.flat.body if i.parts[0] in ("atom", "red") and "shared" not in i.parts)
+        changed = (o for i in atoms for o in i.operands if isinstance(o, Address))
+        return any(self._reads(load, at) for at in (*changed, *(at for _, at in self._global_stores())))
 
     def _adds_up(self, first: int, last: int) -> bool:
         """Whether a float of one round is rounded into that of the next, with something that was loaded in the loop."""
