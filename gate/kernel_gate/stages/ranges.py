@@ -18,6 +18,7 @@ from kernel_gate.stages.births import births_in
 from kernel_gate.stages.check_state import CheckState, Dropped, Stop, argument_of
 from kernel_gate.stages.own_noise import noise_of
 from kernel_gate.stages.reference import Reference, condition_of, run_baseline
+from kernel_gate.stages.unordered_sums import adds_in_any_order
 from kernel_gate.value_variations import scale_of
 from kernel_gate.variations import OF_RANGE, TO_LARGEST, TO_SMALLEST, Variation, is_scaled
 from kernel_gate.workload import Argument
@@ -46,6 +47,8 @@ def needed_of_range(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] 
     if before:
         raise Dropped(stop.code, f"the baseline leaves its types' ranges as well: {before[0]}")
     reference = run_baseline(run, case, inputs)
+    if adds_in_any_order(run.baseline.images.values()) and not _is_finite(run, reference):
+        raise Dropped(stop.code, "the baseline's sums leave their type's range in some orders")
     errors = [
         *condition_of(run, case, reference).values(),
         *(n.errors for n in noise_of(run, case, reference).values()),
@@ -57,6 +60,11 @@ def needed_of_range(run: CheckState, case: Case, stop: Stop) -> tuple[str, str] 
     if not after or not within:
         return None
     return within, f"{stop.reason}; {after[0]}; the baseline stays within its types' ranges"
+
+
+def _is_finite(run: CheckState, reference: Reference) -> bool:
+    outputs = ((DTYPES[argument_of(run.workload, name).dtype], a) for name, a in reference.expected.items())
+    return all(np.isfinite(a if a.dtype != d.storage else d.wide(a)).all() for d, a in outputs if d.is_float)
 
 
 def needed_of_flushing(
