@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from kernel_gate.build.unit import Unit
+from kernel_gate.build.unit import Unit, extent_name
 from kernel_gate.cases import ALLOCATED, Case, Memory
 from kernel_gate.compile_time import Constant, constant
 from kernel_gate.dtypes import DTYPES
@@ -213,10 +213,26 @@ class _Binding:
             order.append(name)
             operands[name], dtype = self._operand(operand)
             dtypes.append(dtype)
+            for extent, number in self._extents(operand):
+                order.append(extent)
+                operands[extent] = number
+                dtypes.append("int32")
         if self.program.language == "triton":
             unit = self._triton_unit(unit, launch, constants, names, order, operands, dtypes)
         entry = unit.entry or self.program.entry
         return BoundLaunch(entry, grid, block, shared_bytes, tuple(order), operands, unit)
+
+    def _extents(self, operand: Operand) -> Iterator[tuple[str, np.generic]]:
+        """Names and values of the extents of a buffer that is passed by a tensor descriptor."""
+        argument = self.workload.argument(operand) if isinstance(operand, str) else None
+        if argument is not None and argument.descriptor:
+            for axis, extent in enumerate(self.workload.extents(argument, self.dims)):
+                yield extent_name(argument.name, axis), np.int32(extent)
+
+    def _descriptors(self, names: Mapping[str, Number]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for argument in self.workload.args:
+            if argument.descriptor:
+                yield argument.name, tuple(evaluate_int(block, names) for block in argument.descriptor)
 
     def _operand(self, operand: Operand) -> tuple[BoundOperand, str]:
         """What an argument is, and its dtype; with a `*` for pointers."""
@@ -288,6 +304,7 @@ class _Binding:
             arguments=tuple(arguments),
             divisible=tuple(divisible),
             ones=tuple(ones),
+            descriptors=tuple(self._descriptors(names)),
         )
 
 

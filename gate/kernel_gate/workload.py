@@ -88,6 +88,8 @@ class Argument(Table):
     """Pointers: no caller passes memory that overlaps another argument's."""
     may_alias: tuple[Name, ...] = ()
     """Outputs: inputs that callers do pass the same memory for."""
+    descriptor: tuple[Expression, ...] = ()
+    """Triton: the block of a tensor descriptor by which callers pass the buffer, as expressions over `constexpr`."""
 
     @property
     def is_pointer(self) -> bool:
@@ -141,6 +143,8 @@ class Argument(Table):
             raise ValueError('a buffer needs a shape, such as shape = ["N", "C"]')
         if self.kind != "scalar" and self.value is not None:
             raise ValueError('a buffer has `values`, not `value`; a number is kind = "scalar"')
+        if self.descriptor and len(self.descriptor) != len(self.shape or ()):
+            raise ValueError("a descriptor's block has as many axes as the shape of its buffer")
         kind, _ = self.values_spec
         exact = self.dtype not in FLOAT_NAMES
         if exact and self.kind in {"input", "inout"} and kind in FLOATS_ONLY:

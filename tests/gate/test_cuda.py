@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gate.corpus import entries
+from gate.described import DESCRIBED, DESCRIBED_WORKLOAD
 from gate.on_gpu import judged
 from gate.programs import affine, workload
 from kernel_gate.options import GateOptions
@@ -13,7 +14,7 @@ from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, SpeedState, StageStatus, Verdict
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Workload, parse_workload
 
 pytestmark = pytest.mark.gpu
 
@@ -84,7 +85,7 @@ def test_the_profile_tells_resources_roofline_and_warm_times():
 def test_a_launch_over_the_limits_is_rejected_and_nothing_stands():
     v = verdict(affine(launch=LaunchSpec(("ceil_div(N * C, 64)",), ("64",), "400000")))
     assert v.outcome is Outcome.REJECTED
-    assert "the launch is refused" in v.reason
+    assert "the launch is refused: a block asks for 400000 bytes of shared memory" in v.reason
 
 
 def test_large_dynamic_shared_memory_is_allowed():
@@ -95,6 +96,16 @@ def test_large_dynamic_shared_memory_is_allowed():
         launch=LaunchSpec(("ceil_div(N * C, 64)",), ("64",), "100000"),
     )
     assert [s.status for s in verdict(staged).stages][:3] == [StageStatus.PASS] * 3
+
+
+def test_a_triton_kernel_takes_tensor_descriptors():
+    described = parse_workload(DESCRIBED_WORKLOAD + "[[profile_dims]]\nB = 64\nN = 64\nC = 64\n")
+    right = Program("triton", DESCRIBED, "add_one", name="add_one.py")
+    wrong = Program("triton", DESCRIBED.replace(", row, 0]) +", ", 0, 0]) +"), "add_one", name="wrong.py")
+    v = judged(GateRequest.of(right, right, described, device="cuda", options=GateOptions(need="not_slower")))
+    assert [s.status for s in v.stages][:4] == [StageStatus.PASS] * 4, v.reason
+    v = judged(GateRequest.of(right, wrong, described, device="cuda"))
+    assert v.code is Reason.WRONG_VALUE
 
 
 @pytest.mark.alone

@@ -54,6 +54,7 @@ def unit_to_json(unit: Unit) -> dict[str, Any]:
 
 def _unit(data: dict[str, Any]) -> Unit:
     pairs = {k: tuple((n, v) for n, v in data[k]) for k in ("constexpr", "arguments")}
+    pairs["descriptors"] = tuple((n, tuple(block)) for n, block in data["descriptors"])
     lists = {k: tuple(data[k]) for k in ("template_arguments", "divisible", "ones")}
     return Unit(**{**data, **pairs, **lists})
 

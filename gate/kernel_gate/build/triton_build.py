@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from kernel_gate.build import allowed
+from kernel_gate.build.descriptors import described_by, with_descriptors
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.package import import_module, write_package
 from kernel_gate.build.unit import Unit
@@ -194,6 +195,8 @@ def _compile_unit(program: Program, function: Any, unit: Unit, arch: str, *, wan
         with nullcontext() if want_cubin else _no_assembler():
             compiled = triton.compile(source, target=target, options=options)
     except CompilationError as error:
+        if unit.descriptors and isinstance(error.__cause__, CompilationError):
+            error, function = error.__cause__, described_by(function)
         inside = getattr(error.node, "lineno", None)
         line = _line_of_def(function) + inside - 1 if inside else None
         cause = error.error_message or (str(error.__cause__) if error.__cause__ else "") or error.message
@@ -249,6 +252,8 @@ def compile_triton(
     for unit in units:
         function = _jit_function(program, unit.entry or program.entry, module)
         try:
+            if unit.descriptors:
+                function, unit = with_descriptors(function, unit)
             images.append(_compile_unit(program, function, unit, arch, want_cubin=want_cubin))
         except BuildError:
             raise

@@ -8,6 +8,11 @@ from kernel_gate.compile_time import Constant
 from kernel_gate.program import Program
 
 
+def extent_name(name: str, axis: int) -> str:
+    """What the extent of a descriptor's buffer is called among the arguments."""
+    return f"{name}__extent_{axis}"
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One image. CUDA programs have one unit per kernel; Triton ones have one per specialisation."""
@@ -26,8 +31,15 @@ class Unit:
     """The kernel; "" is the program's `entry` with its template arguments."""
     template_arguments: tuple[str, ...] = ()
     """CUDA: of `entry`, unless that is ""."""
+    descriptors: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Triton: arguments that are tensor descriptors, and their blocks; `arguments` has each buffer and its extents."""
     by_position: bool = False
     """Triton: the arguments are in the kernel's order, whatever their names."""
+
+    def extents_of(self, name: str) -> tuple[str, ...]:
+        """The arguments that are the extents of a descriptor's buffer."""
+        rank = len(dict(self.descriptors)[name])
+        return tuple(extent_name(name, axis) for axis in range(rank))
 
     def expression(self, program: Program) -> str:
         """The kernel as C++ names it: `layernorm<float, 4>`."""

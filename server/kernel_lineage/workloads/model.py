@@ -17,7 +17,7 @@ CONSTANT = "constant"
 """The kind of a number in a structure that no name is known for; it stands at the launch, not among the arguments."""
 UNSHAPED = "the shape of "
 """How what is missing of a shape begins."""
-DESCRIPTOR = "it is a tensor descriptor that the host makes, which a workload cannot give"
+DESCRIPTOR = "it is a tensor descriptor, and nothing tells a row-major buffer and a block of it"
 UNRANGED = "the range of the values of "
 """How what is missing of an index begins; the name follows."""
 CHOSEN = " is chosen: nothing tells it"
@@ -62,6 +62,8 @@ class DraftArgument:
     place: tuple[int, int] | None = None
     """Where a field of a structure by value lies: the kernel's parameter, by number, and the bytes before the field."""
 
+    descriptor: tuple[str, ...] = ()
+    """Triton: the block of the tensor descriptor by which the launch gives the buffer."""
     variable: str = ""
     """The variable of the device's code that it fills; the launch does not give it."""
 

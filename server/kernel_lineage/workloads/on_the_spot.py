@@ -169,7 +169,7 @@ def question(draft: Draft, written: str | Path) -> str:
     if draft.unbuilt:
         return f"{draft.kernel} does not build, so nothing shows its shapes: {draft.unbuilt}"
     if never := next((m for m in draft.missing if m.endswith(DESCRIPTOR)), None):
-        return f"{never}; one that the kernel makes itself (`tl.make_tensor_descriptor`) can be checked"
+        return f"{never}; give the buffer and `descriptor = [BLOCK, …]` in a workload file (--workload)"
     command = f"klineage workload init {written}:{draft.entry or draft.kernel}"
     first, answer = first_question(draft.missing, tuple(draft.dims))
     left = len(draft.missing) - 1

@@ -6,12 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from gate.described import DESCRIBED, DESCRIBED_WORKLOAD
 from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError
 from kernel_gate.build.triton_build import _failure, compile_triton
-from kernel_gate.build.unit import Unit
+from kernel_gate.build.unit import Unit, extent_name
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
+from kernel_gate.workload import WorkloadError, parse_workload
 
 pytest.importorskip("triton")
 
@@ -70,3 +74,38 @@ def test_a_program_that_needs_scratch_of_a_profiler_is_not_supported(monkeypatch
     with pytest.raises(BuildError, match="profile scratch memory") as raised:
         compile_triton(Program("triton", PLAIN, "fill"), [_unit(32)], "sm_90", tmp_path, want_cubin=False)
     assert raised.value.code is Reason.UNSUPPORTED_PROGRAM
+
+
+def test_descriptors_of_the_host_are_made_on_the_device():
+    program = Program("triton", DESCRIBED, "add_one", name="add_one.py")
+    workload = parse_workload(DESCRIBED_WORKLOAD)
+    options = GateOptions(seed=7, callers_seconds=0)
+    verdict = judge(program, program, workload, device="emulated", options=options)
+    check = verdict.stage("check")
+    assert check is not None and check.status == "pass", verdict.reason
+    text = DESCRIBED.replace("[tl.program_id(0), row, 0]) + ONE", "[tl.program_id(0), 0, 0]) + ONE")
+    wrong = Program("triton", text, "add_one", name="wrong.py")
+    verdict = judge(program, wrong, workload, device="emulated", options=options)
+    assert verdict.code is Reason.WRONG_VALUE
+    assert "written on line 8" in verdict.reason
+
+
+def test_what_does_not_build_with_descriptors_is_named_by_its_own_line():
+    text = DESCRIBED.replace("row, 0]) + ONE", "row]) + ONE")
+    program = Program("triton", text, "add_one", name="add_one.py")
+    unit = Unit(
+        constexpr=(("ROWS", 8),),
+        arguments=(("out", "*fp32"), *_extents("out"), ("x", "*fp32"), *_extents("x"), ("N", "i32")),
+        descriptors=(("out", (1, 8, 16)), ("x", (1, 8, 16))),
+    )
+    with pytest.raises(BuildError, match=r"add_one\.py:8: expected 3 offsets, but got 2"):
+        compile_program(program, "sm_90", [unit])
+
+
+def _extents(name: str) -> list[tuple[str, str]]:
+    return [(extent_name(name, axis), "i32") for axis in range(3)]
+
+
+def test_a_block_has_as_many_axes_as_its_buffer():
+    with pytest.raises(WorkloadError, match="as many axes as the shape"):
+        parse_workload(DESCRIBED_WORKLOAD.replace('[1, "ROWS", 16]', '["ROWS", 16]'))

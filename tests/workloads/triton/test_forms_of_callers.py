@@ -417,10 +417,59 @@ def test_ignored_labels_leave_the_range_of_the_others(tmp_path: Path) -> None:
     assert argument(draft, "x").values in ("integers(0, 40)", "integers(0, d40)")
 
 
+DESCRIBED = """
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+def set_blocks(values):
+    if not isinstance(values["x"], TensorDescriptor):
+        return
+    values["x"].block_shape = [values["ROWS"], values["COLS"] // 2]
+    values["out"].block_shape = [values["ROWS"], values["COLS"] // 2]
+
+
+@triton.autotune([triton.Config({"ROWS": 8, "COLS": 64}, pre_hook=set_blocks)], key=["n"])
+@triton.jit
+def scale(out, x, factor, n, ROWS: tl.constexpr, COLS: tl.constexpr, EPS: tl.constexpr = 0.5):
+    row = tl.program_id(0) * ROWS
+    for col in range(0, n, COLS // 2):
+        out.store([row, col], x.load([row, col]) * factor + EPS)
+
+
+def launch(x, factor):
+    y = torch.empty_like(x)
+    B, T, H = x.shape
+    grid = lambda meta: (triton.cdiv(B * T, meta["ROWS"]),)
+    scale[grid](MADE_OF_y, MADE_OF_x, factor, H)
+    return y
+"""
+DESCRIBED_TEST = TEST.replace("(6, 40)", "(3, 5, 48)")
+
+
+@pytest.mark.parametrize("made", ["TensorDescriptor({}, [B * T, H], [H, 1], [1, 1])",
+                                  "TensorDescriptor.from_tensor({}.view(-1, H), block_shape=[1, 1])"])  # fmt: skip
+def test_descriptors_of_the_host_are_buffers_with_the_block_that_the_configuration_gives(
+    tmp_path: Path, made: str
+) -> None:
+    host = DESCRIBED.replace("MADE_OF_x", made.format("x")).replace("MADE_OF_y", made.format("y"))
+    draft = drafted(tmp_path, {"rows.py": host, "tests/test_rows.py": DESCRIBED_TEST})
+    assert not draft.missing
+    assert argument(draft, "x").kind == "input" and argument(draft, "out").kind == "output"
+    assert argument(draft, "x").descriptor == argument(draft, "out").descriptor == ("ROWS", "COLS // 2")
+    assert sizes_of(draft, "x") == sizes_of(draft, "out") == [15, 48]
+    assert any(p.endswith("% 4 == 0") for p in draft.promises)
+    assert draft.workload().argument("x").descriptor == ("ROWS", "COLS // 2")
+
+
 @pytest.mark.parametrize(
-    "made", ["TensorDescriptor.from_tensor(x, [64])", "TensorDescriptor(x, x.shape, [1], [64])"]
+    "made", ["TensorDescriptor(x, x.shape, [2], [64])", "TensorDescriptor(x, x.shape, [1], f())"]
 )
-def test_a_descriptor_of_the_host_is_said_to_be_one(tmp_path: Path, made: str) -> None:
+def test_a_descriptor_that_is_not_row_major_or_of_an_unknown_block_is_said_to_be_one(
+    tmp_path: Path, made: str
+) -> None:
     host = f"""
 from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -430,6 +479,6 @@ def launch(x, factor):
     scale[(triton.cdiv(x.numel(), 64),)](out, {made}, factor, x.numel(), BLOCK=64)
 """
     draft = drafted(tmp_path, {"rows.py": KERNEL + host, "tests/test_rows.py": TEST})
-    assert any("a tensor descriptor that the host makes" in m for m in draft.missing)
+    assert any("it is a tensor descriptor, and nothing tells" in m for m in draft.missing)
     asked = question(draft, "rows.py")
-    assert "which a workload cannot give" in asked and "--set" not in asked
+    assert "descriptor = [BLOCK, …]" in asked and "--set" not in asked

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, UNTYPED, DraftArgument
-from kernel_lineage.workloads.triton.objects import Instance
+from kernel_lineage.workloads.triton.objects import TENSOR_DESCRIPTOR, Instance
 from kernel_lineage.workloads.triton.values import (
     Dtype,
     External,
@@ -46,7 +46,7 @@ def why_unknown(value: object) -> str:
             return f"nothing tells {why}"
         case Open(name=name) | External(name=name):
             return f"nothing tells {name}"
-        case Instance(of="TensorDescriptor"):
+        case Instance(of=of) if of == TENSOR_DESCRIPTOR:
             return DESCRIPTOR
         case None | str():
             return f"it is {value!r}, which a workload cannot give"

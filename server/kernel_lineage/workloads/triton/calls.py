@@ -18,6 +18,7 @@ from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, unwrapped
 from kernel_lineage.workloads.triton.indices import stored_by
 from kernel_lineage.workloads.triton.objects import (
+    TENSOR_DESCRIPTOR,
     Attribute,
     Class,
     Frame,
@@ -53,7 +54,6 @@ _WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable
 """Functions that give a function which does the same."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
-_DESCRIPTOR = "TensorDescriptor"
 _OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
 """Methods that are given axes."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
@@ -161,8 +161,6 @@ def _method_call(
         if of.of == "ArgumentParser":
             return (declare_option(of, name, args, named),)
         return _of_instance(reader, of, name, args)
-    if isinstance(of, External) and of.name.endswith(_DESCRIPTOR):
-        return (Instance(_DESCRIPTOR),)
     if isinstance(of, Open) and name in _OPEN_KEEPS:
         return (of,)
     of = reader.opened(of, name)
@@ -288,7 +286,11 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
     if answer is not None:
         return answer[0]
     last, of_torch = name.rpartition(".")[2], name.startswith("torch.")
-    if not name.startswith(("torch.", "triton.")) or last in ("Config", "constexpr"):
+    if (
+        not name.startswith(("torch.", "triton."))
+        or last in ("Config", "constexpr")
+        or TENSOR_DESCRIPTOR in name
+    ):
         value = builtin_function(reader, name, args, named)
         if not isinstance(value, Unknown):
             return value
@@ -297,8 +299,6 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         limits = limits_of(args[0].name)
         if limits is not None:
             return Instance(name, dict(limits))
-    if name.endswith(_DESCRIPTOR):
-        return Instance(_DESCRIPTOR)
     parser = command_line(name)
     if parser is not None:
         return parser

@@ -16,6 +16,7 @@ from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
+from kernel_lineage.workloads.triton.descriptors import aligned, taken_apart
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
 from kernel_lineage.workloads.triton.indices import counts_of, indices_of
@@ -110,6 +111,7 @@ def _draft(
 ) -> Draft:
     """The draft of one way to a launch."""
     args, options = given_at(kernel, own, reading)
+    args, blocks = taken_apart(args, reading)
     roles = roles_of(touches)
     indices = indices_of(kernel.function) if kernel.function is not None else frozenset()
     pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, args)]
@@ -145,7 +147,8 @@ def _draft(
                 constexpr[name] = text
         elif name in tensors:
             role = roles.get(name, "input")
-            arguments.append(buffer(parameter, tensors[name], value, role, name in indices, reading))
+            own_buffer = buffer(parameter, tensors[name], value, role, name in indices, reading)
+            arguments.append(replace(own_buffer, descriptor=blocks.get(name, ())))
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
     grid = grid_of(reading, constexpr, args)
@@ -175,6 +178,7 @@ def _draft(
             *promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
             *tiles,
             *each_once(arguments, reading.reader.sizes),
+            *dict.fromkeys(filter(None, (aligned(a) for a in arguments if a.descriptor))),
         ),
         assumed=tuple(dict.fromkeys(notes)),
         missing=tuple(dict.fromkeys(reading.missing)),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import suppress
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.triton.calls import called
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import Function, Instance, Stopped
-from kernel_lineage.workloads.triton.values import Unknown
+from kernel_lineage.workloads.triton.values import Size, Unknown
 from kernel_lineage.workloads.triton.ways import Reading
 
 _OPTIONS = ("num_warps", "num_stages")
@@ -61,7 +62,7 @@ def _decided(
     except Stopped:
         return {}
     if tuned:
-        return _configuration(value, reading)
+        return _configuration(value, arguments, reading)
     choices: dict[str, object] = {}
     for name, rule in value.items() if isinstance(value, dict) else ():
         if isinstance(rule, Function):
@@ -72,7 +73,7 @@ def _decided(
     return choices
 
 
-def _configuration(value: object, reading: Reading) -> dict[str, object]:
+def _configuration(value: object, arguments: Mapping[str, object], reading: Reading) -> dict[str, object]:
     items = [item for item in reading.reader.items_of(value) or () if isinstance(item, Instance)]
     if not items:
         return {}
@@ -82,4 +83,8 @@ def _configuration(value: object, reading: Reading) -> dict[str, object]:
     held = items[number].attributes
     kwargs = held.get("kwargs")
     constants = {k: v for k, v in kwargs.items() if isinstance(k, str)} if isinstance(kwargs, dict) else {}
+    if isinstance(hook := held.get("pre_hook"), Function):
+        with suppress(Stopped):
+            # It gives descriptors their blocks, of what is known when the kernel is compiled.
+            called(reading.reader, hook, [{**arguments, **{k: Size(k) for k in constants}}], {})
     return {**constants, **{k: held[k] for k in _OPTIONS if k in held}}

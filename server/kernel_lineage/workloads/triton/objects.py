@@ -76,6 +76,10 @@ class Instance:
     attributes: Names = field(default_factory=dict)
 
 
+TENSOR_DESCRIPTOR = "TensorDescriptor"
+"""The class of descriptors that the host makes."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """A function bound to the object or the class that it was taken from."""

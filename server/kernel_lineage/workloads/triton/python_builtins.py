@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernel_lineage.workloads.triton.classes import is_a
-from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Method
+from kernel_lineage.workloads.triton.objects import TENSOR_DESCRIPTOR, Class, Function, Instance, Method
 from kernel_lineage.workloads.triton.operations import key_of
 from kernel_lineage.workloads.triton.torch_functions import number_function
 from kernel_lineage.workloads.triton.values import (
@@ -45,6 +45,7 @@ _OPERATORS: Mapping[str, ast.operator] = {
     "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "floordiv": ast.FloorDiv(), "truediv": ast.Div(),
     "mod": ast.Mod(), "pow": ast.Pow(),
 }  # fmt: skip
+_OF_DESCRIPTOR = ("base", "shape", "strides", "block_shape")
 _ITERTOOLS = frozenset({"accumulate", "chain", "combinations", "count", "cycle", "islice", "pairwise", "permutations",
                         "product", "repeat", "zip_longest"})  # fmt: skip
 _MOST_ITEMS = 4096
@@ -132,10 +133,14 @@ def _of_items(reader: Reader, name: str, args: list[object], named: Mapping[str,
         case "constexpr" if len(args) == 1:
             return args[0]
         case "Config" if args and isinstance(args[0], dict):
-            options = {k: v for k, v in named.items() if k in ("num_warps", "num_stages")}
+            options = {k: v for k, v in named.items() if k in ("num_warps", "num_stages", "pre_hook")}
             return Instance("Config", {"kwargs": args[0], **options})
         case "partial" if args and isinstance(args[0], (Function, Method, External)):
             return Instance("partial", {"function": args[0], "given": args[1:], "named": dict(named)})
+        case "TensorDescriptor" | "from_tensor" if TENSOR_DESCRIPTOR in name:
+            fields = ("base", "block_shape") if last == "from_tensor" else _OF_DESCRIPTOR
+            named = {"base" if k == "tensor" else k: v for k, v in named.items()}
+            return Instance(TENSOR_DESCRIPTOR, {**dict(zip(fields, args, strict=False)), **named})
         case "param" if name.startswith("pytest."):
             return Instance("param", {"values": tuple(args)})
     return Unknown(f"{name}(…)")

@@ -75,14 +75,22 @@ _DESCRIBED = frozenset({"load", "store", "gather", "scatter", "atomic_add", "ato
 
 
 def _described(unit: TritonUnit, call: TritonCall) -> Touch | None:
-    """`desc.load(offsets)` of a tensor descriptor that the kernel has made."""
+    """`desc.load(offsets)` of a tensor descriptor that the kernel has made, or is given."""
     func = call.node.func
     if not isinstance(func, ast.Attribute) or func.attr not in _DESCRIBED or call.of_language:
         return None
     base = _base_of_window(unit, func.value, _DEPTH)
-    pointer = pointer_of(unit.form(base)) if base is not None else ""
+    pointer = pointer_of(unit.form(base)) if base is not None else _parameter(unit, func.value)
     reads = func.attr in ("load", "gather")
     return Touch(pointer, reads or "atomic" in func.attr, not reads, {}, own=False) if pointer else None
+
+
+def _parameter(unit: TritonUnit, value: ast.expr) -> str:
+    """The parameter of a function that an expression is; "" for others."""
+    if not isinstance(value, ast.Name) or unit.value_of(value.id, value.lineno) is not None:
+        return ""
+    arguments = unit.function.args
+    return value.id if value.id in {a.arg for a in (*arguments.posonlyargs, *arguments.args)} else ""
 
 
 def _handed(
