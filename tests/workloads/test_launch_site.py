@@ -140,3 +140,32 @@ def test_a_count_may_have_a_name_that_python_keeps_for_itself(tmp_path):
         tmp_path / "scale.cu", "scale", workload, data=renamed.encode(), root=tmp_path
     )
     assert program.launch is not None and evaluate_int(program.launch.grid[0], {"in": 1000}) == 4
+
+
+_IN_MAIN = """\
+int main() {
+    CONST int count = 1 << 20;
+    float *y, *x;
+    cudaMalloc(&y, count * sizeof(float)); cudaMalloc(&x, count * sizeof(float));
+    CONST int tpb = 64;
+    const int blocks = (int)((count + tpb - 1) / tpb);
+    for (int step = 0; step < 3; ++step) scale<<<blocks, tpb>>>(y, x, count, 0.5f);
+}
+"""
+
+
+@pytest.mark.parametrize("const", ["", "const", "constexpr"])
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("<<<blocks,", "<<<(blocks + 3) / 4,", (4, 64)),
+        ("<<<blocks, tpb", "<<<blocks * tpb, 256", (1024, 256)),
+        ("tpb = 64", "tpb = 32", (32, 32)),
+    ],
+)
+def test_numbers_of_threads_of_a_main_are_no_sizes(
+    const: str, before: str, after: str, expected: tuple[int, int], tmp_path: Path
+) -> None:
+    old = _KERNEL + _IN_MAIN.replace("CONST", const)
+    assert _launch_at(old, 1000, tmp_path) == (16, 64)
+    assert _launch_at(old.replace(before, after), 1000, tmp_path, old) == expected

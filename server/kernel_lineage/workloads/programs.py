@@ -16,7 +16,7 @@ from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, kernel
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
-from kernel_lineage.workloads.following.launch_site import followed_launch, same_launch
+from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
@@ -132,15 +132,14 @@ def _site(
     """
     if not whole.launches:
         return None
-    also: Mapping[str, str] = {}
+    old: LaunchSite | None = None
     changed = False
     if changed_from is not None and changed_from != source.data:
         before = kernel_as_written(read(changed_from, Language.CUDA), whole.name)
         if before is not None:
             old = followed_launch(before, _host_code(path, root, changed_from), workload, order)
-            also = old.meanings if old is not None else {}
             changed = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
-    new = followed_launch(whole, _host_code(path, root, source.data), workload, order, also)
+    new = followed_launch(whole, _host_code(path, root, source.data), workload, order, old)
     if new is not None and new.launch is not None:
         return new.launch
     if changed:
@@ -199,7 +198,7 @@ def _changed_steps(
         return ()
     earlier, steps = read(changed_from, Language.CUDA), list(workload.steps)
     launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
-    scalars = {a.name: a.name for a in workload.args if a.kind == "scalar"}
+    scalars = LaunchSite(None, {a.name: a.name for a in workload.args if a.kind == "scalar"})
     for number, step in enumerate(steps):
         if not isinstance(step, LaunchStep):
             continue
@@ -210,9 +209,11 @@ def _changed_steps(
             continue
         order = [word if isinstance(word, str) else "" for word in step.arguments]
         old = followed_launch(before, _host_code(path, root, changed_from), workload, order, scalars)
-        also = {**scalars, **(old.meanings if old is not None else {})}
+        if old is None:
+            raise _unread_launch(path, step.entry)
+        also = replace(old, meanings={**scalars.meanings, **old.meanings})
         new = followed_launch(after, _host_code(path, root, source.data), workload, order, also)
-        if old is None or new is None or old.launch is None or new.launch is None:
+        if new is None or old.launch is None or new.launch is None:
             raise _unread_launch(path, step.entry)
         if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
             raise _unread_launch(path, step.entry)

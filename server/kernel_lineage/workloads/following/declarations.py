@@ -154,7 +154,7 @@ class Declarations(Calls):
         written = text_of(node.child_by_field_name("type"))
         kind = self.type_named(bare_type(written), names)
         head = text_of(node).split("=")[0]
-        fixed = "constexpr" in head or ("const" in head and self.frames[-1].function.name != "main")
+        fixed = "const" in head and self.frames[-1].function.name != "main"
         for declarator in node.children_by_field_name("declarator"):
             name, stars = declared_name(declarator)
             bound = next(

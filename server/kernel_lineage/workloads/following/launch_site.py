@@ -20,6 +20,7 @@ from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import HostCode, Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
+from kernel_lineage.workloads.following.ways import threads_of
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
@@ -33,6 +34,8 @@ class LaunchSite:
     launch: LaunchSpec | None
     """None where other sizes take other ways to the launch."""
     meanings: Mapping[str, str]
+    threads: frozenset[str] = frozenset()
+    """Names that the host code gives numbers of threads, which are no sizes of the data."""
 
 
 def followed_launch(
@@ -40,24 +43,35 @@ def followed_launch(
     unit: Unit,
     workload: Workload,
     order: Sequence[str],
-    also: Mapping[str, str] | None = None,
+    before: LaunchSite | None = None,
 ) -> LaunchSite | None:
     """The launch that the host code comes to; None where none is told.
 
-    `order` names the workload's argument for each of the kernel's own parameters; `also` says what names stand for
+    `order` names the workload's argument for each of the kernel's own parameters; `before` says what names stand for
     that no argument tells, as the code before a change showed it.
     """
+    also = before.meanings if before is not None else {}
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
         sizes = Sizes({}, {}, asked_of_tensors(entry))
         launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
         if launch is None or len(launch.arguments) != len(order):
             continue
-        meanings = _meanings(launch, workload, order, also or {})
+        meanings = _meanings(launch, workload, order, also)
+        named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
+        named |= before.threads if before is not None else set()
+        told = dict.fromkeys(named - meanings.keys(), True)
+        if told:
+            # Numbers of threads that the code gives a name are no sizes of the data.
+            sizes = Sizes({}, {}, asked_of_tensors(entry), threads=told)
+            launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
+            if launch is None:
+                continue
+            meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
-            one = _same_way(kernel.name, unit, entry, meanings, spec, workload)
-            return LaunchSite(spec if one else None, meanings)
+            one = _same_way(kernel.name, unit, entry, meanings, told, spec, workload)
+            return LaunchSite(spec if one else None, meanings, frozenset(told))
     return None
 
 
@@ -145,6 +159,7 @@ def _same_way(
     unit: Unit,
     entry: HostCode,
     meanings: Mapping[str, str],
+    threads: Mapping[str, bool],
     spec: LaunchSpec,
     workload: Workload,
 ) -> bool:
@@ -156,7 +171,8 @@ def _same_way(
             sizes = {name: evaluate_int(text, values) for name, text in meanings.items()}
         except ExpressionError:
             return False
-        launch = Follower(unit, Sizes(sizes, {}, asked_of_tensors(entry)), kernel, leading).follow(entry)
+        taken = Sizes(sizes, {}, asked_of_tensors(entry), threads=threads)
+        launch = Follower(unit, taken, kernel, leading).follow(entry)
         if launch is None:
             return False
         reached = (*launch.grid, *launch.block, launch.shared)

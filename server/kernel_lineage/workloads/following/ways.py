@@ -72,7 +72,7 @@ def follow_way(
         wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
         asked = replace(asked, ranks={**asked.ranks, **wider})
         broken = any(not condition.value for condition in sizes.promises.values())
-        more = {n: is_of_block for n, is_of_block in _threads(launch, sizes).items() if n not in threads}
+        more = {n: is_of_block for n, is_of_block in threads_of(launch, sizes).items() if n not in threads}
         copies = _copies_of_used(launch, sizes)
         if not sizes.equal and not broken and not wider and not more and not copies:
             break
@@ -87,7 +87,7 @@ def follow_way(
     return result
 
 
-def _threads(launch: Launched, sizes: Sizes) -> dict[str, bool]:
+def threads_of(launch: Launched, sizes: Sizes) -> dict[str, bool]:
     """The dims that are numbers of threads: told ones by which the block is written, and names that stand alone.
 
     With each, whether the block is written with it, or a name says so of one that a caller goes through a list for.
