@@ -1,0 +1,156 @@
+"""Compile a kernel a second time for the small sizes that its launches pass, and take that code where they come.
+
+Before:
+    __global__ void pool(float* out, const float* in, int n, int k) { … for (int i = 0; i < k; i++) … }
+    … pool<<<blocks, 256>>>(out, in, n, 3);
+After:
+    __device__ __forceinline__ void pool_with(float* out, const float* in, int n, int k) { … }
+    __global__ void pool(float* out, const float* in, int n, int k) {
+        if (k == 3) {
+            pool_with(out, in, n, 3);
+        } else {
+            pool_with(out, in, n, k);
+        }
+    }
+
+The compiler then unrolls loops over a window, keeps what they hold in registers and computes their addresses once.
+Other sizes take the code of before. Refused where no loop is bounded by a small number that all launches pass.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_forms import above, text_of
+from kernel_lineage.kernels.edits import replace_node
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.blocks_at_launch import launches_of
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
+
+_MOST = 32
+"""A window or a radius is no larger; loops over more rounds are not unrolled as a whole."""
+_STEPS = 8
+"""Nor is a step, an edge or a dilation."""
+_INTEGERS = re.compile(
+    r"(?:const\s+)?(?:unsigned|signed|int|long|short|size_t|u?int(?:8|16|32|64)_t|std::size_t|\s)+(?:\s+const)?\s*"
+)
+_ONLY_KERNELS = re.compile(r"__launch_bounds__|__cluster_dims__|__grid_constant__")
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    syntax = syntax_of(kernel)
+    node = syntax.entry.node
+    declarator, body = (node.child_by_field_name(field) for field in ("declarator", "body"))
+    if declarator is None or body is None or declarator.type != "function_declarator":
+        raise Refusal(f"{kernel.name} is not a plain function")
+    head = data_of(kernel)[node.start_byte : body.start_byte].decode("utf-8", "replace")
+    if only := _ONLY_KERNELS.search(head):
+        raise Refusal(f"`{only[0]}` says something of {kernel.name} that device functions may not say")
+    bounds, used = _bounds_of_loops(body), identifiers_in(body)
+    passed = _small_sizes(kernel)
+    sizes = {n: size for n, size in passed.items() if n in bounds or (n in used and size <= _STEPS)}
+    if not bounds & sizes.keys():
+        raise Refusal(f"no loop of {kernel.name} is bounded by a small number that all its launches pass")
+    name = fresh_name(f"{kernel.name}_with", identifiers_in(_whole(node)))
+    settled = " && ".join(f"{size} == {number}" for size, number in sizes.items())
+    return ASSIST.candidate(
+        kernel,
+        [_helper(kernel, node, declarator, body, name), _calls(kernel, node, body, name, settled, sizes)],
+        explanation=f"Compiled for {settled.replace('==', '=').replace(' && ', ', ')} as well, with loops unrolled; "
+        "other sizes take the code of before.",
+    )
+
+
+def _small_sizes(kernel: Kernel) -> dict[str, int]:
+    """Integer parameters to which all launches give one small number, and the number."""
+    launches, sizes = launches_of(kernel), dict[str, int]()
+    for position, parameter in enumerate(kernel.parameters):
+        if parameter.pointer or not _INTEGERS.fullmatch(parameter.type):
+            continue
+        numbers = set[int | None]()
+        for launch in launches:
+            passed = launch.arguments[position] if position < len(launch.arguments) else ""
+            known = {**constants_of(kernel), **launch.definitions}
+            numbers.add(constant(passed, known) if passed not in launch.unsettled else None)
+        (number,) = numbers if len(numbers) == 1 else (None,)
+        if number is not None and 0 <= number <= _MOST:
+            sizes[parameter.name] = number
+    return sizes
+
+
+def _bounds_of_loops(body: Node) -> set[str]:
+    """The names in the conditions of `for` loops."""
+    conditions = (n.child_by_field_name("condition") for n in descendants(body) if n.type == "for_statement")
+    return {name for condition in conditions if condition is not None for name in identifiers_in(condition)}
+
+
+def _helper(kernel: Kernel, node: Node, declarator: Node, body: Node, name: str) -> Edit:
+    """The kernel's code as a device function, in front of the kernel."""
+    data, newline, outer = data_of(kernel), newline_of(data_of(kernel)), _whole(node)
+    template = data[outer.start_byte : node.start_byte].decode("utf-8", "replace")
+    parameters = declarator.child_by_field_name("parameters")
+    assert parameters is not None
+    taken = data[parameters.start_byte : parameters.end_byte].decode("utf-8", "replace")
+    work = data[body.start_byte : body.end_byte].decode("utf-8", "replace")
+    margin = indent_at(data, outer.start_byte)
+    text = f"{template}__device__ __forceinline__ void {name}{taken}{newline}{margin}{work}{newline}{newline}{margin}"
+    line = outer.start_point[0] + 1
+    return Edit(Span(outer.start_byte, outer.start_byte, line, line), text)
+
+
+def _calls(kernel: Kernel, node: Node, body: Node, name: str, settled: str, sizes: dict[str, int]) -> Edit:
+    """The kernel's body as a choice between the code for its usual sizes and that for all others."""
+    data, unit = data_of(kernel), indent_unit(kernel)
+    margin, newline = indent_at(data, _whole(node).start_byte), newline_of(data)
+    names = [p.name for p in kernel.parameters]
+    own = name + _template_arguments(node)
+    usual = f"{own}({', '.join(str(sizes.get(n, n)) for n in names)});"
+    lines = [f"if ({settled}) {{", f"{unit}{usual}", "} else {", f"{unit}{own}({', '.join(names)});", "}"]
+    text = newline.join(f"{margin}{unit}{line}" for line in lines)
+    return replace_node(body, f"{{{newline}{text}{newline}{margin}}}")
+
+
+def _whole(node: Node) -> Node:
+    """A function with its template's head."""
+    return next((n for n in above(node) if n.type == "template_declaration"), node)
+
+
+def _template_arguments(node: Node) -> str:
+    """A template's own parameters as the arguments of another with the same head; "" without one."""
+    whole = _whole(node)
+    listed = whole.child_by_field_name("parameters") if whole is not node else None
+    names = []
+    for parameter in listed.named_children if listed is not None else ():
+        idents = [n for n in descendants(parameter) if n.type in ("type_identifier", "identifier")]
+        if parameter.type.startswith("variadic") or not idents:
+            raise Refusal(f"the template parameter `{text_of(parameter)}` cannot be passed on")
+        default = parameter.child_by_field_name("default_value") or parameter.child_by_field_name(
+            "default_type"
+        )
+        own = [n for n in idents if default is None or n.end_byte <= default.start_byte]
+        names.append(text_of(own[-1]))
+    return f"<{', '.join(names)}>" if names else ""
+
+
+ASSIST = Assist(
+    title="Compile for usual sizes",
+    skill="compile-time-sizes",
+    pattern="launch_configuration",
+    make=_rewrite,
+)

@@ -1,0 +1,144 @@
+// --- blur applies
+__global__ void blur(float* out, const float* in, int n, int radius) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int k = -radius; k <= radius; k++) {
+        int at = i + k;
+        if (at >= 0 && at < n) sum += in[at];
+    }
+    out[i] = sum / (2 * radius + 1);
+}
+
+void blurred(float* out, const float* in, int n) {
+    const int radius = 3;
+    blur<<<(n + 255) / 256, 256>>>(out, in, n, radius);
+}
+// --- blur becomes
+__device__ __forceinline__ void blur_with(float* out, const float* in, int n, int radius)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int k = -radius; k <= radius; k++) {
+        int at = i + k;
+        if (at >= 0 && at < n) sum += in[at];
+    }
+    out[i] = sum / (2 * radius + 1);
+}
+
+__global__ void blur(float* out, const float* in, int n, int radius) {
+    if (radius == 3) {
+        blur_with(out, in, n, 3);
+    } else {
+        blur_with(out, in, n, radius);
+    }
+}
+
+void blurred(float* out, const float* in, int n) {
+    const int radius = 3;
+    blur<<<(n + 255) / 256, 256>>>(out, in, n, radius);
+}
+// --- windows applies
+// A template, and two sizes that its launches share.
+template <typename T, int SPAN>
+__global__ void windows(T* out, const T* in, unsigned rows, unsigned cols, unsigned k, unsigned step) {
+    __shared__ T most[SPAN];
+    most[threadIdx.x] = T(0);
+    for (unsigned c = threadIdx.x * step; c < cols; c += SPAN * step) {
+        for (unsigned j = 0; j < k && c + j < cols; ++j) {
+            T v = in[size_t(blockIdx.x) * cols + c + j];
+            if (v > most[threadIdx.x]) most[threadIdx.x] = v;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int t = 1; t < SPAN; ++t)
+            if (most[t] > most[0]) most[0] = most[t];
+        out[blockIdx.x] = most[0];
+    }
+}
+
+void run(float* out, const float* in, unsigned rows, unsigned cols) {
+    windows<float, 64><<<rows, 64>>>(out, in, rows, cols, 5, 2);
+}
+
+void again(float* out, const float* in, unsigned rows, unsigned cols) {
+    constexpr unsigned window = 5;
+    windows<float, 64><<<rows, 64>>>(out, in, rows, cols, window, 2u);
+}
+// --- windows becomes
+// A template, and two sizes that its launches share.
+template <typename T, int SPAN>
+__device__ __forceinline__ void windows_with(T* out, const T* in, unsigned rows, unsigned cols, unsigned k, unsigned step)
+{
+    __shared__ T most[SPAN];
+    most[threadIdx.x] = T(0);
+    for (unsigned c = threadIdx.x * step; c < cols; c += SPAN * step) {
+        for (unsigned j = 0; j < k && c + j < cols; ++j) {
+            T v = in[size_t(blockIdx.x) * cols + c + j];
+            if (v > most[threadIdx.x]) most[threadIdx.x] = v;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int t = 1; t < SPAN; ++t)
+            if (most[t] > most[0]) most[0] = most[t];
+        out[blockIdx.x] = most[0];
+    }
+}
+
+template <typename T, int SPAN>
+__global__ void windows(T* out, const T* in, unsigned rows, unsigned cols, unsigned k, unsigned step) {
+    if (k == 5 && step == 2) {
+        windows_with<T, SPAN>(out, in, rows, cols, 5, 2);
+    } else {
+        windows_with<T, SPAN>(out, in, rows, cols, k, step);
+    }
+}
+
+void run(float* out, const float* in, unsigned rows, unsigned cols) {
+    windows<float, 64><<<rows, 64>>>(out, in, rows, cols, 5, 2);
+}
+
+void again(float* out, const float* in, unsigned rows, unsigned cols) {
+    constexpr unsigned window = 5;
+    windows<float, 64><<<rows, 64>>>(out, in, rows, cols, window, 2u);
+}
+// --- blur refuses: small number that all its launches pass
+// The radius is the caller's: no number is the usual one.
+__global__ void blur(float* out, const float* in, int n, int radius) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int k = -radius; k <= radius; k++) {
+        int at = i + k;
+        if (at >= 0 && at < n) sum += in[at];
+    }
+    out[i] = sum / (2 * radius + 1);
+}
+
+void blurred(float* out, const float* in, int n, int radius) {
+    blur<<<(n + 255) / 256, 256>>>(out, in, n, radius);
+}
+// --- unlike refuses: small number that all its launches pass
+__global__ void unlike(float* out, const float* in, int n, int k) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int j = 0; j < k && i + j < n; j++) sum += in[i + j];
+    if (i < n) out[i] = sum;
+}
+
+void run(float* out, const float* in, int n) {
+    unlike<<<(n + 255) / 256, 256>>>(out, in, n, 3);
+    unlike<<<(n + 255) / 256, 256>>>(out, in, n, 5);
+}
+// --- bounded refuses: __launch_bounds__
+__global__ void __launch_bounds__(256) bounded(float* out, const float* in, int n, int k) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int j = 0; j < k && i + j < n; j++) sum += in[i + j];
+    if (i < n) out[i] = sum;
+}
+
+void run(float* out, const float* in, int n) { bounded<<<(n + 255) / 256, 256>>>(out, in, n, 3); }
