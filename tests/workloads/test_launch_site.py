@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.expressions import evaluate_int
+from kernel_gate.program import LaunchStep
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
@@ -169,3 +170,17 @@ def test_numbers_of_threads_of_a_main_are_no_sizes(
     old = _KERNEL + _IN_MAIN.replace("CONST", const)
     assert _launch_at(old, 1000, tmp_path) == (16, 64)
     assert _launch_at(old.replace(before, after), 1000, tmp_path, old) == expected
+
+
+def test_a_launch_of_a_sequence_is_read_beside_numbers_that_are_no_sizes(tmp_path: Path) -> None:
+    listed = '[[launches]]\nkernel = "scale"\narguments = ["y", "x", "count", "a"]\n'
+    workload = parse_workload(_WORKLOAD.replace("[launch]\n", listed))
+    old = _KERNEL + _IN_MAIN.replace("CONST", "const").replace("tpb = 64", "tpb = 7").replace("0.5f", "a")
+    old = old.replace("float *y, *x;", "float *y, *x; const float a = 0.5f;")
+    new = old.replace("<<<blocks,", "<<<(blocks + 3) / 4,")
+    program = program_from_file(
+        tmp_path / "scale.cu", "scale", workload, data=new.encode(), root=tmp_path, changed_from=old.encode()
+    )
+    (step,) = program.steps
+    assert isinstance(step, LaunchStep)
+    assert evaluate_int(step.launch.grid[0], {"n": 1000, "count": 1000}) == 36

@@ -36,6 +36,7 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     indent_unit,
     newline_of,
+    source_of,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
@@ -67,7 +68,10 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     sizes = {n: size for n, size in passed.items() if n in bounds or (n in used and size <= _STEPS)}
     if not bounds & sizes.keys():
         raise Refusal(f"no loop of {kernel.name} is bounded by a small number that all its launches pass")
-    name = fresh_name(f"{kernel.name}_with", identifiers_in(_whole(node)))
+    if done := next((n for n in sizes if re.search(rf"\b{n} == \d", text_of(body))), None):
+        raise Refusal(f"{kernel.name} asks for a number of {done} already")
+    root = source_of(kernel).root
+    name = fresh_name(f"{kernel.name}_with", identifiers_in(root if root is not None else node))
     settled = " && ".join(f"{size} == {number}" for size, number in sizes.items())
     return ASSIST.candidate(
         kernel,

@@ -6,6 +6,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kernel_gate.expr.syntax import tree_of
@@ -167,10 +168,11 @@ def _same_way(
     leading = unit.leading_to(kernel)
     for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
         values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
-        try:
-            sizes = {name: evaluate_int(text, values) for name, text in meanings.items()}
-        except ExpressionError:
-            return False
+        sizes: dict[str, int] = {}
+        for name, text in meanings.items():
+            # What is no whole number, as a scale is, is no size.
+            with suppress(ExpressionError):
+                sizes[name] = evaluate_int(text, values)
         taken = Sizes(sizes, {}, asked_of_tensors(entry), threads=threads)
         launch = Follower(unit, taken, kernel, leading).follow(entry)
         if launch is None:

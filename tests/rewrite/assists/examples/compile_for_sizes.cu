@@ -142,3 +142,19 @@ __global__ void __launch_bounds__(256) bounded(float* out, const float* in, int 
 }
 
 void run(float* out, const float* in, int n) { bounded<<<(n + 255) / 256, 256>>>(out, in, n, 3); }
+// --- chosen refuses: asks for a number of k already
+__device__ float window(const float* in, int i, int n, int k) {
+    float sum = 0.0f;
+    for (int j = 0; j < k && i + j < n; j++) sum += in[i + j];
+    return sum;
+}
+
+__global__ void chosen(float* out, const float* in, int n, int k) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x, last = i + k; i < n && i < last; i += n) {
+        if (k == 3) out[i] = window(in, i, n, 3);
+        else out[i] = window(in, i, n, k);
+    }
+    for (int j = 0; j < k; j++) out[0] += 0.0f;
+}
+
+void run(float* out, const float* in, int n) { chosen<<<(n + 255) / 256, 256>>>(out, in, n, 3); }
