@@ -81,6 +81,29 @@ def test_layernorm_with_shuffles_and_shared_memory(columns):
     np.testing.assert_allclose(done.arrays["out"], expected, rtol=2e-5, atol=2e-5)
 
 
+PARTIAL_WARP = """
+__global__ void kernel(float* out, const float* x) {
+    int live = blockDim.x, lane = threadIdx.x;
+    unsigned mask = (1u << live) - 1u;
+    float s = x[lane];
+    for (int o = 16; o > 0; o /= 2) {
+        float other = __shfl_down_sync(mask, s, o);
+        if (KEPT) s += other;
+    }
+    if (lane == 0) out[0] = s;
+}
+"""
+
+
+@pytest.mark.parametrize(("kept", "is_right"), [("lane + o < live", True), ("lane + o < 32", False)])
+def test_what_a_shuffle_reads_of_lanes_that_are_not_in_its_mask_may_be_thrown_away(kept: str, is_right: bool):
+    x = floats(20)
+    arrays = {"out": np.zeros(1, np.float32), "x": x}
+    done = launch(PARTIAL_WARP.replace("KEPT", kept), arrays, 1, 20)
+    assert done.faults == ()
+    assert bool(np.isclose(done.arrays["out"][0], x.sum(), rtol=1e-5)) == is_right
+
+
 MATMUL = """
 #define T 16
 __global__ void kernel(float* c, const float* a, const float* b, int m, int n, int k) {

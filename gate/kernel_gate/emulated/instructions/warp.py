@@ -16,7 +16,10 @@ from kernel_gate.emulated.wave import Index, Wave
 
 @opcode("shfl")
 def shuffle(site: Site) -> Step:
-    """`shfl.sync d|p, a, b, c, membermask`: reading a lane that does not take part is a fault."""
+    """`shfl.sync d|p, a, b, c, membermask`: reading a lane that is in the mask and does not take part is a fault.
+
+    What is read of a lane that is not in the mask is undefined, and may be thrown away: it is a NaN, or a large number.
+    """
     mode = site.first("up", "down", "bfly", "idx")
     if mode is None or not site.has("sync"):
         raise site.unsupported()
@@ -28,13 +31,14 @@ def shuffle(site: Site) -> Step:
     members = members_of(site, 4)
 
     def step(wave: Wave) -> None:
-        members(wave)
+        mask = members(wave)
         threads, value = wave.index, a(wave)
         lane = wave.lane[threads]
         source, inside = source_lanes(mode, lane, b(wave), c(wave))
         thread = threads - lane + source
+        undefined = None
         if wave.active is not None or wave.launch.block_threads % 32:
-            _check_sources(wave, site, thread, source)
+            undefined = _check_sources(wave, site, mask, thread, source)
         if value.ndim == 0:
             result: Array = value
         elif wave.active is None:
@@ -43,6 +47,8 @@ def shuffle(site: Site) -> Step:
             place = np.zeros(wave.threads + 32, np.int64)
             place[threads] = np.arange(len(threads))
             result = value[place[thread]]
+        if undefined is not None:
+            result = np.where(undefined, _UNDEFINED, result)
         write(wave, result)
         if inside_to is not None:
             inside_to(wave, inside)
@@ -51,6 +57,8 @@ def shuffle(site: Site) -> Step:
 
 
 _ALL_LANES = (1 << 32) - 1
+_UNDEFINED = np.uint32(0x7FFFDEAD)
+"""What a shuffle gives of lanes that are not in its mask."""
 Members = Callable[[Wave], Array]
 
 
@@ -78,19 +86,22 @@ def members_of(site: Site, position: int) -> Members:
     return members
 
 
-def _check_sources(wave: Wave, site: Site, thread: Index, source: Index) -> None:
+def _check_sources(wave: Wave, site: Site, mask: Array, thread: Index, source: Index) -> Array | None:
+    """Where what is read is undefined, as its lane is not in the mask; None for nowhere."""
     present = np.zeros(wave.threads + 32, np.bool_)
     present[wave.index] = True
     # In the last warp of a block a lane may not exist: its number is another block's thread.
     lost = ~present[thread]
     lost |= wave.warp[np.minimum(thread, wave.threads - 1)] != wave.warp[wave.index]
-    if lost.any():
-        position = int(np.argmax(lost))
-        message = (
-            f"shuffle from lane {int(source[position])}, which does not take part: the value is undefined"
-        )
+    if not lost.any():
+        return None
+    thread[lost] = wave.index[lost]
+    named = lost & ((mask.astype(np.int64) >> source) & 1 == 1)
+    if named.any():
+        position = int(np.argmax(named))
+        message = f"shuffle from lane {int(source[position])}, which is in the mask and does not take part"
         wave.launch.findings.add(wave.fault("shuffle", message, site.instruction, position))
-        thread[lost] = wave.index[lost]
+    return lost
 
 
 def _ballot(wave: Wave, holds: Array, mask: Array | None = None) -> Array:

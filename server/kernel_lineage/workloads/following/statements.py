@@ -217,6 +217,8 @@ class Follower(Launches):
         inner = Names(names)
         name, _ = declared_name(node.child_by_field_name("declarator"))
         numbers = whole_numbers(values)
+        if (buffer := buffer_at(values)) is not None and not isinstance(values, list) and not self._leads(body):
+            self._fill_each(name, buffer, body, names)
         if len(numbers) > 1 and self._leads(body):
             inner.values[name] = self.sizes.of_list(name, numbers, self.function)
         elif isinstance(values, list) and values:
@@ -225,6 +227,13 @@ class Follower(Launches):
             self._forget(body, names)
             return
         self._round(body, inner)
+
+    def _fill_each(self, name: str, buffer: Buffer, body: Node | None, names: Names) -> None:
+        """`for (auto& v : values) v = …`: what an array is filled with."""
+        for node in inside(body) if body is not None else ():
+            if node.type == "assignment_expression" and text_of(node.child_by_field_name("left")) == name:
+                buffer.cleared = False
+                buffer.below = self._below(node.child_by_field_name("right"), None, names)
 
     def _forget(self, body: Node | None, names: Names) -> None:
         """Variables that a loop sets that cannot be followed: their values before it are not those after it."""
