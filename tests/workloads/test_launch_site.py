@@ -162,6 +162,11 @@ int main() {
         ("<<<blocks,", "<<<(blocks + 3) / 4,", (4, 64)),
         ("<<<blocks, tpb", "<<<blocks * tpb, 256", (1024, 256)),
         ("tpb = 64", "tpb = 32", (32, 32)),
+        (
+            "blocks = (int)((count + tpb - 1) / tpb)",
+            "each = 4 * tpb, blocks = (count + each - 1) / each",
+            (4, 64),
+        ),
     ],
 )
 def test_numbers_of_threads_of_a_main_are_no_sizes(

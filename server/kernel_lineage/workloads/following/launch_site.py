@@ -21,7 +21,7 @@ from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import HostCode, Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
-from kernel_lineage.workloads.following.ways import threads_of
+from kernel_lineage.workloads.following.ways import names_used, threads_of
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
@@ -37,6 +37,8 @@ class LaunchSite:
     meanings: Mapping[str, str]
     threads: frozenset[str] = frozenset()
     """Names that the host code gives numbers of threads, which are no sizes of the data."""
+    words: frozenset[str] = frozenset()
+    """All names in the host code."""
 
 
 def followed_launch(
@@ -60,7 +62,10 @@ def followed_launch(
             continue
         meanings = _meanings(launch, workload, order, also)
         named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
-        named |= before.threads if before is not None else set()
+        if before is not None:
+            # A number that the change has given a name, as the elements of a block, is no size of the data either.
+            own = names_used(launch) - before.words
+            named |= before.threads | {n for n in own if n in sizes.dims and n not in sizes.chosen}
         told = dict.fromkeys(named - meanings.keys(), True)
         if told:
             # Numbers of threads that the code gives a name are no sizes of the data.
@@ -72,7 +77,7 @@ def followed_launch(
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
             one = _same_way(kernel.name, unit, entry, meanings, told, spec, workload)
-            return LaunchSite(spec if one else None, meanings, frozenset(told))
+            return LaunchSite(spec if one else None, meanings, frozenset(told), entry.words)
     return None
 
 

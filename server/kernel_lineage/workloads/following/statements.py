@@ -217,7 +217,11 @@ class Follower(Launches):
         inner = Names(names)
         name, _ = declared_name(node.child_by_field_name("declarator"))
         numbers = whole_numbers(values)
-        if (buffer := buffer_at(values)) is not None and not isinstance(values, list) and not self._leads(body):
+        if (
+            (buffer := buffer_at(values)) is not None
+            and not isinstance(values, list)
+            and not self._leads(body)
+        ):
             self._fill_each(name, buffer, body, names)
         if len(numbers) > 1 and self._leads(body):
             inner.values[name] = self.sizes.of_list(name, numbers, self.function)
