@@ -65,6 +65,7 @@ WRITING = {
     "build/child.py": CONTAINED,
     "build/compile.py": PRIVATE,
     "build/nvcc.py": CONTAINED,
+    "build/descriptors.py": CONTAINED,
     "build/triton_build.py": CONTAINED,
     "build/package.py": CONTAINED,
     "fleet/travelling.py": PRIVATE,

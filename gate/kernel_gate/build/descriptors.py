@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.build.unit import Unit
+from kernel_gate.files.reading import read_file
 
 
 def with_descriptors(function: Any, unit: Unit) -> tuple[Any, Unit]:
@@ -20,13 +21,13 @@ def with_descriptors(function: Any, unit: Unit) -> tuple[Any, Unit]:
     stay what they are.
     """
     source = Path(function.fn.__code__.co_filename)
-    before = source.read_text("utf-8").rstrip("\n") + "\n"
+    before = read_file(source).decode("utf-8").rstrip("\n") + "\n"
     text = _text(function, unit)
     source.write_text(before + text, "utf-8")
     names: dict[str, Any] = {"__name__": function.fn.__module__, "described": function}
     exec(compile("\n" * before.count("\n") + text, str(source), "exec"), names)  # noqa: S102
-    given = {name for name, _ in (*unit.constexpr, *unit.arguments)}
-    defaults = ((p.name, p.default) for p in function.params if p.has_default and p.name not in given)
+    settled = {name for name, _ in (*unit.constexpr, *unit.arguments)}
+    defaults = ((p.name, p.default) for p in function.params if p.has_default and p.name not in settled)
     return names[function.__name__], replace(unit, constexpr=(*unit.constexpr, *defaults))
 
 

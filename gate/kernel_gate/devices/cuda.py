@@ -70,10 +70,6 @@ class CudaDevice(CudaContext):
             reserved_shared_bytes=self._attribute("RESERVED_SHARED_MEMORY_PER_BLOCK"),
         )
 
-    def most_shared_bytes(self) -> int:
-        """Shared memory that one block may have, static and dynamic."""
-        return self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
-
     def open_timer(self) -> Timer:
         """A timer by events, for the caller to close."""
         from kernel_gate.devices.launch_timer import LaunchTimer

@@ -65,6 +65,11 @@ class CudaContext:
                 code=Reason.DEVICE_MISSING,
             ) from error
 
+    def most_shared_bytes(self) -> int:
+        """Shared memory that one block may have, static and dynamic."""
+        attributes = self.driver.device_attribute
+        return int(self.handle.get_attribute(attributes.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
+
     def launch_limit(self) -> float:
         """Seconds that a launch may take: enough for any that takes not much longer than the longest so far."""
         return self.launch_seconds + _TIMES_LONGEST * self._longest

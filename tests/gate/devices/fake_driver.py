@@ -34,6 +34,7 @@ class FakeDriver(ModuleType):
         self._addresses = itertools.count(1 << 20, 1 << 20)
         self.Context = SimpleNamespace()
         attributes = (
+            "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
             *("L2_CACHE_SIZE", "MEMORY_CLOCK_RATE", "GLOBAL_MEMORY_BUS_WIDTH", "MULTIPROCESSOR_COUNT"),
             "CLOCK_RATE",
         )
@@ -53,7 +54,7 @@ class FakeDriver(ModuleType):
             make_context=lambda: SimpleNamespace(pop=lambda: self.given_back.append("context")),
             compute_capability=lambda: (9, 0),
             pci_bus_id=lambda: "0000:00:00.0",
-            get_attribute=lambda name: 1000,
+            get_attribute=lambda name: 1000 if name != "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN" else 1 << 16,
             name=lambda: "fake",
             total_memory=lambda: 1 << 30,
         )

@@ -43,8 +43,8 @@ def _handed_on(branch: Node) -> str | None:
         return None
     compared = {m[1]: m[2] for m in _IS_NUMBER.finditer(text_of(condition))}
     usual, general = _calls(then), _calls(otherwise)
-    for name, given in usual.items():
-        pairs = list(zip(given, general.get(name, ()), strict=False))
+    for name, passed in usual.items():
+        pairs = list(zip(passed, general.get(name, ()), strict=False))
         settled = [other for number, other in pairs if compared.get(other) == number]
         if settled:
             return ", ".join(f"{other} == {compared[other]}" for other in settled)

@@ -90,8 +90,8 @@ def _small_sizes(kernel: Kernel) -> dict[str, int]:
         numbers = set[int | None]()
         for launch in launches:
             passed = launch.arguments[position] if position < len(launch.arguments) else ""
-            known = {**constants_of(kernel), **launch.definitions}
-            numbers.add(constant(passed, known) if passed not in launch.unsettled else None)
+            constants = {**constants_of(kernel), **launch.definitions}
+            numbers.add(constant(passed, constants) if passed not in launch.unsettled else None)
         (number,) = numbers if len(numbers) == 1 else (None,)
         if number is not None and 0 <= number <= _MOST:
             sizes[parameter.name] = number

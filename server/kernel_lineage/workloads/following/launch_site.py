@@ -66,18 +66,18 @@ def followed_launch(
             # A number that the change has given a name, as the elements of a block, is no size of the data either.
             own = names_used(launch) - before.words
             named |= before.threads | {n for n in own if n in sizes.dims and n not in sizes.chosen}
-        told = dict.fromkeys(named - meanings.keys(), True)
-        if told:
+        threads = dict.fromkeys(named - meanings.keys(), True)
+        if threads:
             # Numbers of threads that the code gives a name are no sizes of the data.
-            sizes = Sizes({}, {}, asked_of_tensors(entry), threads=told)
+            sizes = Sizes({}, {}, asked_of_tensors(entry), threads=threads)
             launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
             if launch is None:
                 continue
             meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
-            one = _same_way(kernel.name, unit, entry, meanings, told, spec, workload)
-            return LaunchSite(spec if one else None, meanings, frozenset(told), entry.words)
+            one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
+            return LaunchSite(spec if one else None, meanings, frozenset(threads), entry.words)
     return None
 
 
