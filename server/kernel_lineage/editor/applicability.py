@@ -7,9 +7,12 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.kernels.mechanisms.model import Site
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.situation import facts_for
 from kernel_lineage.skills.applicable import Applicable, applicable
@@ -22,6 +25,12 @@ KEPT = 64
 """Kernels whose answers are kept."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    mechanisms: tuple[Site, ...]
+    candidates: tuple[Applicable, ...]
+
+
 class Applicability:
     """Skills, workloads and device facts of the repositories that documents are open in."""
 
@@ -29,19 +38,31 @@ class Applicability:
         self._thread = thread
         self._libraries: dict[Path | None, Library] = {}
         self._rankings: dict[Path | None, RankingData] = {}
-        self._answers: OrderedDict[tuple[str, int, int, int], tuple[Applicable, ...]] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, int, int, int], asyncio.Task[_Answer]] = OrderedDict()
+        """Those that are worked on are among them: an editor asks several questions about one kernel at once."""
         self._generation = 0
         self.device = "auto"
 
     async def at(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
         """Every skill at every anchor of the kernel."""
+        return (await self._answer(snapshot, kernel)).candidates
+
+    async def mechanisms(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Site, ...]:
+        """Where each mechanism is seen in the kernel."""
+        return (await self._answer(snapshot, kernel)).mechanisms
+
+    async def _answer(self, snapshot: Snapshot, kernel: Kernel) -> _Answer:
         key = (snapshot.uri, snapshot.version, kernel.span.start, self._generation)
-        if key not in self._answers:
-            loop = asyncio.get_running_loop()
-            self._answers[key] = await loop.run_in_executor(self._thread, self._judge, snapshot, kernel)
+        task = self._answers.get(key)
+        if task is None or (task.done() and task.exception() is not None):
+            task = self._answers[key] = asyncio.get_running_loop().create_task(self._work(snapshot, kernel))
             while len(self._answers) > KEPT:
                 self._answers.popitem(last=False)
-        return self._answers[key]
+        # Shielded: a question that is cancelled must not take the answer of the others with it.
+        return await asyncio.shield(task)
+
+    async def _work(self, snapshot: Snapshot, kernel: Kernel) -> _Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._judge, snapshot, kernel)
 
     async def library(self, folder: Path | None) -> Library:
         """The skills at hand in a folder's repository; without a folder, the built-in ones."""
@@ -56,14 +77,15 @@ class Applicability:
         self._rankings.clear()
         self._answers.clear()
 
-    def _judge(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
+    def _judge(self, snapshot: Snapshot, kernel: Kernel) -> _Answer:
         root = repository_of(snapshot.path.parent)
         shelf = self._library(root)
         facts = facts_for(kernel, snapshot.path, root, device=self.device)
         ranking = self._rankings.get(root)
         if ranking is None:
             ranking = self._rankings[root] = known_counts(root)
-        return applicable(kernel, shelf, facts, ranking.counts)
+        sites = mechanisms_of(kernel)
+        return _Answer(sites, applicable(kernel, shelf, facts, ranking.counts, sites))
 
     def _library(self, root: Path | None) -> Library:
         # `forget` may empty the dictionary meanwhile: what was read stays good for this answer.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernel_lineage.kernels.mechanisms.registry import mechanisms_of, title_of
+from kernel_lineage.kernels.mechanisms.model import Site
+from kernel_lineage.kernels.mechanisms.registry import title_of
 from kernel_lineage.kernels.source import Kernel, Language
 
 if TYPE_CHECKING:
@@ -22,17 +23,18 @@ _LANGUAGES = {Language.CUDA: "CUDA C++", Language.TRITON: "Triton"}
 
 def kernel_text(
     kernel: Kernel,
+    sites: Iterable[Site],
     skills: str,
     lineage: LineageDocument | None,
     state: str,
     replayed: Mapping[str, Words] = _NOTHING,
 ) -> str:
-    """The card of a kernel, `skills` its line about them.
+    """The card of a kernel, `sites` those of its mechanisms, `skills` its line about skills.
 
     `state` says why there is no lineage, when there is none; `replayed` goes by transition.
     """
     parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
-    seen = sorted({site.mechanism for site in mechanisms_of(kernel) if site.certain})
+    seen = sorted({site.mechanism for site in sites if site.certain})
     if seen:
         parts.append("Uses " + ", ".join(title_of(mechanism) for mechanism in seen))
     parts.append("\n".join(_lineage(lineage, state, replayed)))

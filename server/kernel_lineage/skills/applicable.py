@@ -125,16 +125,18 @@ def applicable(
     skills: Iterable[Skill],
     facts: Facts,
     counts: Counts | None = None,
+    sites: Sequence[Site] | None = None,
 ) -> tuple[Applicable, ...]:
     """Every skill at every anchor of the kernel that is its own; those that hold first, of them what is likeliest next.
 
-    `counts` say what is likely; by default the built-in ones.
+    `counts` say what is likely; by default the built-in ones. `sites` are those of the kernel's mechanisms, where they
+    are known already.
 
     Left out are skills without cases, of another language, whose mechanism is there already and stays, that require a
     mechanism that is not there, or that conflict with one that is. What the source itself says is added to `facts`;
     where both speak, `facts` stay.
     """
-    sites = mechanisms_of(kernel)
+    sites = mechanisms_of(kernel) if sites is None else sites
     present = {site.mechanism for site in sites if site.certain}
     everything = known_here(kernel, facts, sites)
     promises = promises_of(kernel)

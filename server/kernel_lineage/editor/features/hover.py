@@ -60,7 +60,8 @@ async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
     state = server.lineages.absence(snapshot.path)[1] if lineage is None else ""
     skills = offers_line(list(candidates), server.offers.of(snapshot, kernel), server.settings.hypotheses)
-    card = kernel_text(kernel, skills, lineage, state, server.lineages.replayed(snapshot.path))
+    sites = await server.applicability.mechanisms(snapshot, kernel)
+    card = kernel_text(kernel, sites, skills, lineage, state, server.lineages.replayed(snapshot.path))
     parts = [without_links(card)]
     if server.settings.command_links and lineage is not None:
         parts.append(links(lineage=(snapshot, kernel)))
