@@ -11,7 +11,7 @@ export interface ServerStatus {
 /** How the check of a document on the emulated device goes (`klineage/check`). */
 export interface CheckStatus {
   readonly uri: string;
-  readonly state: 'checking' | 'right' | 'wrong' | 'unclear';
+  readonly state: 'edited' | 'checking' | 'right' | 'wrong' | 'unclear';
   readonly message: string;
 }
 

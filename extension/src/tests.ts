@@ -20,6 +20,8 @@ interface Kernel {
   readonly state: 'right' | 'wrong' | 'unknown' | null;
   /** Whether anything is shown against it, as the line above it says; its cases may be right all the same. */
   readonly wrong: boolean;
+  /** Whether it was edited since: what its last check said is no result of the kernel as it stands. */
+  readonly outdated: boolean;
   readonly reason: string;
   readonly findings: readonly Finding[];
   /** Cases that agreed. */
@@ -53,7 +55,14 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
     if (runs.has(file.id)) {
       return; // the run tells it
     }
-    const news = tests.flatMap((test, n) => (said(kernels[n]) !== told.get(test) ? [{ test, kernel: kernels[n]! }] : []));
+    const outdated = tests.filter((_, n) => kernels[n]?.outdated === true);
+    if (outdated.length > 0) {
+      controller.invalidateTestResults(outdated);
+      outdated.forEach((test) => told.delete(test)); // the same again will be news
+    }
+    const news = tests.flatMap((test, n) =>
+      !outdated.includes(test) && said(kernels[n]) !== told.get(test) ? [{ test, kernel: kernels[n]! }] : [],
+    );
     if (news.length > 0) {
       const request = new vscode.TestRunRequest(news.map(({ test }) => test));
       const running = controller.createTestRun(request, 'Checked in the background', false);
@@ -139,7 +148,8 @@ function item(
   const test = file.children.get(id) ?? controller.createTestItem(id, kernel.kernel, file.uri);
   test.range = new vscode.Range(kernel.line - 1, kernel.character, kernel.line - 1, kernel.character);
   const decided = kernel.wrong ? 'wrong' : (kernel.state ?? 'not checked yet');
-  test.description = decided === 'unknown' ? `not decided: ${kernel.reason}` : decided;
+  const undecided = decided === 'unknown' ? `not decided: ${kernel.reason}` : decided;
+  test.description = kernel.outdated ? 'edited since its check' : undecided;
   return test;
 }
 

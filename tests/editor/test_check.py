@@ -73,7 +73,7 @@ class Checked:
 
     async def ended(self):
         """How the next check that is not ended by a newer text ends."""
-        while (status := await self.statuses.get()).state == "checking":
+        while (status := await self.statuses.get()).state in ("edited", "checking"):
             pass
         return status
 
@@ -238,6 +238,7 @@ async def test_where_only_saving_checks_typing_does_not(repository):
         checked = Checked(editor, uri)
         assert (await checked.ended()).state == "right"
         editor.replace(uri, RIGHT, WRONG)
+        assert (await checked.statuses.get()).state == "edited"
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(checked.statuses.get(), 2 * PAUSE)
         assert (await checked.save()).state == "wrong"
@@ -278,7 +279,9 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     assert status.state == "right"
     assert status.message.count("with a drafted workload") == 2
     editor.replace(uri, "__syncthreads(); // of the step", "")
-    assert (await checked.statuses.get()).message == "checking block_sum"
+    while (status := await checked.statuses.get()).state == "edited":
+        assert status.message == "edited since the last check: block_sum"
+    assert status.message == "checking block_sum"
     assert (await checked.ended()).state == "wrong"
     (diagnostic,) = checked.diagnostics
     assert diagnostic.code == "race"
@@ -370,6 +373,42 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository, editor):
     assert (await checked.save()).state == "right"
     assert checked.diagnostics == []
     assert checked.statuses.empty()
+
+
+@pytest.mark.long
+async def test_of_a_kernel_that_was_edited_nothing_is_said_to_be_so_now(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, {**ON, "check": "saving", "commandLinks": True}) as editor:
+        uri = editor.open(path)
+        checked = Checked(editor, uri)
+        assert (await checked.ended()).state == "right"
+
+        async def kernels():
+            answer = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
+            return [(one["state"], one["outdated"]) for one in answer]
+
+        editor.replace(uri, "__syncthreads();\n    for", "for")
+        assert (await checked.statuses.get()).message == "edited since the last check: block_sum"
+        assert await kernels() == [("unknown", True), ("right", False)]
+        editor.replace(uri, "for (int s", "__syncthreads();\n    for (int s")  # taken back
+        assert (await checked.statuses.get()).state == "right"
+        assert await kernels() == [("right", False), ("right", False)]
+
+        editor.replace(uri, "__syncthreads();\n    for", "for")
+        assert (await checked.save()).state == "wrong"
+        (shown,) = checked.diagnostics
+        editor.replace(uri, "for (int s", "__syncthreads();\n    for (int s")  # repaired
+        while (await checked.statuses.get()).state != "edited":
+            pass
+        (outdated,) = checked.diagnostics
+        assert (outdated.severity, outdated.message) == (
+            types.DiagnosticSeverity.Warning,
+            f"{shown.message}\nThis was before the last edit; the kernel as it stands is not checked yet.",
+        )
+        assert outdated.range.start.line == shown.range.start.line + 1
+        assert (await checked.save()).state == "right"
+        assert checked.diagnostics == []
 
 
 async def quick_fixes(editor, uri, place, shown=()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernel_lineage.editor.judged import Judged, in_words, moved_to, with_earlier_proofs, with_proofs
@@ -85,6 +87,36 @@ def test_what_the_source_showed_goes_with_its_line_and_moves_with_the_text():
     moved = moved_to(now, before, b"\n" + before)
     assert moved.document.findings[0].line == 4
     assert moved_to(now, before, before.replace(b"row", b"(long long)row")).document.findings == []
+
+
+def outdated(one: Judged) -> Judged:
+    return replace(one, is_outdated=True)
+
+
+def test_what_was_right_is_not_decided_after_an_edit_and_has_nothing_against_it():
+    now = outdated(with_proofs(judged(b"a"), proved()))
+    assert (now.document.state, now.doubt) == (VersionState.UNKNOWN, "")
+    assert "not checked yet" in in_words(now)
+
+
+@pytest.mark.parametrize("findings", [(OVERFLOW,), ()], ids=["at its line", "whose line was edited"])
+def test_what_was_wrong_may_be_wrong_after_an_edit(findings):
+    one = judged(b"a", VersionState.WRONG)
+    now = outdated(replace(one, checked=one.checked.model_copy(update={"findings": list(findings)})))
+    assert (now.document.state, now.is_wrong, now.doubt) == (VersionState.UNKNOWN, False, "may be wrong")
+    assert [f.severity for f in now.document.findings] == ["warning"] * len(findings)
+
+
+def test_of_a_kernel_of_which_nothing_was_known_an_edit_leaves_the_reason():
+    now = outdated(judged(b"", VersionState.UNKNOWN))
+    assert now.document == now.checked
+
+
+def test_a_text_whose_finding_was_edited_away_is_checked_again_when_the_edit_is_taken_back():
+    now = with_proofs(judged(b"a"), proved(OVERFLOW))
+    before = b"a\nb\nint base = row * C;\nc\n"
+    assert moved_to(now, before, b"\n" + before).digest == b"a"
+    assert moved_to(now, before, before.replace(b"row", b"(long long)row")).digest != b"a"
 
 
 def test_a_missing_solver_is_said_where_a_kernel_is_right():

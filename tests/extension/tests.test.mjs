@@ -32,6 +32,7 @@ function editorWith(told) {
       return item;
     },
     createTestRun: run,
+    invalidateTestResults: (items) => items.forEach((item) => told.push(['outdated', item.id])),
     createRunProfile(name, kind, handler) { this.profiles[name] = handler; },
   };
   return {
@@ -47,7 +48,7 @@ function editorWith(told) {
 }
 
 const RACE = { line: 7, message: 'sum: race on shared buf[0]' };
-const kernel = (name, state, more = {}) => ({ kernel: name, line: 3, character: 0, state, wrong: state === 'wrong', reason: '', findings: [], passed: [], ...more });
+const kernel = (name, state, more = {}) => ({ kernel: name, line: 3, character: 0, state, wrong: state === 'wrong', outdated: false, reason: '', findings: [], passed: [], ...more });
 
 test('what a check in the background says is the state of its test, until it says something else', async () => {
   const told = [];
@@ -82,6 +83,10 @@ test('what a check in the background says is the state of its test, until it say
   assert.deepEqual(third, [['passed', 'n 1'], ['failed', 'twice', 'overflow at 3']], 'as the line above the kernel says');
   await check(kernel('sum', 'right'), kernel('twice', 'unknown'));
   assert.equal(file.children.get('twice').children.size, 0, 'no case makes it look as if it had passed');
+  const edited = await check(kernel('sum', 'unknown', { outdated: true }), kernel('twice', 'unknown'));
+  assert.deepEqual(edited, [['outdated', 'sum']], 'an edit makes a result one of before, and no other one');
+  assert.equal(file.children.get('sum').description, 'edited since its check');
+  assert.deepEqual(await check(kernel('sum', 'right'), kernel('twice', 'unknown')), [['passed', 'sum']], 'checked again it is a result');
 
   kernels = [kernel('sum', 'wrong', { findings: [RACE] })];
   told.length = 0;

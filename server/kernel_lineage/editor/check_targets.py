@@ -32,7 +32,7 @@ def targets(snapshot: Snapshot) -> list[Target]:
     for problem in workloads.problems:
         log.warning("%s", problem)
     text, path, source = snapshot.text.data, snapshot.path, snapshot.source
-    shared = snapshot.around
+    shared = _digest(snapshot.around)
     wanted: dict[str, Target] = {}
     for kernel in source.kernels:
         name = own_name(kernel)

@@ -20,6 +20,7 @@ from lsprotocol import types
 
 from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.check_work import ASKED_SECONDS, CheckWork
+from kernel_lineage.editor.documents import PAUSE as PARSED_AFTER
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged, in_words, with_proofs
 from kernel_lineage.editor.kept_checks import KeptChecks
@@ -61,6 +62,8 @@ class Checks:
         self._later: list[str] = []
         """Documents whose check made room for another's."""
         self._pauses: dict[str, asyncio.TimerHandle] = {}
+        self._comparing: dict[str, asyncio.TimerHandle] = {}
+        self._comparisons: set[asyncio.Task[None]] = set()
         self._around: dict[str, str | None] = {}
         """The fingerprint of what is beside a document; None where it cannot be told."""
         self._drafted_in: dict[str, str] = {}
@@ -105,11 +108,17 @@ class Checks:
     def edited(self, uri: str, before: Text, after: Text) -> None:
         """Keep what was found at its lines."""
         self._verdicts.edited(uri, before, after)
+        if (pause := self._comparing.pop(uri, None)) is not None:
+            pause.cancel()
+        if self.judged(uri):
+            loop = asyncio.get_running_loop()
+            self._comparing[uri] = loop.call_later(PARSED_AFTER, self._compare_soon, uri)
 
     def closed(self, uri: str) -> None:
         """A document was closed: its check ends, and what it found goes."""
-        if (pause := self._pauses.pop(uri, None)) is not None:
-            pause.cancel()
+        for pauses in (self._pauses, self._comparing):
+            if (pause := pauses.pop(uri, None)) is not None:
+                pause.cancel()
         self._later = [other for other in self._later if other != uri]
         if (task := self._running.get(uri)) is not None:
             task.cancel()
@@ -117,6 +126,37 @@ class Checks:
         self._around.pop(uri, None)
         self._drafted_in.pop(uri, None)
         self._verdicts.forget(uri)
+
+    def _compare_soon(self, uri: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._compare(uri))
+        self._comparisons.add(task)
+        task.add_done_callback(self._comparisons.discard)
+
+    async def _compare(self, uri: str) -> None:
+        """See which kernels were edited since they were checked, and show it."""
+        snapshot = await self._server.documents.snapshot(uri)
+        if snapshot is None:
+            return
+        loop = asyncio.get_running_loop()
+        there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
+        current = self._server.documents.current(uri)
+        if current is not None and current[1] is snapshot.text:  # else there is a newer edit
+            self._outdate(uri, there, self._edited(uri, there))
+
+    def _edited(self, uri: str, there: list[Target]) -> list[Target]:
+        """The kernels whose last check, if there was one, was of another text."""
+        judged = self.judged(uri)
+        return [t for t in there if t.name not in judged or judged[t.name].digest != t.digest]
+
+    def _outdate(self, uri: str, there: list[Target], edited: list[Target]) -> None:
+        names = {target.name for target in edited}
+        if not self._verdicts.outdate(uri, names):
+            return
+        if outdated := [name for name, one in self.judged(uri).items() if one.is_outdated]:
+            self._verdicts.tell(uri, "edited", f"edited since the last check: {', '.join(outdated)}")
+        else:
+            self._verdicts.conclude(uri, there)
+        self._server.told_of_kernels()
 
     def judged(self, uri: str) -> Mapping[str, Judged]:
         """By kernel, what the last check of each said."""
@@ -178,10 +218,11 @@ class Checks:
         if not there:
             self._verdicts.show(uri, snapshot.text)
             return self._verdicts.tell(uri, "unclear", "not checked: there is no kernel")
-        changed = [t for t in there if t.name not in kept or kept[t.name].digest != t.digest]
+        changed = self._edited(uri, there)
         if occasion is Occasion.SHOWN:  # its launch may be in a file that was changed meanwhile
             around = self._around[uri]
             changed += [t for t in there if t not in changed and kept[t.name].around != around]
+        self._outdate(uri, there, changed)
         wanted = changed if occasion is not Occasion.RESTED else []
         if at is not None:
             kernel = snapshot.kernel_at(snapshot.text.offset(at))

@@ -1,4 +1,7 @@
-"""What the last check of a kernel said, what its source says of it, both at the lines where an edit has moved them."""
+"""What the last check of a kernel said, what its source says of it, both at the lines where an edit has moved them.
+
+What was said of another text than the kernel's decides nothing: neither that it is right nor that it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,10 @@ from kernel_lineage.editor.diagnostics import moved
 from kernel_lineage.editor.proving import Proved
 from kernel_lineage.learning.check_document import HINT, UNMASKED_CODE, CheckedDocument, FindingDocument
 from kernel_lineage.learning.version_checks import VersionState
+
+_EDITED = "This was before the last edit; the kernel as it stands is not checked yet."
+_OF_NO_TEXT = b"a line with a finding was edited"
+"""The digest of a check that an edit has taken a finding from: taken back, the text has to be checked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,8 @@ class Judged:
     """Whether that is said of this text; else of one before it."""
     around: str | None = None
     """The fingerprint of what its check may have read beside the document (`surroundings`)."""
+    is_outdated: bool = False
+    """Whether the kernel, or what it depends on, has been edited since."""
 
     @property
     def passes(self) -> bool:
@@ -60,10 +69,23 @@ class Judged:
     @property
     def is_of_before(self) -> bool:
         """Whether what is shown against it was shown of a text before it."""
-        return self.passes and not self.is_proved and self.proof is not None and bool(_against(self.proof))
+        shown_earlier = self.passes and not self.is_proved
+        is_earlier_proof = shown_earlier and self.proof is not None and bool(_against(self.proof))
+        return is_earlier_proof or (self.is_outdated and self._of_its_text.state is VersionState.WRONG)
 
     @property
     def document(self) -> CheckedDocument:
+        """What is known of the kernel as it stands."""
+        document = self._of_its_text
+        if not self.is_outdated or (document.state is VersionState.UNKNOWN and not document.findings):
+            return document
+        findings = [f if f.severity == HINT else _noted(f, _EDITED) for f in document.findings]
+        return document.model_copy(
+            update={"findings": findings, "state": VersionState.UNKNOWN, "reason": _EDITED}
+        )
+
+    @property
+    def _of_its_text(self) -> CheckedDocument:
         """The check with the proof: with a counterexample a kernel is not right."""
         document, proof = self.checked, self.proof
         if proof is None or not self.passes:
@@ -78,10 +100,7 @@ class Judged:
                 else "the file is saved, as it takes longer than a check may"
             )
             note = f"The source showed this before the last edit; it is asked again when {again}."
-            findings = [
-                f.model_copy(update={"severity": "warning", "message": f"{f.message}\n{note}"})
-                for f in against
-            ]
+            findings = [_noted(f, note) for f in against]
             state, reason = VersionState.UNKNOWN, f"{_first_line(against)}. {note}"
         else:
             findings, state = list(proof.findings), document.state
@@ -117,11 +136,13 @@ def moved_to(judged: Judged, before: bytes, after: bytes) -> Judged:
         return {"findings": list(moved(findings, before, after))}
 
     checked, proof = judged.checked, judged.proof
-    return replace(
+    now = replace(
         judged,
         checked=checked.model_copy(update=there(checked.findings)),
         proof=None if proof is None else proof.model_copy(update=there(proof.findings)),
     )
+    is_whole = len(now.document.findings) == len(judged.document.findings)
+    return now if is_whole else replace(now, digest=_OF_NO_TEXT)
 
 
 def unknown(target: Target, reason: str) -> CheckedDocument:
@@ -159,6 +180,11 @@ def in_words(judged: Judged) -> str:
 
 def _against(proof: Proved) -> list[FindingDocument]:
     return [f for f in proof.findings if f.severity != HINT]
+
+
+def _noted(finding: FindingDocument, note: str) -> FindingDocument:
+    """A finding of an earlier text, which says so."""
+    return finding.model_copy(update={"severity": "warning", "message": f"{finding.message}\n{note}"})
 
 
 def _first_line(against: list[FindingDocument]) -> str:

@@ -1,13 +1,14 @@
 """What the last check of each kernel said, as an editor shows it: by document, at the lines of the text as it is now.
 
 What was found stays at its lines while the text around them is edited, and goes when its own line is edited or a later
-check does not find it again.
+check does not find it again. Of a kernel that was edited since it is shown as what was found before.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 
 from lsprotocol import types
 
@@ -66,6 +67,8 @@ class Verdicts:
             _, text = current
             kept = self._judged.setdefault(snapshot.uri, {})
             now = moved_to(judged, snapshot.text.data, text.data)
+            # Whether an edit meanwhile was one of this kernel is seen when it is parsed: until then it may be.
+            now = replace(now, is_outdated=text.data != snapshot.text.data)
             kept[name] = with_earlier_proofs(now, kept.get(name))
             self.show(snapshot.uri, text)
 
@@ -75,6 +78,17 @@ class Verdicts:
         if any(one.document.findings for one in judged.values()):
             self._judged[uri] = {name: moved_to(one, before.data, after.data) for name, one in judged.items()}
             self.show(uri, after)
+
+    def outdate(self, uri: str, names: Set[str]) -> bool:
+        """Show of these kernels, and of no others, that they were edited since; gives whether that is news."""
+        before = self.of(uri)
+        if all(one.is_outdated == (name in names) for name, one in before.items()):
+            return False
+        self._judged[uri] = {name: replace(one, is_outdated=name in names) for name, one in before.items()}
+        current = self._server.documents.current(uri)
+        if current is not None:
+            self.show(uri, current[1])
+        return True
 
     def forget(self, uri: str) -> None:
         """The document was closed."""

@@ -101,7 +101,8 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(place.uri)
         if snapshot is None:
             return []
-        nothing: dict[str, Any] = {"state": None, "wrong": False, "reason": "", "findings": [], "passed": []}
+        nothing: dict[str, Any] = {"state": None, "wrong": False, "outdated": False}
+        nothing |= {"reason": "", "findings": [], "passed": []}
         judged = [
             server.checks.judged_of(place.uri, k) if server.checks is not None else None
             for k in snapshot.source.kernels
@@ -109,7 +110,8 @@ def register(server: EditorServer) -> None:
         return [
             {
                 **(
-                    one.document.model_dump(mode="json") | {"wrong": one.is_wrong}
+                    one.document.model_dump(mode="json")
+                    | {"wrong": one.is_wrong, "outdated": one.is_outdated}
                     if one is not None
                     else nothing
                 ),

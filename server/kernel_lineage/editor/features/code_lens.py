@@ -102,6 +102,8 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
         if judged.is_of_before:
             title = f"? {what}, line {first.line}, before the last edit"
         return _command(server, title, "klineage.showFinding", {"uri": snapshot.uri, "line": first.line - 1})
+    if judged.is_outdated:
+        return _command(server, f"? edited since its check {at}", "klineage.checkKernel", place)
     if document.state is VersionState.WRONG:
         return _command(server, f"✗ wrong {at}", "klineage.checkKernel", place)
     if judged.unreached:
