@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from history.repositories import Step, make_repository
 from kernel_lineage.cli.main import main
 from kernel_lineage.report.page import render_svg
-from kernel_lineage.report.picture import BARS, BARS_WIDTH, picture
+from kernel_lineage.report.picture import BARS, BARS_WIDTH, WORDS_WIDTH, picture
 from kernel_lineage.report.view import CheckView, LineageView, MeasuredView, TransitionView, VersionView
 from report.test_page import STEP
 
@@ -67,7 +67,7 @@ def test_where_nothing_was_timed_there_is_no_axis():
     assert (drawn.ticks, drawn.device, drawn.rows[0].start, drawn.rows[0].instead) == ((), "", None, "")
     drawing = render_svg(lineage(step(1, 2)))
     assert "nothing was timed" in drawing
-    assert f'viewBox="0 0 {BARS} ' in drawing, "words alone take no room for effects"
+    assert f'viewBox="0 0 {WORDS_WIDTH} ' in drawing, "words alone take no room for effects"
 
 
 def test_steps_in_which_nothing_happened_are_one_row():

@@ -18,6 +18,8 @@ SPINE = 128  # the template reads it
 TEXT = 150
 BARS = 738
 BARS_WIDTH = 316
+WORDS_WIDTH = 820
+"""The width of a picture without bars."""
 _TOP = 64
 _LINE = 17
 _PADDING = 16
