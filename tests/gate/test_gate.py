@@ -1,6 +1,7 @@
 """A whole verdict on the emulated device: what passes, what is rejected, and what is nobody's fault."""
 
 import itertools
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -211,9 +212,12 @@ def test_a_missing_gpu_is_an_error_only_when_it_is_asked_for(monkeypatch):
 
 
 def test_progress_is_reported_per_stage():
-    seen: list[str] = []
-    verdict(affine(), progress=lambda stage, what, share: seen.append(stage))
-    assert list(dict.fromkeys(seen)) == ["build", "check"]
+    seen: list[tuple[str, str]] = []
+    verdict(affine(), progress=lambda stage, what, share: seen.append((stage, what)))
+    assert list(dict.fromkeys(stage for stage, _ in seen)) == ["build", "check"]
+    cases = [what for stage, what in seen if stage == "check"]
+    assert all(re.match(rf"case {n} of {len(cases)}: N \d+", what) for n, what in enumerate(cases, 1)), cases
+    assert not any("seed" in what for what in cases), "a number that only who repeats the case needs"
 
 
 def test_a_wrong_element_names_the_thread_and_the_line_that_wrote_it():

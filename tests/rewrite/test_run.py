@@ -14,6 +14,7 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.commands.apply import command
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
 from rewrite.conftest import SCALE
+from rewrite.model.test_lane import NO_TAIL, answer
 from rewrite.protocol_server import ProtocolServer, Reply
 
 SKILL = "vectorised-row-access"
@@ -50,6 +51,25 @@ def test_without_a_gpu_the_candidate_is_checked_and_kept(repository: Path) -> No
     assert stages[0] == "materialise"
     assert {"build", "check"} <= set(stages)
     assert (repository / "src" / "scale.cu").read_text() == SCALE
+
+
+@pytest.mark.long
+def test_a_models_rounds_are_told_in_words(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = f"{repository / 'src' / 'scale.cu'}:scale"
+    facts = ["--fact", "align(x) = 16", "--fact", "align(out) = 16"]
+    arguments = [SKILL, target, "--by", "model", "--device", "emulated", *facts, "--progress", "json"]
+    with ProtocolServer(Reply(answer(NO_TAIL)), Reply(answer())).running() as server:
+        monkeypatch.setenv("KLINEAGE_BASE_URL", server.url)
+        monkeypatch.setenv("KLINEAGE_MODEL", "m")
+        result = CliRunner().invoke(command, arguments)
+    lines = result.stderr.splitlines()
+    reports = [Progress.model_validate_json(line) for line in lines if line.startswith("{")]
+    assert [f"{one.stage}: {one.message}" for one in reports if one.stage.endswith("ask")] == [
+        "round 1 of 4, ask: waiting for the model's answer",
+        "round 2 of 4, ask: the model is told what was wrong, and answers again",
+    ]
+    assert {"round 1 of 4, check", "round 2 of 4, check"} <= {one.stage for one in reports}
+    assert not any("seed" in one.message for one in reports)
 
 
 def test_a_buffer_on_stdin_is_what_is_read(repository: Path) -> None:

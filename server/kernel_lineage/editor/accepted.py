@@ -75,7 +75,8 @@ async def answered(
 
 def refused(uri: str, title: str, reason: str) -> ApplyAnswer:
     """The answer where there is no verdict."""
-    summary = f"{title}: {reason.rstrip('.')}. Nothing was changed."
+    unchanged = "" if "Nothing was changed" in reason else " Nothing was changed."
+    summary = f"{title}: {reason.rstrip('.')}.{unchanged}"
     return ApplyAnswer(
         job=uuid.uuid4().hex,
         uri=uri,

@@ -23,7 +23,7 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.handoff import ask_again, open_handoff, read_answer
 from kernel_lineage.rewrite.model.client import Answer, Budget, Message, Patience, ask
 from kernel_lineage.rewrite.model.prompt import RewriteRequest, messages_for, repair_message
-from kernel_lineage.rewrite.model.repair import attempt, findings
+from kernel_lineage.rewrite.model.repair import OnRound, attempt, findings, silent
 from kernel_lineage.rewrite.model.secrets import secrets_in
 from kernel_lineage.rewrite.model.settings import ModelSettings
 from kernel_lineage.skills.applicable import Applicable, fits, is_at, judge_at, known_here
@@ -44,6 +44,7 @@ class Lane:
     settings: ModelSettings | None = None
     """The model lane's endpoint."""
     patience: Patience = field(default_factory=Patience)
+    on_round: OnRound = silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _of_this_form(
     if lane.name == "handoff":
         return _by_handoff(request, root, gate, first)
     assert lane.settings is not None
-    return _by_model(request, lane.settings, lane.patience, gate, first)
+    return _by_model(request, lane, lane.settings, gate, first)
 
 
 def _by_assist(skill: Skill, kernel: Kernel, possible: Iterable[Applicable]) -> Materialised | NoCandidate:
@@ -167,16 +168,16 @@ def _held_back(kernel: Kernel) -> NoCandidate | None:
 
 
 def _by_model(
-    request: RewriteRequest, settings: ModelSettings, patience: Patience, gate: Gate, place: Applicable
+    request: RewriteRequest, lane: Lane, settings: ModelSettings, gate: Gate, place: Applicable
 ) -> Materialised | NoCandidate:
     if held := _held_back(request.kernel):
         return held
     budget = Budget(settings.token_budget)
 
     def put(messages: list[Message]) -> Answer:
-        return ask(settings, messages, budget, patience)
+        return ask(settings, messages, budget, lane.patience)
 
-    ended = attempt(request, f"model:{settings.model}", put, gate)
+    ended = attempt(request, f"model:{settings.model}", put, gate, on_round=lane.on_round)
     if ended.candidate is None:
         return NoCandidate(f"{ended.reason} ({ended.rounds} of its answers were read)")
     return Materialised(ended.candidate, ended.verdict, unknown=_unknown(place))

@@ -23,6 +23,7 @@ from kernel_lineage.rewrite.gating import judge_in_child
 from kernel_lineage.rewrite.handoff import HandoffError
 from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.rewrite.model.client import ModelError
+from kernel_lineage.rewrite.model.repair import OnRound
 from kernel_lineage.rewrite.model.settings import SettingsError, endpoint
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
@@ -66,16 +67,24 @@ def run(
 ) -> ExitCode:
     """Apply, print the document or a few lines, and give the exit code."""
     started = time.monotonic()
+    lead = ""
 
     def report(stage: str, message: str) -> None:
+        stage = f"{lead}{stage}"
         elapsed = time.monotonic() - started
         if json_progress:
             err(Progress(stage=stage, message=message, elapsed=round(elapsed, 3)).model_dump_json())
         else:
             err(f"{elapsed:6.1f} s  {stage}: {message}")
 
+    def on_round(number: int, most: int) -> None:
+        nonlocal lead
+        lead = f"round {number} of {most}, "
+        again = "the model is told what was wrong, and answers again"
+        report("ask", again if number > 1 else "waiting for the model's answer")
+
     try:
-        request = _request(asked)
+        request = _request(asked, on_round)
         with _ended_by_signal(), nullcontext() if asked.remote is None else elsewhere(asked.remote) as pool:
             judge = run_in_child if pool is None else pool.judge
             document = apply(request, judge_in_child(asked.device, report, run=judge), report)
@@ -101,7 +110,7 @@ def run(
     return document.standing.exit_code
 
 
-def _request(asked: Asked) -> ApplyRequest:
+def _request(asked: Asked, on_round: OnRound) -> ApplyRequest:
     try:
         file, kernel = parted(asked.target)
     except MisnamedError as error:
@@ -120,7 +129,7 @@ def _request(asked: Asked) -> ApplyRequest:
         skill=skill,
         path=path,
         kernel=kernel,
-        lane=Lane(asked.by, settings),
+        lane=Lane(asked.by, settings, on_round=on_round),
         text=asked.text,
         line=asked.line,
         device=asked.device,

@@ -114,7 +114,7 @@ async def _gate(
         arguments += ["--remote", server.settings.remote]
         if agent := os.environ.get("SSH_AUTH_SOCK"):  # for ssh, which the command starts
             environment["SSH_AUTH_SOCK"] = agent
-    progress.stage("waiting for the job before")
+    progress.stage("waiting for the job before" if one_at_a_time.locked() else "reading the kernel")
     async with one_at_a_time:
         return await server.trust.klineage(
             *arguments,

@@ -17,6 +17,12 @@ from kernel_lineage.rewrite.model.client import Answer, Message, ModelError
 from kernel_lineage.rewrite.model.prompt import RewriteRequest, messages_for, repair_message
 
 REPAIR_ROUNDS = 3
+OnRound = Callable[[int, int], None]
+"""Is told which question begins, counted from 1, and how many there are at most."""
+
+
+def silent(_number: int, _most: int) -> None:
+    """For who shows no progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ def attempt(
     ask: Callable[[list[Message]], Answer],
     judge: Callable[[Candidate], Verdict | None],
     rounds: int = REPAIR_ROUNDS,
+    on_round: OnRound = silent,
 ) -> Attempt:
     """Ask, and repair at most `rounds` times.
 
@@ -69,6 +76,7 @@ def attempt(
     messages = messages_for(request)
     last: Attempt | None = None
     for number in range(1, rounds + 2):
+        on_round(number, rounds + 1)
         try:
             text = ask(messages).text
         except ModelError as error:
