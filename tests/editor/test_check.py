@@ -122,16 +122,17 @@ async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_m
     assert diagnostic.range.start.line == editor.position(uri, WRONG).line
     assert diagnostic.severity is types.DiagnosticSeverity.Error
     (seed,) = re.findall(r"N 3, C 256, seed (\d+)", diagnostic.message)
-    repeat = f"klineage gate {repository} {repository} --kernel scale --device emulated --case N=3,C=256"
+    repeat = "klineage gate scale.cu scale.cu --kernel scale --device emulated --case N=3,C=256"
     # The seed is drawn in the process that judges: which element is the first wrong one depends on it.
     assert re.search(
         r"scale: out\[0, \d+\] = .*, expected .*block \(0, 0, 0\), thread \(\d+, 0, 0\)", diagnostic.message
     )
     for part in (
         "Expected by the workload's oracle (oracle.py:scale).",
-        f"Repeat: {repeat} --seed {seed}",
+        f"Repeat in this folder: {repeat} --seed {seed}",
     ):
         assert part in diagnostic.message
+    assert str(repository.parent) not in diagnostic.message
     editor.replace(uri, WRONG, RIGHT)
     assert (await checked.save()).state == "right"
     assert checked.diagnostics == []
@@ -287,7 +288,8 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
     assert diagnostic.code == "race"
     assert "race on shared buf[" in diagnostic.message
     assert "seed" not in diagnostic.message, "a draft is repeated by no command that takes one"
-    assert f"`klineage workload init {path}:block_sum` writes it down" in diagnostic.message
+    assert "`klineage workload init sum.cu:block_sum` in this folder writes it down" in diagnostic.message
+    assert str(tmp_path) not in diagnostic.message
     assert diagnostic.related_information
     assert not (tmp_path / ".klineage").exists()
     block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})

@@ -148,10 +148,11 @@ def _expected_by(result: SavedVerdict) -> str:
 
 
 def _repeat(result: SavedVerdict, options: str | None) -> str:
-    """The command that shows it again, from any folder; for a text that is on no disk there is none."""
-    path, kernel = shlex.quote(str(result.saved.path)), result.saved.kernel
+    """The command that shows it again in the file's folder: a message is beside the file, and its path is long."""
+    path, kernel = shlex.quote(result.saved.path.name), result.saved.kernel
     if not result.saved.workload.path.is_file():
-        return f"\nThe workload is a draft: `klineage workload init {path}:{kernel}` writes it down."
+        command = f"klineage workload init {path}:{kernel}"
+        return f"\nThe workload is a draft: `{command}` in this folder writes it down."
     match result.reference:
         case Reference.ITSELF:
             command = (
@@ -161,7 +162,7 @@ def _repeat(result: SavedVerdict, options: str | None) -> str:
             command = f"klineage gate --since HEAD {path} --device emulated"
         case Reference.PASSED:
             return ""
-    return f"\nRepeat: {command}"
+    return f"\nRepeat in this folder: {command}"
 
 
 def without_seed(words: str) -> str:
