@@ -18,7 +18,7 @@ QUIET = {"check": "off"}
 """For tests that look at no check: it costs more than most answers."""
 CARD_SECONDS = 120.0
 """How long a test waits for a card, also on a busy machine."""
-LANGUAGES = {".cu": "cuda-cpp", ".py": "python"}
+LANGUAGES = {".cu": "cuda-cpp", ".cuh": "cuda-cpp", ".py": "python"}
 
 
 class Session:

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
+from pathlib import Path
 
 from lsprotocol import types
 
@@ -126,6 +127,7 @@ class Checks:
         self._around.pop(uri, None)
         self._drafted_in.pop(uri, None)
         self._verdicts.forget(uri)
+        self._server.told_of_kernels()
 
     def _compare_soon(self, uri: str) -> None:
         task = asyncio.get_running_loop().create_task(self._compare(uri))
@@ -161,6 +163,13 @@ class Checks:
     def judged(self, uri: str) -> Mapping[str, Judged]:
         """By kernel, what the last check of each said."""
         return self._verdicts.of(uri)
+
+    async def judged_in(self, path: Path) -> Mapping[str, Judged]:
+        """The same of a file that may be closed: then what is kept of the text that the disk holds."""
+        if self._server.documents.current(path.as_uri()) is not None:
+            return self.judged(path.as_uri())
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._kept.thread, self._kept.of_disk, path)
 
     def judged_of(self, uri: str, kernel: Kernel) -> Judged | None:
         """What the last check of a kernel said; None where it was not checked, and below another of its name."""

@@ -16,12 +16,17 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.cache_file import open_cache_file
 from kernel_lineage.cache_folder import kept_in
-from kernel_lineage.editor.check_targets import Target
+from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged
 from kernel_lineage.editor.proving import Proved
+from kernel_lineage.editor.surroundings import surroundings
+from kernel_lineage.editor.text import Text
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.version_checks import Reference, VersionState
 from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
@@ -57,6 +62,17 @@ class KeptChecks:
         if left:
             recalled |= {left[key].name: one for key, one in _read(snapshot.path, left, around).items()}
         return recalled
+
+    def of_disk(self, path: Path) -> dict[str, Judged]:
+        """By kernel, what was kept of a file as the disk holds it; nothing where it cannot be read."""
+        around = surroundings(path)
+        try:
+            data = read_file(path)
+        except OSError:
+            return {}
+        source = read(data, Language.CUDA)
+        snapshot = Snapshot(path.as_uri(), path, 0, Text(data), source)
+        return self.recalled(snapshot, targets(snapshot), around) if around is not None else {}
 
     def keep(
         self, snapshot: Snapshot, there: Sequence[Target], judged: Mapping[str, Judged], around: str

@@ -95,22 +95,30 @@ class Offers:
             device=self.device,
             generation=self._generation,
         )
-        self._documents[key] = await asyncio.get_running_loop().run_in_executor(
-            self._thread, self._ask, trial
-        )
+        answer = await self.do(_WORK, trial.model_dump_json())
+        self._documents[key] = None if answer is None else _document(answer)
         while len(self._documents) > KEPT:
             self._documents.popitem(last=False)
         for listener in self.changed:
             listener()
 
-    def _ask(self, trial: Trial) -> KernelOffersDocument | None:
+    async def do(self, work: str, task: str) -> str | None:
+        """What a task in the process of offers gives; None where the process is lost."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work, task)
+
+    def _do(self, work: str, task: str) -> str | None:
         """In the thread of offers."""
         from kernel_lineage.learning.apart import LostWorkError
-        from kernel_lineage.rewrite.offers_document import KernelOffersDocument
 
         processes = self._processes = self._processes or self._trust.processes()
         try:
-            return KernelOffersDocument.model_validate_json(processes.do(_WORK, trial.model_dump_json(), {}))
+            return processes.do(work, task, {})
         except LostWorkError as error:
-            log.warning("%s: what can be done to %s is not known: %s", trial.path, trial.kernel, error)
+            log.warning("%s has no answer to %s: %s", work, task[:200], error)
             return None
+
+
+def _document(answer: str) -> KernelOffersDocument:
+    from kernel_lineage.rewrite.offers_document import KernelOffersDocument
+
+    return KernelOffersDocument.model_validate_json(answer)

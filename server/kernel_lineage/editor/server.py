@@ -27,6 +27,7 @@ from kernel_lineage.editor.lineages import Lineages
 from kernel_lineage.editor.measured import Measured
 from kernel_lineage.editor.offers import Offers
 from kernel_lineage.editor.protocol import EditorProtocol
+from kernel_lineage.editor.reached_from import ReachedFrom
 from kernel_lineage.editor.runs import Runs
 from kernel_lineage.editor.settings import Key, Settings
 from kernel_lineage.editor.soon import Soon
@@ -35,6 +36,7 @@ from kernel_lineage.editor.trust import Trust
 from kernel_lineage.editor.views.tree import View
 from kernel_lineage.editor.workload_files.open_files import WorkloadFiles
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.headers import HEADERS
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -65,6 +67,7 @@ class EditorServer(LanguageServer):
         """Edits that wait for a person's word, by their job."""
         self.offers = Offers(self.trust)
         self.offers.against = self._against
+        self.reached_from = ReachedFrom(self.offers, self.told_of_kernels)
         self.checks: Checks | None = None
         """None until the first check: what it needs loads with it."""
         self.lineages = Lineages(self.report_status, self.trust)
@@ -141,6 +144,8 @@ class EditorServer(LanguageServer):
         """A document was opened: its repository is mined in the background."""
         path = self.path_of(uri)
         if path is not None and self.documents.current(uri) is not None:
+            if path.suffix in HEADERS:
+                self.reached_from.forget()
             self.lineages.touch(path)
             for listener in self.shown:
                 listener(uri)

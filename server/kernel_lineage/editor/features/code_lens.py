@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 
 from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.judged import Judged
+from kernel_lineage.editor.reaching import Reach, Reaches
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.soon import Soon
 from kernel_lineage.kernels.naming import earlier_namesake, own_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.rewrite.standing import Standing
+from kernel_lineage.workloads.headers import HEADERS
 
+_NAMED = 3
+"""Kernels that reach a function, by name."""
+_UNTRUSTED = "not checked: not trusted"
+_BY_NONE = "reached by no kernel of this repository"
 _WHY = 80
 """Characters of a reason beside the code."""
 
@@ -38,7 +46,8 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(params.text_document.uri)
         if snapshot is None:
             return []
-        return [lens for kernel in snapshot.source.kernels for lens in _lenses(server, snapshot, kernel)]
+        lenses = [lens for kernel in snapshot.source.kernels for lens in _lenses(server, snapshot, kernel)]
+        return lenses + [lens async for lens in reach_lenses(server, snapshot)]
 
     @server.feature(types.CODE_LENS_RESOLVE)
     async def resolve(lens: types.CodeLens) -> types.CodeLens:
@@ -87,32 +96,80 @@ def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict
         title = "not checked: a kernel above has its name"
         return _command(server, title, "klineage.checkKernel", place, earlier_namesake(kernel))
     if judged is None:
-        title = "draft and check" if server.trust.granted else "not checked: not trusted"
+        title = "draft and check" if server.trust.granted else _UNTRUSTED
         return _command(server, title, "klineage.checkKernel", place)
+    document, title = judged.document, standing_of(judged)
+    if document.state is VersionState.RIGHT:
+        return _command(server, title, "klineage.checkKernel", place, _sentences(document.reason))
+    if document.findings:
+        there = {"uri": snapshot.uri, "line": document.findings[0].line - 1}
+        return _command(server, title, "klineage.showFinding", there)
+    return _command(server, title, "klineage.checkKernel", place)
+
+
+def standing_of(judged: Judged) -> str:
+    """What is known of a kernel, in a few words."""
     document = judged.document
     at = when(judged.at)
     if document.state is VersionState.RIGHT:
         drafted = ", drafted workload" if document.workload == "drafted" else ""
-        title = f"✓ right where {document.where}, {at}" if document.where else f"✓ right {at}{drafted}"
-        return _command(server, title, "klineage.checkKernel", place, _sentences(document.reason))
+        return f"✓ right where {document.where}, {at}" if document.where else f"✓ right {at}{drafted}"
     if document.findings:
         first = document.findings[0]
-        what = in_short(first.code or "wrong")
-        title = f"✗ {what}, line {first.line}, {at}"
-        if judged.is_of_before:
-            title = f"? {what}, line {first.line}, before the last edit"
-        return _command(server, title, "klineage.showFinding", {"uri": snapshot.uri, "line": first.line - 1})
+        what = f"{in_short(first.code or 'wrong')}, line {first.line}"
+        return f"? {what}, before the last edit" if judged.is_of_before else f"✗ {what}, {at}"
     if judged.is_outdated:
-        return _command(server, f"? edited since its check {at}", "klineage.checkKernel", place)
+        return f"? edited since its check {at}"
     if document.state is VersionState.WRONG:
-        return _command(server, f"✗ wrong {at}", "klineage.checkKernel", place)
+        return f"✗ wrong {at}"
     if judged.unreached:
-        title = f"? {judged.unreached}: check now"
-    elif document.workload:
-        title = f"? not decided: {textwrap.shorten(document.reason, _WHY, placeholder='…')}"
+        return f"? {judged.unreached}: check now"
+    if document.workload:
+        return f"? not decided: {textwrap.shorten(document.reason, _WHY, placeholder='…')}"
+    return "? no workload: say what is missing"
+
+
+async def reach_lenses(server: EditorServer, snapshot: Snapshot) -> AsyncIterator[types.CodeLens]:
+    """Above each function of a header: the kernels of other files that reach it, those that stand alike together."""
+    functions = snapshot.source.device_functions
+    if snapshot.path.suffix not in HEADERS or not functions:
+        return
+    if not server.trust.granted:
+        here, title = {}, _UNTRUSTED
     else:
-        title = "? no workload: say what is missing"
-    return _command(server, title, "klineage.checkKernel", place)
+        asked = server.reached_from.of(snapshot.path)
+        here = {} if asked is None else await _standings(server, asked)
+        title = "looking for kernels that reach it …"
+        if asked is not None:
+            title = f"not known who reaches it: {asked.why_not}" if asked.why_not else _BY_NONE
+    own = {name for kernel in snapshot.source.kernels for name in kernel.device_functions}
+    for function in functions:
+        span = snapshot.text.range(function.span)
+        for number, ((path, standing), reaches) in enumerate(here.get(function.name, {}).items()):
+            names = [reach.kernel for reach in reaches]
+            rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            words = f"{', '.join(names[:_NAMED])}{rest} ({path.name}): {standing}"
+            there = {"uri": path.as_uri(), "line": reaches[0].line - 1}
+            lead = "" if number else "reached by "
+            yield types.CodeLens(span, command=_command(server, lead + words, "klineage.showFinding", there))
+        if function.name not in here and (function.name not in own or title != _BY_NONE):
+            yield types.CodeLens(span, command=types.Command(title, ""))
+
+
+async def _standings(server: EditorServer, asked: Reaches) -> dict[str, dict[tuple[Path, str], list[Reach]]]:
+    """By function, then by file and how they stand, the kernels."""
+    checks = server.checks
+    paths = {reach.path for reach in asked.reaches}
+    judged = {path: await checks.judged_in(path) if checks is not None else {} for path in paths}
+    here: dict[str, dict[tuple[Path, str], list[Reach]]] = {}
+    for reach in asked.reaches:
+        uri, last = reach.path.as_uri(), judged[reach.path].get(reach.kernel)
+        if checks is not None and reach.kernel in checks.in_work(uri):
+            standing = "… checking"
+        else:
+            standing = standing_of(last) if last is not None else "not checked as it stands: open it"
+        here.setdefault(reach.function, {}).setdefault((reach.path, standing), []).append(reach)
+    return here
 
 
 def in_short(code: str) -> str:

@@ -36,6 +36,7 @@ def register(server: EditorServer) -> None:
             server.forget_knowledge()
         else:
             server.lineages.touch(path, saved=True)
+            server.reached_from.forget()
             for listener in server.saved:
                 listener(params.text_document.uri)
 
