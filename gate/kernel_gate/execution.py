@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +37,7 @@ from kernel_gate.launching import (
 from kernel_gate.program import FillStep, Program
 from kernel_gate.workload import Argument, Workload
 
+_HEADERS = re.compile(r'^#line \d+ "(.+)"$', re.MULTILINE)
 SANITIZER_KINDS = frozenset({"race", "uninitialised"})
 """Faults that do not end a launch and can leave values right by luck; the sanitize stage judges them."""
 
@@ -286,11 +288,20 @@ class Execution:
 
     def _in_users_lines(self, fault: Fault) -> Fault:
         related = tuple(self.in_users_lines(place) for place in fault.related)
-        return replace(fault, line=self._users_line(fault.line), related=related)
+        line, inner = self._users_line(fault.line), self._in_header(fault.inner)
+        return replace(fault, line=line, related=related, inner=inner)
 
     def in_users_lines(self, place: Place) -> Place:
         """A place in the program's text as one in the file that it is from."""
-        return replace(place, line=self._users_line(place.line))
+        return replace(place, line=self._users_line(place.line), inner=self._in_header(place.inner))
+
+    def _in_header(self, inner: str) -> str:
+        """A place in a file that a compiler names as one in a header of the program's; "" where it is in another."""
+        file, _, line = inner.rpartition(":")
+        for name in _HEADERS.findall(self._program.source) if file else ():
+            if name != self._program.name and f"/{file}".endswith(f"/{name}"):
+                return f"{name}:{line}"
+        return ""
 
     def _users_line(self, line: int | None) -> int | None:
         return line + self._program.first_line - 1 if line is not None else None

@@ -132,3 +132,35 @@ async def test_in_a_workspace_that_is_not_trusted_nobody_is_looked_for(repositor
     async with session(repository, {"trusted": False}) as editor:
         titles = await lenses(editor, editor.open(repository / "parts" / "reduce.cuh"))
         assert titles[SUM] == [("not checked: not trusted", "")]
+
+
+@pytest.mark.long
+async def test_a_fault_in_a_headers_code_is_shown_there_and_goes_with_its_line(repository):
+    header = repository / "parts" / "reduce.cuh"
+    header.write_text(HEADER.replace("    __syncthreads();\n    for", "    for"))
+    async with session(repository, ON) as editor:
+        there, kernels = header.as_uri(), editor.open(repository / "norm.cu")
+        assert (await Checked(editor, kernels).ended()).state == "wrong"
+        faulty = (
+            header.read_text()
+            .splitlines()
+            .index(next(x for x in header.read_text().splitlines() if "+=" in x))
+        )
+        shown = editor.client.diagnostics[there]
+        assert {(d.code, d.range.start.line, d.range.start.character) for d in shown} == {("race", faulty, 8)}
+        (called,) = shown[0].related_information
+        assert (called.location.uri, called.location.range.start.line, called.message) == (
+            kernels, KERNELS.splitlines().index("    sum = block_sum(sum, shared);"), "rows_sum calls it here",
+        )  # fmt: skip
+        (own, *_) = editor.client.diagnostics[kernels]
+        (inner, *_) = own.related_information
+        assert (inner.location.uri, inner.message) == (there, "it happens here")
+        editor.open(header)
+        editor.replace(there, "#pragma once\n", "#pragma once\n// A line more.\n")
+        await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        while editor.client.diagnostics[there][0].range.start.line != faulty + 1:
+            await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        editor.replace(there, "step) shared", "step && step) shared")
+        while editor.client.diagnostics[there]:
+            await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        assert editor.client.diagnostics[kernels], "where it is called it stays until it is checked again"

@@ -232,6 +232,19 @@ def test_a_wrong_element_names_the_thread_and_the_line_that_wrote_it():
     assert check.reason.endswith(f"{written}; it is fed by line 23, which changed")
 
 
+@pytest.mark.parametrize("how", ["__forceinline__", "__noinline__"])
+def test_a_fault_in_a_headers_function_names_its_line_there_beside_the_line_that_calls_it(how):
+    header = f'#line 4 "parts/read.cuh"\n__device__ {how} float read(const float* x, int i) {{\n    return x[i];\n}}\n'
+    source = affine("x[i]", "read(x, i + 100000000)").source
+    outside = Program("cuda", f'{header}#line 1 "affine.cu"\n{source}', "affine", name="affine.cu")
+    check = verdict(outside).stages[1]
+    assert (check.details["fault"], check.details["inner"]) == ("out_of_bounds", "parts/read.cuh:5")
+    assert check.details["line"] == next(
+        n for n, text in enumerate(source.splitlines(), 1) if "read(" in text
+    )
+    assert verdict(affine("x[i]", "x[i + 100000000]")).stages[1].details["inner"] == ""
+
+
 def test_a_wrong_element_names_the_changed_lines_that_feed_it_and_no_others():
     before = affine("    int i", "    float a = x[0];\n    float b = 2.0f;\n    int i").source
     after = (

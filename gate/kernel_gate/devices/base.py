@@ -44,6 +44,8 @@ class Place:
     """Line of the program's source."""
     block: Dim3 | None = None
     thread: Dim3 | None = None
+    inner: str = ""
+    """`FILE:LINE` of a header whose code the line calls; "" for code of the source itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,13 @@ class Fault:
     """Flat index into the buffer, in elements; may lie outside it."""
     related: tuple[Place, ...] = ()
     """The other accesses that make it one: of a race, its other side."""
+    inner: str = ""
+    """`FILE:LINE` of a header whose code the line calls; "" for code of the source itself."""
 
     def where(self) -> dict[str, Any]:
         """Line, block, thread, buffer, element and the other accesses, as evidence holds them."""
-        place = {name: getattr(self, name) for name in ("line", "block", "thread", "buffer", "element")}
+        names = ("line", "block", "thread", "buffer", "element", "inner")
+        place = {name: getattr(self, name) for name in names}
         return {**place, "related": [asdict(other) for other in self.related]}
 
 

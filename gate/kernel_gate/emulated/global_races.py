@@ -366,14 +366,15 @@ class GlobalRaces:
         is_other = other & _THREAD != own
         instruction = self.events[other >> _EVENT_SHIFT]
         line = None if instruction is None else instruction.line
+        inner = "" if instruction is None else instruction.inner
         block, thread = wave.launch.indices(other & _THREAD)
         offset = int(granule[position]) * self.granule - segment.offset
         element = segment.element(offset, where.element.size)
         if is_other:
-            side = Place("the other access of the race", line, block, thread)
+            side = Place("the other access of the race", line, block, thread, inner)
             who = f"block {block}, thread {thread}"
         else:
-            side = Place("the other access of the race", line)
+            side = Place("the other access of the race", line, inner=inner)
             who = "one of several threads"
         message = (
             f"race on {segment.name}[{element}]: this thread {what}, nothing orders them; "

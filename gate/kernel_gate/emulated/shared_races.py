@@ -294,7 +294,8 @@ class SharedRaces:
         plain = conflict & (wave.thread_in_block[wave.index] // 32 != (before & _THREAD_MASK) // 32)
         position = int(np.argmax(plain if plain.any() else conflict))
         other = int(before[position])
-        place = self.events[other >> _THREAD_BITS].line
+        event = self.events[other >> _THREAD_BITS]
+        place = event.line
         block = int(wave.block_of[wave.index[position]])
         other_block, thread = wave.place(block * wave.launch.block_threads + (other & _THREAD_MASK))
         byte = int(offsets[position]) % self.stride
@@ -302,7 +303,7 @@ class SharedRaces:
         name, element = wave.shared.named(byte, _element_bytes(instruction))
         message = f"race on shared {name}[{element}]: {what} with no barrier between; {by} thread {thread}"
         message += f" at line {place}" if place else ""
-        side = Place("the other access of the race", place, other_block, thread)
+        side = Place("the other access of the race", place, other_block, thread, event.inner)
         fault = wave.fault(
             "race", message, instruction, position, buffer=name, element=element, related=(side,)
         )

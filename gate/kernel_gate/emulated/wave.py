@@ -200,7 +200,7 @@ class Wave:
         block, thread = self.place(int(self.index[position]))
         line = instruction.line
         text = f"{message} (block {block}, thread {thread}{'' if line is None else f', line {line}'})"
-        return Fault(kind, text, line, block, thread, **where)
+        return Fault(kind, text, line, block, thread, inner=instruction.inner, **where)
 
     def stop(
         self, kind: str, message: str, instruction: Instruction, position: int = 0, **where: Any

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Stage, StageStatus
-from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
+from kernel_lineage.learning.check_document import FindingDocument, InnerDocument, RelatedDocument
 from kernel_lineage.learning.saved_kernels import SavedVerdict, of_itself
 from kernel_lineage.learning.version_checks import Reference
+from kernel_lineage.workloads.headers import Headers
+from kernel_lineage.workloads.read_from import repository_around
 
 _UNDECIDED = {
     "unreached": "was not reached in any case; add a small shape to the workload that reaches it",
@@ -129,7 +132,15 @@ def _at(
         if other["line"]
     )
     line = details.get("line") or result.saved.line
-    return _finding(line, message, severity, code, related)
+    inner = _in_header(str(details.get("inner") or ""), result.saved.path)
+    return _finding(line, message, severity, code, related).model_copy(update={"inner": inner})
+
+
+def _in_header(inner: str, path: Path) -> InnerDocument | None:
+    """The place `FILE:LINE` in a header that a source includes."""
+    name, _, line = inner.rpartition(":")
+    header = Headers(repository_around(path)).at(path.resolve().parent, name) if name else None
+    return InnerDocument(path=str(header), line=int(line)) if header is not None else None
 
 
 def _finding(

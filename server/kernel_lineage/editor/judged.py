@@ -6,6 +6,7 @@ What was said of another text than the kernel's decides nothing: neither that it
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kernel_lineage.editor.check_targets import Target
@@ -82,6 +83,17 @@ class Judged:
         findings = [f if f.severity == HINT else _noted(f, _EDITED) for f in document.findings]
         return document.model_copy(
             update={"findings": findings, "state": VersionState.UNKNOWN, "reason": _EDITED}
+        )
+
+    def mapped(self, change: Callable[[FindingDocument], FindingDocument]) -> Judged:
+        """The same with each finding changed."""
+        checked, proof = self.checked, self.proof
+        return replace(
+            self,
+            checked=checked.model_copy(update={"findings": [change(f) for f in checked.findings]}),
+            proof=None
+            if proof is None
+            else proof.model_copy(update={"findings": [change(f) for f in proof.findings]}),
         )
 
     @property

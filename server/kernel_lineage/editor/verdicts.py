@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
+from pathlib import Path
 
 from lsprotocol import types
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.editor.check_targets import Target
-from kernel_lineage.editor.diagnostics import diagnostics
+from kernel_lineage.editor.diagnostics import diagnostics, in_header, moved_in_header, moved_lines
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged, in_words, moved_to, with_earlier_proofs
 from kernel_lineage.editor.server import EditorServer
@@ -32,6 +34,8 @@ class Verdicts:
     def __init__(self, server: EditorServer) -> None:
         self._server = server
         self._judged: dict[str, dict[str, Judged]] = {}
+        self._shown: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        """By document of kernels, then by where it is: what is underlined."""
         self._passed: dict[tuple[str, str], bytes] = {}
         """The file's text that passed last."""
         self._sound: dict[tuple[str, str], bytes] = {}
@@ -75,6 +79,7 @@ class Verdicts:
     def edited(self, uri: str, before: Text, after: Text) -> None:
         """Keep what was found at its lines."""
         judged = self.of(uri)
+        self._edited_header(uri, before, after)
         if any(one.document.findings for one in judged.values()):
             self._judged[uri] = {name: moved_to(one, before.data, after.data) for name, one in judged.items()}
             self.show(uri, after)
@@ -93,15 +98,57 @@ class Verdicts:
     def forget(self, uri: str) -> None:
         """The document was closed."""
         if self._judged.pop(uri, {}):
-            self._publish(uri, [])
+            self._publish(uri, [], {})
 
     def show(self, uri: str, text: Text) -> None:
-        """Underline what was found."""
+        """Underline what was found, also in headers."""
         findings = [f for one in self.of(uri).values() for f in one.document.findings]
-        self._publish(uri, diagnostics(findings, text, uri))
+        in_headers: dict[str, list[types.Diagnostic]] = {}
+        for finding in findings:
+            if finding.inner is not None:
+                header = Path(finding.inner.path)
+                there = self._text_of(header).code_of(finding.inner.line)
+                called = types.Location(uri, text.code_of(finding.line))
+                in_headers.setdefault(header.as_uri(), []).append(in_header(finding, there, called))
+        self._publish(uri, diagnostics(findings, text, uri), in_headers)
 
-    def _publish(self, uri: str, markers: list[types.Diagnostic]) -> None:
-        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, markers))
+    def _publish(
+        self, uri: str, own: list[types.Diagnostic], in_headers: dict[str, list[types.Diagnostic]]
+    ) -> None:
+        """What was found of a document, at its lines and at those of headers, beside what others have found there."""
+        before = self._shown.pop(uri, {})
+        now = {uri: own, **{header: markers for header, markers in in_headers.items() if header != uri}}
+        self._shown[uri] = now
+        for place in {uri, *before, *now}:
+            if place == uri or before.get(place) != now.get(place):
+                markers = [m for shown in self._shown.values() for m in shown.get(place, ())]
+                params = types.PublishDiagnosticsParams(place, markers)
+                self._server.text_document_publish_diagnostics(params)
+
+    def _text_of(self, path: Path) -> Text:
+        """A header as the editor has it, else as the disk has it."""
+        current = self._server.documents.current(path.as_uri())
+        if current is not None:
+            return current[1]
+        try:
+            return Text(read_file(path), self._server.documents.encoding)
+        except OSError:  # it is gone
+            return Text(b"", self._server.documents.encoding)
+
+    def _edited_header(self, uri: str, before: Text, after: Text) -> None:
+        """Move what others have found in a header; what was at a changed line goes."""
+        readers = [other for other, shown in self._shown.items() if other != uri and uri in shown]
+        path = self._server.path_of(uri)
+        if not readers or path is None:
+            return
+        lines = moved_lines(before.data, after.data)
+        for other in readers:
+            self._judged[other] = {
+                name: one.mapped(lambda f: moved_in_header(f, str(path), lines))
+                for name, one in self.of(other).items()
+            }
+            if (current := self._server.documents.current(other)) is not None:
+                self.show(other, current[1])
 
     def conclude(self, uri: str, about: Iterable[Target]) -> dict[str, str]:
         """Tell what is known of some kernels together."""

@@ -24,6 +24,13 @@ class RelatedDocument(BaseModel, frozen=True):
     message: str
 
 
+class InnerDocument(BaseModel, frozen=True):
+    """The place in a header of what a finding's line calls."""
+
+    path: str
+    line: int
+
+
 class FindingDocument(BaseModel, frozen=True):
     """One thing that is wrong."""
 
@@ -34,6 +41,8 @@ class FindingDocument(BaseModel, frozen=True):
     code: str | None = None
     """Which rule is broken, such as `race`; None where there is no name for it."""
     related: list[RelatedDocument] = Field(default_factory=list)
+    inner: InnerDocument | None = None
+    """Where it happens, in a function of a header that the line calls; None where it is the line itself."""
 
 
 class CountedDocument(BaseModel, frozen=True):

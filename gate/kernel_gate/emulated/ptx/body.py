@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.emulated.ptx.declarations import SPACES, read_registers, read_variable
@@ -32,7 +33,9 @@ class BodyReader:
     tokens: Tokens
     function: Function
     user_file: int | None
+    files: Mapping[int, str]
     line: int | None = None
+    inner: str = ""
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
     scope_count: int = 0
     scope_starts: list[int] = field(default_factory=lambda: [0])
@@ -136,6 +139,9 @@ class BodyReader:
             self.user_file = places[0][0]
         # Code inlined from a header belongs to the user's line that called it; line 0 belongs to none.
         self.line = next((line for file, line, _ in places if file == self.user_file and line), self.line)
+        file, line, _ = places[0]
+        if line:
+            self.inner = "" if file == self.user_file else f"{self.files.get(file, '')}:{line}"
 
     def _instruction(self) -> None:
         tokens, ptx_line = self.tokens, self.tokens.line
@@ -150,7 +156,9 @@ class BodyReader:
             # A call's target and argument lists are separated by commas like everything else.
             if not tokens.take(",") and tokens.peek() != ";":
                 raise PtxError(f"line {tokens.line} of the PTX: `;` expected, found `{tokens.peek()}`")
-        self.function.body.append(Instruction(opcode, tuple(operands), guard, self.line, ptx_line))
+        self.function.body.append(
+            Instruction(opcode, tuple(operands), guard, self.line, ptx_line, self.inner)
+        )
 
     def _word(self) -> str:
         word = self.tokens.next()

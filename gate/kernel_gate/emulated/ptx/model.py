@@ -72,6 +72,8 @@ class Instruction:
     line: int | None
     """Line of the user's source, when the PTX says it."""
     ptx_line: int
+    inner: str = ""
+    """`FILE:LINE` of another file whose code `line` calls; "" for the user's own code."""
 
     @property
     def parts(self) -> tuple[str, ...]:

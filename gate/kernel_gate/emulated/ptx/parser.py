@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
 
 from kernel_gate.emulated.ptx.body import BodyReader
 from kernel_gate.emulated.ptx.declarations import SPACES, read_variable
@@ -77,14 +78,14 @@ def _read_item(tokens: Tokens, module: Module, user_file: int | None) -> None:
         tokens.expect(";")
         module.variables[variable.name] = variable
     elif word in (".entry", ".func"):
-        function = _read_function(tokens, word == ".entry", user_file)
+        function = _read_function(tokens, word == ".entry", user_file, module.files)
         if function.body or function.name not in module.functions:
             module.functions[function.name] = function
     else:
         raise PtxError(f"line {tokens.line} of the PTX: `{word}` is not known here")
 
 
-def _read_function(tokens: Tokens, entry: bool, user_file: int | None) -> Function:
+def _read_function(tokens: Tokens, entry: bool, user_file: int | None, files: Mapping[int, str]) -> Function:
     results = _read_parameters(tokens) if tokens.peek() == "(" else []
     function = Function(tokens.next(), entry, results=results)
     if tokens.peek() == "(":
@@ -103,7 +104,7 @@ def _read_function(tokens: Tokens, entry: bool, user_file: int | None) -> Functi
                 function.required_threads *= tokens.integer()
     if not tokens.take(";"):
         tokens.expect("{")
-        BodyReader(tokens, function, user_file).read()
+        BodyReader(tokens, function, user_file, files).read()
     return function
 
 
