@@ -86,10 +86,18 @@ WRITING = {
 }
 
 
+LAST_WORDS = {"open", *(call.rpartition(".")[2] for call in (*READS, *WRITES))}
+A_CALL = re.compile(rf"\bopen\b|{'|'.join(map(re.escape, (*READS, *WRITES)))}")
+"""What stands in every file that calls one of them."""
+
+
 def _kind(call: ast.Call) -> str:
     """How a call goes to a file by itself: `read`, `write`, or "" for one that does not."""
-    name = ast.unparse(call.func)
-    last = name.rpartition(".")[2]
+    match call.func:
+        case ast.Name(id=last) | ast.Attribute(attr=last) if last in LAST_WORDS:
+            name = ast.unparse(call.func)
+        case _:
+            return ""
     if last == "open" and (
         name == "open" or any(k.arg in ("encoding", "mode") for k in call.keywords) or _mode(call)
     ):
@@ -116,7 +124,8 @@ def _by_themselves() -> dict[str, set[str]]:
             place = path.relative_to(package).as_posix()
             if place in OWNERS or "demo/history/" in place:
                 continue
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            text = path.read_text("utf-8")
+            for node in ast.walk(ast.parse(text)) if A_CALL.search(text) else ():
                 if isinstance(node, ast.Call) and (kind := _kind(node)):
                     places[kind].add(place)
     return places
