@@ -13,17 +13,20 @@ import math
 import os
 import sys
 
-from pydantic import ValidationError
+from kernel_gate.processes.loading import loading
 
-from kernel_gate.deadline import ends_within
-from kernel_gate.devices.base import DeviceError
-from kernel_gate.files.temporary import remove_own
-from kernel_gate.gate import judge
-from kernel_gate.kept import Kept
-from kernel_gate.processes.seal import own_stdout
-from kernel_gate.request import FinishedLine, GateRequest, LeavingLine, ProgressLine
-from kernel_gate.standing import ExitCode
-from kernel_gate.verdict import Stage
+with loading():
+    from pydantic import ValidationError
+
+    from kernel_gate.deadline import ends_within
+    from kernel_gate.devices.base import DeviceError
+    from kernel_gate.files.temporary import remove_own
+    from kernel_gate.gate import judge
+    from kernel_gate.kept import Kept
+    from kernel_gate.processes.seal import own_stdout
+    from kernel_gate.request import FinishedLine, GateRequest, LeavingLine, ProgressLine
+    from kernel_gate.standing import ExitCode
+    from kernel_gate.verdict import Stage
 
 
 def _progress(stage: str, what: str, share: float) -> None:

@@ -13,12 +13,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 
 from kernel_gate.devices.error import DeviceError
 from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.processes.loading import loading
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.request import GateRequest
@@ -178,7 +179,9 @@ def main() -> None:
     for line in sys.stdin:
         work, _, task = line.rstrip("\n").partition(" ")
         try:
-            result = importlib.import_module(work).work(task, ask)
+            with nullcontext() if work in sys.modules else loading():
+                module = importlib.import_module(work)
+            result = module.work(task, ask)
         except Exception as error:  # noqa: BLE001 - one task is lost, with its reason
             if not isinstance(error, DeviceError):
                 traceback.print_exc()
