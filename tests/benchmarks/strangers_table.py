@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
@@ -78,8 +79,7 @@ class Row:
     @property
     def missed(self) -> bool:
         """Whether the wrong one was let through without a condition."""
-        conditions = any(stage.details.get("conditions") for stage in self.wrong.stages)
-        return self.wrong.outcome is not Outcome.REJECTED and not conditions
+        return lets_through(self.wrong)
 
     @property
     def refused(self) -> bool:
@@ -91,24 +91,37 @@ class Row:
         )
 
 
+def lets_through(verdict: Verdict) -> bool:
+    """Whether a candidate was not rejected, and without a condition."""
+    conditions = any(stage.details.get("conditions") for stage in verdict.stages)
+    return verdict.outcome is not Outcome.REJECTED and not conditions
+
+
 def judged(pair: Pair, lane: str, judge: Judge, seed: int, **limits: float) -> Row:
     """Both candidates of a pair, with `limits` for other limits of the gate than its own."""
-    device, watch = LANES[lane]
-    options = GateOptions(need="not_slower", profile_seconds=0.3, watch_seconds=watch, seed=seed, **limits)
     verdicts, seconds = [], []
     for which in ("wrong", "honest"):
         started = time.monotonic()
-        ground = pair.ground
-        request = GateRequest.of(
-            ground.program(),
-            ground.program(pair.text(which)),
-            ground.workload,
-            device=device,
-            options=options,
-        )
-        verdicts.append(judge(request))
+        verdicts.append(verdict_on(pair, which, lane, judge, seed, **limits))
         seconds.append(time.monotonic() - started)
     return Row(pair, lane, verdicts[0], verdicts[1], (seconds[0], seconds[1]))
+
+
+def verdict_on(
+    pair: Pair, which: Literal["wrong", "honest"], lane: str, judge: Judge, seed: int, **limits: float
+) -> Verdict:
+    """The verdict on one candidate of a pair."""
+    device, watch = LANES[lane]
+    options = GateOptions(need="not_slower", profile_seconds=0.3, watch_seconds=watch, seed=seed, **limits)
+    ground = pair.ground
+    request = GateRequest.of(
+        ground.program(),
+        ground.program(pair.text(which)),
+        ground.workload,
+        device=device,
+        options=options,
+    )
+    return judge(request)
 
 
 def main(arguments: list[str]) -> int:
