@@ -39,32 +39,25 @@ BODIES = (
 )
 
 
-def test_types_to_compute_in_are_pytorchs():
+ACCESSOR = """using A = torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits>;
+static_assert(sizeof(A) == 8 + 4 * 2 + 4 * 2);
+__global__ void h(A a) { a[threadIdx.x][1] = a[0][threadIdx.x] + a.size(1); }
+"""
+"""It lies in memory as PyTorch's does."""
+
+
+def test_code_for_pytorch_compiles_and_types_to_compute_in_are_its_own():
     asked = "".join(
         f"static_assert(cuda::std::is_same_v<at::acc_type<{kind}, true>, {accumulates}>);\n"
         f"static_assert(cuda::std::is_same_v<at::opmath_type<{kind}>, {computes}>);\n"
         for kind, accumulates, computes in TYPES
     )
-    compile_nvrtc(cuda(f"{TORCH}{asked}__global__ void k() {{}}"))
-
-
-def test_code_for_pytorch_compiles():
     head = "namespace std { using namespace cuda::std; }\n"
     kernels = "\n".join(
         f"__global__ void {name}(c10::Half *y, float x, int n) {{ {body} }}"
         for name, body in zip("kabcdefg", BODIES, strict=True)
     )
-    compile_nvrtc(cuda(f"{TORCH}{head}{kernels}"))
-
-
-def test_an_accessor_lies_in_memory_as_pytorchs_does():
-    compile_nvrtc(
-        cuda(
-            TORCH + "using A = torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits>;\n"
-            "static_assert(sizeof(A) == 8 + 4 * 2 + 4 * 2);\n"
-            "__global__ void k(A a) { a[threadIdx.x][1] = a[0][threadIdx.x] + a.size(1); }"
-        )
-    )
+    compile_nvrtc(cuda(f"{TORCH}{asked}{ACCESSOR}{head}{kernels}"))
 
 
 def test_small_atomics_change_their_own_bytes_only():

@@ -1,19 +1,28 @@
 """Clusters: ranks, distributed shared memory and the cluster's barrier, through cooperative groups."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from gate.emulated.cuda_source import launch, line_of
-from kernel_gate.build.nvrtc import compile_nvrtc
+from kernel_gate.build.nvrtc import compile_kernels, compile_nvrtc
+from kernel_gate.build.unit import Unit
+from kernel_gate.devices.image import Image
 from kernel_gate.emulated.launch import Checks
 from kernel_gate.program import Program
 
 RNG = np.random.default_rng(17)
 
 
+@cache
+def image(source: str) -> Image:
+    """Compiled once: the headers of cooperative groups take a second."""
+    return compile_nvrtc(Program("cuda", source, "kernel"), "sm_90")
+
+
 def run(source: str, arguments: dict, grid, block: int, **options):
-    code = compile_nvrtc(Program("cuda", source, "kernel"), "sm_90")
-    return launch(code, arguments, grid, block, arch="sm_90", **options)
+    return launch(image(source), arguments, grid, block, arch="sm_90", **options)
 
 
 PLACES = """
@@ -141,11 +150,13 @@ def test_the_memory_of_a_block_that_may_not_be_there(old, new, line, why):
     assert [f.line for f in races][:1] == [line_of(source, line)]
 
 
-ELSEWHERE = """
+HEAD = """
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 __device__ unsigned long long at(void* p) { return __cvta_generic_to_shared(p); }
-__global__ void __cluster_dims__(2, 1, 1) kernel(int* out, int* flag) {
+"""
+ELSEWHERE = """
+__global__ void __cluster_dims__(2, 1, 1) KERNEL(int* out, int* flag) {
     __shared__ unsigned long long own, told; __shared__ int mine;
     auto cluster = cg::this_cluster();
     int rank = cluster.block_rank();
@@ -181,20 +192,44 @@ FLAGS = """if (threadIdx.x == 0) {
     __syncthreads();"""
 
 
-def other_ways(begun: str = "cluster.sync();", tell: str = "", stay: str = "cluster.sync();"):
-    source = ELSEWHERE.replace("BEGUN", begun).replace("TELL", tell).replace("STAY", stay)
-    done = run(source, {"out": np.zeros(4, np.int32), "flag": np.zeros(4, np.int32)}, 4, 32)
+SYNC = "cluster.sync();"
+WAYS = {
+    "both": (SYNC, "", SYNC),
+    "a_message": (SYNC, MESSAGE, WAITS),
+    "flags": (FLAGS, "", SYNC),
+    "not_begun": ("", "", SYNC),
+    "not_stayed": (SYNC, "", ""),
+}
+
+
+@cache
+def images() -> dict[str, Image]:
+    """One of each way, of one source: the headers are read once."""
+    kernels = (
+        ELSEWHERE.replace("KERNEL", name).replace("BEGUN", begun).replace("TELL", tell).replace("STAY", stay)
+        for name, (begun, tell, stay) in WAYS.items()
+    )
+    program = Program("cuda", HEAD + "".join(kernels), "both")
+    return dict(
+        zip(WAYS, compile_kernels(program, [Unit(entry=name) for name in WAYS], "sm_90"), strict=True)
+    )
+
+
+def other_ways(name: str):
+    done = launch(
+        images()[name], {"out": np.zeros(4, np.int32), "flag": np.zeros(4, np.int32)}, 4, 32, arch="sm_90"
+    )
     if not done.faults:
         assert done.arrays["out"].tolist() == [6, 5, 6, 5]
     return [f.message.split(": ")[1].split(" (")[0] for f in done.faults]
 
 
 def test_blocks_that_wait_for_each_other_in_other_ways_are_there():
-    assert other_ways() == []
-    assert other_ways(tell=MESSAGE, stay=WAITS) == []
-    assert other_ways(begun=FLAGS) == []
+    assert other_ways("both") == []
+    assert other_ways("a_message") == []
+    assert other_ways("flags") == []
 
 
 def test_a_wait_for_nobody_else_tells_nothing_of_other_blocks():
-    assert other_ways(begun="") == ["nothing has waited for that block to begin"]
-    assert other_ways(stay="") == ["that block does not wait and may have left"]
+    assert other_ways("not_begun") == ["nothing has waited for that block to begin"]
+    assert other_ways("not_stayed") == ["that block does not wait and may have left"]
