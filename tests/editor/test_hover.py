@@ -14,6 +14,7 @@ from editor.conftest import SCALE
 from editor.session import QUIET, session
 from editor.test_code_lens import lenses
 from kernel_lineage.cli.main import main
+from longer import first_now
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -66,7 +67,9 @@ async def test_hover_menu_lens_and_command_line_count_the_same_skills(scale):
 
 @pytest.mark.parametrize(
     "encoding",
-    [types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16, types.PositionEncodingKind.Utf32],
+    first_now(
+        [types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16, types.PositionEncodingKind.Utf32]
+    ),
 )
 async def test_ranges_are_in_the_negotiated_units(scale, encoding):
     line = SCALE.splitlines()[4]

@@ -73,13 +73,19 @@ def test_both_alike_need_nothing():
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        (SUM.replace("s += r[c]", "if (r[c] == r[c]) s += r[c]"), SUM),  # a NaN that the baseline leaves out
-        (SUM, SUM.replace("= s;", "= s != s || isinf(s) ? 0.0f : s;")),  # one that is hidden
-        (LOG_SUM, ASKED.replace("m + logf(s)", "m == -INFINITY ? 0.0f : m + logf(s)")),
-        (LOG_SUM, LOG_SUM.replace("m = -INFINITY", "m = -4000.5f")),  # a number for a row of infinities
-        (LOG_SUM.replace("= m +", "= m == -INFINITY ? 0.0f : m +"), LOG_SUM),  # masked rows
-    ],
+    first_now(
+        [
+            (
+                SUM.replace("s += r[c]", "if (r[c] == r[c]) s += r[c]"),
+                SUM,
+            ),  # a NaN that the baseline leaves out
+            (SUM, SUM.replace("= s;", "= s != s || isinf(s) ? 0.0f : s;")),  # one that is hidden
+            (LOG_SUM.replace("= m +", "= m == -INFINITY ? 0.0f : m +"), LOG_SUM),  # masked rows
+            (LOG_SUM, ASKED.replace("m + logf(s)", "m == -INFINITY ? 0.0f : m + logf(s)")),
+            (LOG_SUM, LOG_SUM.replace("m = -INFINITY", "m = -4000.5f")),  # a number for a row of infinities
+        ],
+        3,
+    ),
 )
 def test_nans_of_nans_hidden_ones_and_masked_rows_are_wrong(before, after):
     assert checked(before, after).status == "fail"

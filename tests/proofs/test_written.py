@@ -115,7 +115,7 @@ def test_a_padded_tile_has_no_bank_conflicts(pitch: int, expected: str, tmp_path
 
 @pytest.mark.parametrize(
     ("promises", "align", "expected"),
-    first_now([([], 256, "refuted"), (["N % 4 == 0"], 4, "undecided"), (["N % 4 == 0"], 256, "proved")], 2),
+    first_now([([], 256, "refuted"), (["N % 4 == 0"], 4, "undecided"), (["N % 4 == 0"], 256, "proved")]),
 )
 def test_rows_of_vectors_are_aligned_when_their_length_is_divisible(
     promises: list[str], align: int, expected: str, tmp_path: Path

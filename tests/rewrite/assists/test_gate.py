@@ -17,6 +17,7 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.programs import with_launch
+from longer import first_now
 from rewrite.assists.examples_read import APPLICATIONS, Application, applications_of
 from rewrite.assists.workloads import WORKLOADS
 
@@ -79,21 +80,21 @@ def test_the_gate_finds_nothing_wrong(example: Application, workload: Workload) 
         assert stage.status is StageStatus.PASS, stage.reason
 
 
-def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid() -> None:
-    for example in (e for e in applications_of("vectorise_row_access") if e.kernel in ("scale", "gelu")):
-        (load,) = WORKLOADS[example.kernel]
-        verdict = judge(
-            program(example.language, example.before, example.kernel),
-            program(
-                example.language, example.after, example.kernel, LaunchSpec(("ceil_div(n, 1024)",), ("256",))
-            ),
-            load,
-            device="emulated",
-            options=PATIENT,
-        )
-        stage = verdict.stage("check")
-        assert stage is not None
-        assert stage.status is StageStatus.PASS, stage.reason
+@pytest.mark.parametrize("kernel", first_now(["scale", "gelu"]))
+def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid(kernel: str) -> None:
+    example = next(e for e in applications_of("vectorise_row_access") if e.kernel == kernel)
+    (load,) = WORKLOADS[kernel]
+    quarter = LaunchSpec(("ceil_div(n, 1024)",), ("256",))
+    verdict = judge(
+        program(example.language, example.before, kernel),
+        program(example.language, example.after, kernel, quarter),
+        load,
+        device="emulated",
+        options=PATIENT,
+    )
+    stage = verdict.stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.PASS, stage.reason
 
 
 @pytest.mark.parametrize("kernel", ["shift", "clamp_columns", "fill_planes"])
