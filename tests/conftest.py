@@ -1,13 +1,43 @@
 """Every test does the same on every machine: generated cases are drawn alike, and none may fail for being slow."""
 
 import gc
+import re
 from collections.abc import Generator
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from kernel_gate import building, options
 from kernel_gate.build.kept_images import KeptImages
+
+NAMED_BY = {"long": re.compile(r"mark\.long|\bfirst_now\("), "sets": re.compile(r"mark\.sets")}
+"""Markers that few files have, and what stands in every file with a test of theirs."""
+
+
+@cache
+def names_marker(path: Path, marker: str) -> bool:
+    return NAMED_BY[marker].search(path.read_text("utf-8")) is not None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m "long and …"` and `-m "sets and …"` import only the files that name the marker."""
+    expression = config.option.markexpr
+    marker = expression.partition(" and ")[0]
+    if marker not in NAMED_BY or " or " in expression or collection_path.suffix != ".py":
+        return None
+    return None if names_marker(collection_path, marker) else True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No test is left out because its file does not name its marker."""
+    for item in items:
+        for marker in NAMED_BY:
+            if item.get_closest_marker(marker) is not None and not names_marker(item.path, marker):
+                raise pytest.UsageError(f"{item.nodeid} is marked `{marker}`, which its file does not name")
+
 
 settings.register_profile("alike", derandomize=True, deadline=None)
 settings.load_profile("alike")
