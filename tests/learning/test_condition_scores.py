@@ -3,6 +3,8 @@
 import pytest
 from tests.benchmarks.condition_scores import SETS, compared, labels
 
+from longer import first_now
+
 
 @pytest.mark.parametrize(
     ("label", "learned", "meaning"),
@@ -28,6 +30,7 @@ def test_the_best_comparison_counts(label: str, learned: list[str], meaning: str
     assert compared((label,), learned) == meaning
 
 
-def test_every_label_means_the_same_as_itself() -> None:
-    rows = [row for name in SETS for row in labels(name)]
+@pytest.mark.parametrize("name", first_now(sorted(SETS, reverse=True)))
+def test_every_label_means_the_same_as_itself(name: str) -> None:
+    rows = {row.alternatives: row for row in labels(name)}.values()
     assert all(compared(row.alternatives, [text]) == "same" for row in rows for text in row.alternatives)
