@@ -110,12 +110,12 @@ async def test_wrong_parameters_get_an_error(wire, scale):
     await wire.lives(uri)
 
 
-@pytest.mark.parametrize("position", [{"line": 10**6, "character": 0}, {"line": 1, "character": 2**31 - 1}])
-async def test_a_place_behind_the_end_is_the_end_as_the_protocol_says(wire, scale, position):
+async def test_a_place_behind_the_end_is_the_end_as_the_protocol_says(wire, scale):
     uri = await opened(wire, scale)
-    answer = await wire.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
-    assert "error" not in answer
-    await wire.lives(uri)
+    for position in ({"line": 10**6, "character": 0}, {"line": 1, "character": 2**31 - 1}):
+        answer = await wire.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+        assert "error" not in answer
+        await wire.lives(uri)
 
 
 async def test_what_is_no_message_gets_an_error_without_a_number(wire, scale):

@@ -57,10 +57,10 @@ async def test_a_kernel_in_a_string_of_a_python_file_has_its_lineage(scale):
 
 
 @pytest.mark.long
-async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
-    async with session(scale.parent, QUIET) as editor:
-        uri = editor.open(scale)
-        assert await editor.command("klineage.lineage", {"uri": uri, "line": 0, "character": 0}) is None
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_place_that_is_in_no_kernel_has_no_lineage(editor, scale):
+    uri = editor.open(scale)
+    assert await editor.command("klineage.lineage", {"uri": uri, "line": 0, "character": 0}) is None
 
 
 @pytest.mark.long
@@ -70,12 +70,12 @@ async def test_outside_of_a_repository_there_is_none_and_it_is_said(scale):
         await editor.card_with(uri, "scale(", "**Lineage** not in a git repository")
 
 
-async def test_a_card_that_never_comes_is_not_waited_for_without_end(scale, monkeypatch):
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_card_that_never_comes_is_not_waited_for_without_end(editor, scale, monkeypatch):
     monkeypatch.setattr("editor.session.CARD_SECONDS", 0.1)
-    async with session(scale.parent, QUIET) as editor:
-        uri = editor.open(scale)
-        with pytest.raises(AssertionError, match=r"no 'words that no card has' in .*the card: \*\*scale\*\*"):
-            await editor.card_with(uri, "scale(", "words that no card has")
+    uri = editor.open(scale)
+    with pytest.raises(AssertionError, match=r"no 'words that no card has' in .*the card: \*\*scale\*\*"):
+        await editor.card_with(uri, "scale(", "words that no card has")
 
 
 async def test_mining_that_fails_is_told_and_does_no_harm(scale):
