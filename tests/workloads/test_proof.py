@@ -9,7 +9,7 @@ import pytest
 from kernel_gate.deadline import ends_within
 from kernel_lineage.workloads.advice import advice
 from kernel_lineage.workloads.completing import tried_draft
-from kernel_lineage.workloads.document import ProofDocument, proof_text
+from kernel_lineage.workloads.document import MutantDocument, ProofDocument, proof_text
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.mutants.model import Mutant
@@ -103,3 +103,19 @@ def test_a_kernel_that_never_ends_costs_what_the_caller_has(tmp_path: Path) -> N
         proof = prove(kernel_of(path, "scale"), path, workload, kinds=(), jobs=1, seconds=30)
     assert proof.baseline.startswith(("ended after 1 s", "ended after 0.9")), proof.baseline
     assert proof.cut and proof.blind.startswith("no time was left"), proof.blind
+
+
+def test_a_mutant_that_leaves_a_statement_out_is_told() -> None:
+    left_out = {
+        "id": "a",
+        "kind": "barrier",
+        "line": 3,
+        "before": "__syncthreads();",
+        "after": "",
+        "fate": "killed",
+        "reason": "",
+    }
+    proof = ProofDocument.model_construct(
+        mutants=[MutantDocument(**left_out)], killed=1, survived=0, kinds=["barrier"], blind="", advice=[]
+    )
+    assert "barrier, line 3: left out" in proof_text(proof)

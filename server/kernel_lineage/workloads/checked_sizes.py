@@ -90,14 +90,18 @@ def _halve(
 
     None becomes smaller than `smallest`, or than its `least`, or such that the sizes are not kept.
 
-    A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
+    A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one; one that leaves
+    lanes of a warp over still does.
     """
+    ragged = {name for name, size in sizes.items() if size % _WARP}
     steps = {name: multiple_of(size, smallest) for name, size in sizes.items()}
     fixed = {n for n in sizes if counts_multiprocessors(n) or (only is not None and n not in only)}
     while elements(workload, sizes) > most:
         name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
         size = sizes.get(name, 0)
         half = -(-math.ceil(size / 2) // steps.get(name, 1)) * steps.get(name, 1)
+        if name in ragged and half % _WARP == 0:
+            half += steps[name]
         if half < smallest:
             return
         if least.get(name, 0) <= half < size and are_kept({**sizes, name: half}):

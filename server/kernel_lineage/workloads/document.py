@@ -77,9 +77,8 @@ def proof_text(proof: ProofDocument) -> str:
     """The proof for people: a line for each mutant, what survives, and what to do."""
     lines = []
     for mutant in proof.mutants:
-        lines.append(
-            f"  {mutant.fate:<12}{mutant.kind}, line {mutant.line}: {mutant.after.splitlines()[0]}"[:110]
-        )
+        after = next(iter(mutant.after.splitlines()), "left out")
+        lines.append(f"  {mutant.fate:<12}{mutant.kind}, line {mutant.line}: {after}"[:110])
         if mutant.reason:
             what = "it may compute the same: " if mutant.fate == "survived" else ""
             lines.append(f"  {'':<12}{what}{mutant.reason}"[:220])

@@ -25,6 +25,7 @@ from kernel_lineage.workloads.preprocessed import active_text, standing_before, 
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
+from kernel_lineage.workloads.triton.launch_site import own_parameters
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
@@ -90,13 +91,22 @@ def program_from_file(
     label = name or path.name
     if language is Language.TRITON:
         text, module, siblings = triton_text(data, (kernel_name,), path)
-        site = followed_triton_launch(kernel, path, workload, order, root or repository_around(path))
+        launched = followed_triton_launch(kernel, path, workload, order, root or repository_around(path))
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
-        options = {k: v for k, v in (launch or {}).items() if site is None or not _OLD_GRID.search(v)}
-        spec = with_launch(site, workload, options)
-        return Program(
+        options = {k: v for k, v in (launch or {}).items() if launched is None or not _OLD_GRID.search(v)}
+        spec = with_launch(launched.launch if launched is not None else None, workload, options)
+        program = Program(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
         )
+        if "" not in order:
+            return program
+        if launched is None or spec is None:
+            raise _arguments_differ(kernel, workload, path)
+        passed = [
+            a or launched.numbers[n] for n, a in zip(own_parameters(kernel, workload), order, strict=True)
+        ]
+        step = LaunchStep(kernel_name, spec, tuple(passed))
+        return replace(program, launch=None, arguments=None, steps=(step,))
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text, lacking = device_code(source, (kernel_name,), path, root or repository_around(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
@@ -256,15 +266,24 @@ def _launched(
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
-    """The workload's argument for each parameter: by name when the workload knows all names, else by position."""
-    fixed = workload.launch.constexpr
-    parameters = [p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed]
+    """The workload's argument for each parameter: by name when the workload knows all names, else by position.
+
+    "" where the workload has none: a change may give a Triton kernel more numbers, which its launch tells.
+    """
+    parameters = own_parameters(kernel, workload)
     declared = [a.name for a in workload.args]
     if set(parameters) <= set(declared):
         return tuple(parameters)
     if len(parameters) == len(declared):
         return tuple(declared)
-    raise ProgramError(
+    if kernel.language is Language.TRITON and set(declared) <= set(parameters):
+        return tuple(p if p in declared else "" for p in parameters)
+    raise _arguments_differ(kernel, workload, path)
+
+
+def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ProgramError:
+    parameters, declared = own_parameters(kernel, workload), [a.name for a in workload.args]
+    return ProgramError(
         f"{path}: `{kernel.name}` takes {len(parameters)} arguments ({', '.join(parameters)}), the workload declares "
         f"{len(declared)} ({', '.join(declared)}); make them agree"
     )

@@ -223,3 +223,38 @@ int main(int argc, char** argv) {
     draft = drafted(tmp_path, text.replace("ASKED", asked), "ones")
     assert draft.dims == {"in": 65536}
     assert [a.shape for a in draft.arguments if a.name == "out"] == [("in",)]
+
+
+COUNTED = """
+__global__ void counted(int* out, const int* at, int n, int bins) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&out[at[i]], 1);
+}
+int main() {
+    const int n = 4096, bins = 64;
+    std::vector<int> at(n), grown;
+    FILL
+    int *d_at, *d_out;
+    cudaMalloc(&d_at, n * sizeof(int));
+    cudaMalloc(&d_out, bins * sizeof(int));
+    cudaMemcpy(d_at, at.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemset(d_out, 0, bins * sizeof(int));
+    counted<<<(n + 127) / 128, 128>>>(d_out, d_at, n, bins);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fill", "values"),
+    [
+        ("for (auto& v : at) v = (int)(rand() % bins);", "integers(0, bins)"),
+        ("for (int& v : at) v = 7;", "integers(0, 8)"),
+        ("for (int i = 0; i < n; i++) { grown.push_back(i); at[i] = static_cast<int>(grown.size()); }", ""),
+    ],
+)
+def test_what_an_array_is_filled_with_is_not_what_it_began_with(
+    tmp_path: Path, fill: str, values: str
+) -> None:
+    draft = drafted(tmp_path, COUNTED.replace("FILL", fill), "counted")
+    assert argument(draft, "at").values == values
+    assert argument(draft, "out").values == "integers(0, 1)"

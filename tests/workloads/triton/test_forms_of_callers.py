@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.expressions import evaluate
+from kernel_gate.program import LaunchStep, Value
+from kernel_lineage.workloads.checked_sizes import with_checked_sizes
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.on_the_spot import question
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 KERNEL = """\
 import functools
@@ -482,3 +486,35 @@ def launch(x, factor):
     assert any("it is a tensor descriptor, and nothing tells" in m for m in draft.missing)
     asked = question(draft, "rows.py")
     assert "descriptor = [BLOCK, …]" in asked and "--set" not in asked
+
+
+@pytest.mark.parametrize(("columns", "whole"), [(512, True), (500, False), (300, False)])
+def test_a_size_that_leaves_lanes_of_a_warp_over_is_checked_with_one_that_does(
+    tmp_path: Path, columns: int, whole: bool
+) -> None:
+    test = TEST.replace("(6, 40)", f"(4096, {columns})")
+    draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT, "tests/test_rows.py": test})
+    checked = with_checked_sizes(draft).checked
+    name = next(n for n, size in draft.dims.items() if size == columns)
+    assert checked[name] < columns
+    assert (checked[name] % 32 == 0) == whole
+
+
+def test_a_change_may_give_a_kernel_numbers_that_its_launch_tells(tmp_path: Path) -> None:
+    old = KERNEL + DIRECT
+    draft = drafted(tmp_path, {"rows.py": old, "tests/test_rows.py": TEST})
+    new = (
+        old.replace("factor, n, BLOCK", "factor, n, rows, half: tl.constexpr, BLOCK")
+        .replace("x.numel(), BLOCK=64", "x.numel(), x.shape[0], half=2, BLOCK=64")
+    )  # fmt: skip
+    path = tmp_path / "rows.py"
+    program = program_from_file(path, "scale", draft.workload(), data=new.encode(), root=tmp_path)
+    (step,) = program.steps
+    assert isinstance(step, LaunchStep)
+    assert step.arguments[:4] == ("out", "x", "factor", "n")
+    (rows,) = step.arguments[4:]
+    assert isinstance(rows, Value)
+    assert (evaluate(rows.value, draft.dims), rows.dtype) == (6, "int32")
+    unread = new.replace("x.shape[0], half", "asked(x), half")
+    with pytest.raises(ProgramError, match="takes 5 arguments"):
+        program_from_file(path, "scale", draft.workload(), data=unread.encode(), root=tmp_path)

@@ -303,6 +303,8 @@ class Follower(Launches):
         if condition is not None and value is not None and text_of(value) == text_of(counted):
             bound = self.either(condition.child_by_field_name("right"), names)
             return bound if isinstance(bound, Number) else None
+        if value is None or any(n.type == "call_expression" for n in inside(value)):
+            return None  # What a list holds that grows in the loop is not what it holds before.
         number = self.either(value, names)
         if isinstance(number, Number) and number.whole and number.is_constant and number.value >= 0:
             return plain(int(number.value) + 1)

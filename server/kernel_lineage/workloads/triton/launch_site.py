@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate_int
-from kernel_gate.program import LaunchSpec
+from kernel_gate.program import LaunchSpec, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression
@@ -25,7 +26,15 @@ from kernel_lineage.workloads.triton.host_modules import (
 from kernel_lineage.workloads.triton.launch_arguments import passed_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Names, Reached, Stopped
-from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of, value_at
+from kernel_lineage.workloads.triton.values import (
+    Size,
+    Tensor,
+    Unknown,
+    is_number,
+    size_of,
+    text_of,
+    value_at,
+)
 from kernel_lineage.workloads.triton.ways import Reading
 
 _SHAPES = 16
@@ -33,14 +42,23 @@ _SHAPES = 16
 _Bound = Mapping[str, Size | Tensor | None]
 
 
+@dataclass(frozen=True, slots=True)
+class TritonSite:
+    """A launch over dims and scalars of a workload."""
+
+    launch: LaunchSpec
+    numbers: Mapping[str, Value]
+    """Parameter that the workload has no argument for → the number that the launch passes."""
+
+
 def followed_launch(
     kernel: Kernel, path: Path, workload: Workload, order: Sequence[str], root: Path
-) -> LaunchSpec | None:
+) -> TritonSite | None:
     """The launch that the file's host code comes to; None where it is not told over dims and arguments, alike at all
     shapes.
 
     Of several sites it is the first that launches what the workload does, else the first. `order` names the workload's
-    argument for each of the kernel's own parameters that are not constexpr.
+    argument for each of the kernel's own parameters that are not constexpr, "" where it has none.
     """
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return None
@@ -54,12 +72,15 @@ def followed_launch(
     ]
     for function, call in _calls(kernel.name, own):
         bindings = _bindings(kernel, call, workload, order)
-        tried = [_at(kernel, own, modules, function, call, bindings, workload, dims) for dims in shapes]
+        more = [
+            n for n, argument in zip(own_parameters(kernel, workload), order, strict=False) if not argument
+        ]
+        tried = [_at(kernel, own, modules, function, call, bindings, workload, dims, more) for dims in shapes]
         launch = tried[0] if tried else None
         if launch is None or any(other not in (launch, None) for other in tried):
             continue
         try:
-            values = _evaluated(launch, workload)
+            values = _evaluated(launch.launch, workload)
         except ExpressionError:
             continue
         if usual is None or values == usual:
@@ -86,10 +107,15 @@ def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
     return ()
 
 
+def own_parameters(kernel: Kernel, workload: Workload) -> list[str]:
+    """A kernel's parameters that are neither constexpr nor fixed by the workload."""
+    return [p.name for p in kernel.parameters if not p.constexpr and p.name not in workload.launch.constexpr]
+
+
 def _bindings(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[str]) -> _Bound:
     """Host name that a launch passes → the argument of the workload that it is there, or None where it has none."""
     fixed = workload.launch.constexpr
-    own = [p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed]
+    own = own_parameters(kernel, workload)
     arguments = dict(zip(own, map(workload.argument, order), strict=False))
     passed = dict(zip((p.name for p in kernel.parameters), call.args, strict=False))
     passed |= {k.arg: k.value for k in call.keywords if k.arg}
@@ -115,7 +141,8 @@ def _at(
     bindings: _Bound,
     workload: Workload,
     dims: Mapping[str, int],
-) -> LaunchSpec | None:
+    more: Sequence[str],
+) -> TritonSite | None:
     """The launch that a function comes to at one shape."""
     assert kernel.function is not None
     sizes: dict[str, Number] = {**dims, **workload.scalars(dims)}
@@ -125,13 +152,15 @@ def _at(
     try:
         reader.run(function, own, names)
     except Reached as reached:
-        return _spec(kernel, Reading(call, reached.frame, function.name), bindings, workload)
+        return _site(kernel, Reading(call, reached.frame, function.name), bindings, workload, more)
     except Stopped:
         pass
     return None
 
 
-def _spec(kernel: Kernel, reading: Reading, bindings: _Bound, workload: Workload) -> LaunchSpec | None:
+def _site(
+    kernel: Kernel, reading: Reading, bindings: _Bound, workload: Workload, more: Sequence[str]
+) -> TritonSite | None:
     """The launch that was reached; None where a name is no longer what the workload says, or something is not told."""
     names, spec = reading.frame.names, workload.launch.spec()
     if any(not _is_same(names.get(n), argument, reading.reader.sizes) for n, argument in bindings.items()):
@@ -155,7 +184,15 @@ def _spec(kernel: Kernel, reading: Reading, bindings: _Bound, workload: Workload
         unread: int | str = getattr(spec if name in passed else default, name)
         return option_of(written, name, reading) if is_expression(written) else unread
 
-    return LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
+    numbers: dict[str, Value] = {}
+    for name in more:
+        number = value_at(passed.get(name), reading.reader.sizes) if is_expression(passed.get(name)) else None
+        if number is None:
+            return None
+        dtype = "float32" if isinstance(number, float) else "int32" if abs(number) < 1 << 31 else "int64"
+        numbers[name] = Value(text_of(passed[name]), dtype)
+    launch = LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
+    return TritonSite(launch, numbers)
 
 
 def _is_same(value: object, argument: Size | Tensor | None, sizes: Mapping[str, Number]) -> bool:
