@@ -26,7 +26,12 @@ _NEEDS = {
 
 _ARRIVES = re.compile(r"\bbar(rier)?(\.cta)?\.arrive\b")
 _COPIES_A_PART = re.compile(r"\bcp\.async\.c[ag]\.[^;]*\],\s*(\w+),\s*(?!%rd|\1\b)[%\w]")
-DOUBTED = {"racecheck": frozenset({"race"}), "memcheck": frozenset({"out_of_bounds"})}
+_MAKES_MAPS = re.compile(r"\btensormap\.")
+DOUBTED = {
+    "racecheck": frozenset({"race"}),
+    "memcheck": frozenset({"out_of_bounds"}),
+    "initcheck": frozenset({"uninitialised"}),
+}
 """Kinds of faults that a tool reports by mistake where it does not understand a program."""
 _HINTS = {"racecheck": re.compile("shared"), "synccheck": re.compile("sync|barrier")}
 
@@ -44,6 +49,7 @@ def not_understood(images: Iterable[Image]) -> dict[str, str]:
     misread = {
         "racecheck": (_ARRIVES, "the order that bar.arrive makes"),
         "memcheck": (_COPIES_A_PART, "how much a cp.async reads"),
+        "initcheck": (_MAKES_MAPS, "what tensormap writes"),
     }
     return {t: why for t, (pattern, why) in misread.items() if any(pattern.search(text) for text in texts)}
 

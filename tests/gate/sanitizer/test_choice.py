@@ -40,6 +40,7 @@ def test_what_is_started_follows_from_the_code(body, idle):
         ("cp.async.ca.shared.global [0], [0], 4, 0", {"memcheck"}),
         ("cp.async.cg.shared.global.L2::128B [0], [0], 16, %%tid.x", {"memcheck"}),
         ("cp.async.ca.shared.global [0], [0], 4", set()),
+        ("tensormap.replace.tile.rank.shared::cta.b1024.b32 [0], 1", {"initcheck"}),
         ("cp.async.cg.shared.global [0], [0], 16, 16", set()),
     ],
 )
