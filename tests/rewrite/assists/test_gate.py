@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernel_gate.gate import judge
@@ -16,7 +18,7 @@ from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.programs import with_launch
+from kernel_lineage.workloads.programs import device_code, with_launch
 from longer import first_now
 from rewrite.assists.examples_read import APPLICATIONS, Application, applications_of
 from rewrite.assists.workloads import WORKLOADS
@@ -40,6 +42,9 @@ def program(language: Language, source: str, entry: str, launch: LaunchSpec | No
         if line.startswith(("#define", "#include <cuda_", "import"))
     )
     types = next((site.template_arguments for site in kernel.launches), ())
+    if "__device__" in source:
+        text, _ = device_code(read(source.encode(), language), (entry,), Path("example.cu"), Path(), types)
+        return Program(language.value, text, entry, launch, template_arguments=types)
     return Program(language.value, head + kernel.text, entry, launch, template_arguments=types)
 
 
@@ -54,7 +59,7 @@ def own_launch(example: Application, workload: Workload) -> LaunchSpec | None:
         if after is None:
             return None
         old = followed_launch(kernel, unit_of(example.before), workload, order)
-        new = followed_launch(after, unit_of(example.after), workload, order, old.meanings if old else None)
+        new = followed_launch(after, unit_of(example.after), workload, order, old)
         if new is None or new.launch is None:
             return None
         same = old is not None and old.launch is not None and old.launch.block == new.launch.block

@@ -51,6 +51,15 @@ WORKLOADS = {
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),
     ),
+    "blur": (
+        workload("blur", "n = [1, 770]\nradius = [3, 2]", 'grid = ["ceil_div(n, 256)"]\nblock = [256]',
+                 "out: output float32 [n]", "in: input float32 [n]", "n: int32 = n", "radius: int32 = radius"),
+    ),
+    "windows": (
+        workload("windows", "rows = [3]\ncols = [70, 200]\nk = [5, 3]\nstep = [2]", 'grid = ["rows"]\nblock = [64]',
+                 "out: output float32 [rows]", "in: input float32 [rows, cols]", "rows: uint32 = rows",
+                 "cols: uint32 = cols", "k: uint32 = k", "step: uint32 = step"),
+    ),
     "rotate_halves": (
         workload("rotate_halves", "R = [1, 7]\nH = [3]\nD = [6, 8]",
                  'grid = ["ceil_div(R * H * D, 256)"]\nblock = [256]',
