@@ -55,6 +55,11 @@ WORKLOADS = {
         workload("blur", "n = [1, 770]\nradius = [3, 2]", 'grid = ["ceil_div(n, 256)"]\nblock = [256]',
                  "out: output float32 [n]", "in: input float32 [n]", "n: int32 = n", "radius: int32 = radius"),
     ),
+    "pooled": (
+        workload("pooled", "n = [9, 768]\nk = [4, 3]", 'grid = ["ceil_div(n, 256)"]\nblock = [256]',
+                 "out: output float32 [n // k]", "in: input float32 [n]", "n: int32 = n", "k: int32 = k",
+                 promise="n >= k"),
+    ),
     "windows": (
         workload("windows", "rows = [3]\ncols = [70, 200]\nk = [5, 3]\nstep = [2]", 'grid = ["rows"]\nblock = [64]',
                  "out: output float32 [rows]", "in: input float32 [rows, cols]", "rows: uint32 = rows",

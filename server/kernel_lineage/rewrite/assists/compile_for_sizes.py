@@ -108,6 +108,8 @@ def _helper(kernel: Kernel, node: Node, declarator: Node, body: Node, name: str)
     """The kernel's code as a device function, in front of the kernel."""
     data, newline, outer = data_of(kernel), newline_of(data_of(kernel)), _whole(node)
     template = data[outer.start_byte : node.start_byte].decode("utf-8", "replace")
+    if outer.parent is not None and outer.parent.type == "linkage_specification":
+        outer = outer.parent  # `extern "C"` is the kernel's
     parameters = declarator.child_by_field_name("parameters")
     assert parameters is not None
     taken = data[parameters.start_byte : parameters.end_byte].decode("utf-8", "replace")
