@@ -124,6 +124,35 @@ def test_a_dispatch_gives_one_of_its_types(tmp_path: Path, dispatch: str, dtype:
     assert {a.dtype for a in draft.arguments if a.is_buffer} == {dtype}
 
 
+PICKED = """
+template <typename scalar_t, typename index_t>
+__global__ void picked(const scalar_t* x, const index_t* at, scalar_t* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[at[i]];
+}
+at::Tensor pick(const at::Tensor& x, const at::Tensor& at) {
+  TORCH_CHECK(x.numel() == at.numel());
+  auto y = at::empty_like(x);
+  const int n = at.numel();
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "pick", [&] {
+    AT_DISPATCH_INDEX_TYPES(at.scalar_type(), "pick_at", [&] {
+      picked<scalar_t, index_t><<<(n + 63) / 64, 64>>>(x.data_ptr<scalar_t>(), at.data_ptr<index_t>(),
+                                                      y.data_ptr<scalar_t>(), n);
+    });
+  });
+  return y;
+}
+"""
+
+
+def test_a_dispatch_over_indices_within_one_over_floats_gives_each_its_type(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, PICKED, "picked")
+    assert {a.name: a.dtype for a in draft.arguments if a.is_buffer} == {
+        "x": "float32",
+        "at": "int32",
+        "y": "float32",
+    }
+
+
 VECTORS = """
 #define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
 template <int V> struct Width { static constexpr int value = V; };

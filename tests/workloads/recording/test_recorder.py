@@ -672,6 +672,8 @@ def test_device_code_whose_result_the_compiler_knows_stays():
     [
         ("void ns::k<float, (int)4, (bool)1>(float*, int)", ("float", "4", "true")),
         ("void k<Traits<128, 4u>, c10::Half>(Params)", ("Traits<128, 4>", "c10::Half")),
+        ("void ns::k<float, &(float ns::f<float>(float const&))>(float*)", ("float", "&ns::f<float>")),
+        ("void k<&(twice(int)), 2>(int*)", ("&twice", "2")),
         ("k(float*)", ()),
         ("void (anonymous namespace)::k<double>(double*)", ("double",)),
     ],

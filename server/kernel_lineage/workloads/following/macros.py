@@ -15,7 +15,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of
+from kernel_lineage.workloads.following.types import FLOATS, SCALAR_KINDS, bytes_of
 from kernel_lineage.workloads.following.unit import bare_type
 from kernel_lineage.workloads.following.values import NotFollowed, Opaque, TypeName, Value
 
@@ -123,7 +123,9 @@ class Macros(Checks):
         for node in nodes:
             value = self.either(node, names) if node.type == "call_expression" else None
             # What no code tells of a tensor is float: the dispatch may take other types.
-            if isinstance(value, TypeName) and value.of is None and bytes_of(value.name) is not None:
+            if not isinstance(value, TypeName) or value.of is not None or bytes_of(value.name) is None:
+                continue
+            if kind != "int" or value.name not in FLOATS:
                 kind = value.name
                 break
         for node in nodes:
@@ -131,9 +133,10 @@ class Macros(Checks):
                 if inner.type != "lambda_expression":
                     continue
                 around = Names(names)
-                around.types.update({n: t if n != "scalar_t" else kind for n, t in _ROUND.items()})
                 if "INDEX" in name:
                     around.types["index_t"] = kind
+                else:
+                    around.types.update({n: t if n != "scalar_t" else kind for n, t in _ROUND.items()})
                 self.sizes.say(f"the dispatch over types is followed with {kind}")
                 return self.body(inner.child_by_field_name("body"), around)
         raise NotFollowed(f"`{name}`")

@@ -191,8 +191,22 @@ def template_arguments(kernel: str) -> tuple[str, ...]:
     return ()
 
 
+def _last_word(text: str) -> str:
+    """What follows the last blank that is in no brackets: a function's name behind the type that it gives."""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] in ">)") - (text[place] in "<(")
+        if depth == 0 and text[place] == " ":
+            return text[place + 1 :]
+    return text
+
+
 def _as_source(text: str) -> str:
-    """`(bool)1` as `true`, `(int)4` and `4u` as numbers, and types without what only a demangler writes."""
+    """`(bool)1` as `true`, `(int)4` and `4u` as numbers, `&(float twice(float))` as `&twice`, and types without what
+    only a demangler writes.
+    """
+    if text.startswith("&(") and text.endswith("))"):
+        return f"&{_last_word(_head(text[2:-1]))}"
     text = re.sub(r"\(bool\)([01])", lambda m: "true" if m[1] == "1" else "false", text)
     text = re.sub(r"\((?:unsigned )?(?:int|long|char|short)\)(?=-?\d)", "", text)
     text = re.sub(r"\b(\d+)(?:u|l|ul)\b", r"\1", text)
