@@ -88,17 +88,9 @@ class Case:
         return self.origin == "named" and plain
 
     def __str__(self) -> str:
-        return self._words(f"seed {self.seed}")
-
-    @property
-    def without_seed(self) -> str:
-        """The case for a person who watches it run: its seed is for who repeats it."""
-        return self._words("")
-
-    def _words(self, seed: str) -> str:
         shape = ", ".join(f"{name} {extent}" for name, extent in (*self.dims.items(), *self.scalars))
         hidden = self.origin == "hidden" and self.memory == ALLOCATED
-        parts = [shape, "hidden shape" if hidden else "", seed]
+        parts = [shape, "hidden shape" if hidden else "", f"seed {self.seed}"]
         if self.variation is not Variation.DECLARED:
             many = (
                 f"{self.variation} in {len(self.placed)} places of {self.placed[0][0]}" if self.placed else ""

@@ -56,7 +56,7 @@ def test_the_verdict_is_that_of_the_gate_itself():
 def test_a_hang_is_ended_and_said(hanging):
     verdict = run_in_child(hanging, timeout=8.0)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    at = r"at N 1, C 32, seed \d+"
+    at = r"at case 1 of \d+: N 1, C 32, seed \d+"
     why = "the kernel hangs, or it needs more time"
     assert re.fullmatch(f"check: ended after 8 s without a verdict, {at}: {why}", verdict.reason)
     codes = [Reason.RESULT_LOST, Reason.HANG, Reason.RUN_ENDED, Reason.RUN_ENDED]

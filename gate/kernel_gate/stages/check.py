@@ -126,7 +126,7 @@ def _run_cases(
         if spent + expected > left:
             unreached.append(case)
             continue
-        progress(f"case {number + 1} of {len(cases)}: {case.without_seed}", number / len(cases))
+        progress(f"case {number + 1} of {len(cases)}: {case}", number / len(cases))
         before = time.monotonic()
         if isinstance(run.device, EmulatedDevice):
             run.device.family = family_of(case)
@@ -186,7 +186,7 @@ def _another_expression(run: CheckState, progress: Callable[[str, float], None])
     """How the check ends for a candidate that computes something else, and not to within a few roundings."""
     asked = False
     for case in cases_to_ask(run):
-        progress(f"algebra: {case.without_seed}", 1.0)
+        progress(f"algebra: {case}", 1.0)
         if reordered(run, case, make_inputs(run.workload, case)):
             if run.algebra[-1].residues and not asked:
                 asked = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -31,6 +32,8 @@ from kernel_lineage.skills.library import library, nearest
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import folder_of
 
+_SEED = re.compile(r", seed \d+")
+"""What repeats a case; who watches it run has no use for it."""
 _ENVIRONMENT = frozenset({"key", "limit", "unavailable", "connection", "timeout"})
 """Problems of an endpoint that are not about the request."""
 
@@ -71,6 +74,7 @@ def run(
 
     def report(stage: str, message: str) -> None:
         stage = f"{lead}{stage}"
+        message = _SEED.sub("", message)
         elapsed = time.monotonic() - started
         if json_progress:
             err(Progress(stage=stage, message=message, elapsed=round(elapsed, 3)).model_dump_json())

@@ -328,7 +328,8 @@ def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code:
 def _read(text: str, load: Workload) -> LaunchSpec | None:
     kernel = read(text.encode(), Language.TRITON).kernel(load.kernel)
     assert kernel is not None
-    return followed_launch(kernel, Path("module.py"), load, [a.name for a in load.args], Path())
+    site = followed_launch(kernel, Path("module.py"), load, [a.name for a in load.args], Path())
+    return site.launch if site is not None else None
 
 
 @pytest.mark.parametrize("option", ["num_warps", "num_stages"])
