@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernel_gate.build.unit import Unit
+from kernel_gate.build.unit import Unit, extent_name
 from kernel_gate.files.reading import read_file
 
 
@@ -46,7 +46,7 @@ def _text(function: Any, unit: Unit) -> str:
         if name not in blocks:
             taken.append(f"{name}: tl.constexpr" if parameter.is_constexpr else name)
             continue
-        extents = unit.extents_of(name)
+        extents = [extent_name(name, axis) for axis in range(len(blocks[name]))]
         taken += [name, *extents]
         strides = ["1"]
         for extent in reversed(extents[1:]):

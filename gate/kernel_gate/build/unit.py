@@ -36,11 +36,6 @@ class Unit:
     by_position: bool = False
     """Triton: the arguments are in the kernel's order, whatever their names."""
 
-    def extents_of(self, name: str) -> tuple[str, ...]:
-        """The arguments that are the extents of a descriptor's buffer."""
-        rank = len(dict(self.descriptors)[name])
-        return tuple(extent_name(name, axis) for axis in range(rank))
-
     def expression(self, program: Program) -> str:
         """The kernel as C++ names it: `layernorm<float, 4>`."""
         entry = self.entry or program.entry

@@ -79,12 +79,12 @@ class CudaKernel:
 
     def _allow_shared(self, dynamic: int) -> None:
         """Raises `DeviceError` where a block asks for more than there is."""
-        asked, most = self.static_shared_bytes + dynamic, self._device.most_shared_bytes()
-        if asked > most:
-            raise DeviceError(
-                f"the launch is refused: a block asks for {asked} bytes of shared memory, and this GPU gives {most}"
-            )
         if dynamic > max(_DEFAULT_DYNAMIC_SHARED - self.static_shared_bytes, self._allowed_shared):
+            asked, most = self.static_shared_bytes + dynamic, self._device.most_shared_bytes()
+            if asked > most:
+                raise DeviceError(
+                    f"the launch is refused: a block asks for {asked} bytes of shared memory, and this GPU gives {most}"
+                )
             attribute = self._device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._function.set_attribute(attribute, dynamic)
             self._allowed_shared = dynamic
