@@ -40,6 +40,8 @@ class Verdicts:
         """The file's text that passed last."""
         self._sound: dict[tuple[str, str], bytes] = {}
         """The same of a text against which the proofs had nothing either."""
+        self._told_edited: dict[str, Set[str]] = {}
+        """By document, the kernels that were last told to be edited, unless something else was told since."""
 
     def of(self, uri: str) -> Mapping[str, Judged]:
         """By kernel, what the last check of each said."""
@@ -87,9 +89,12 @@ class Verdicts:
     def outdate(self, uri: str, names: Set[str]) -> bool:
         """Show of these kernels, and of no others, that they were edited since; gives whether that is news."""
         before = self.of(uri)
-        if all(one.is_outdated == (name in names) for name, one in before.items()):
+        edited = names & before.keys()
+        is_shown = all(one.is_outdated == (name in edited) for name, one in before.items())
+        if is_shown and self._told_edited.get(uri, set()) == edited:
             return False
-        self._judged[uri] = {name: replace(one, is_outdated=name in names) for name, one in before.items()}
+        self._told_edited[uri] = edited
+        self._judged[uri] = {name: replace(one, is_outdated=name in edited) for name, one in before.items()}
         current = self._server.documents.current(uri)
         if current is not None:
             self.show(uri, current[1])
@@ -97,6 +102,7 @@ class Verdicts:
 
     def forget(self, uri: str) -> None:
         """The document was closed."""
+        self._told_edited.pop(uri, None)
         if self._judged.pop(uri, {}):
             self._publish(uri, [], {})
 
@@ -152,6 +158,7 @@ class Verdicts:
 
     def conclude(self, uri: str, about: Iterable[Target]) -> dict[str, str]:
         """Tell what is known of some kernels together."""
+        self._told_edited.pop(uri, None)
         judged = self.of(uri)
         some = [judged[t.name] for t in about if t.name in judged]
         states = {one.document.state for one in some}
