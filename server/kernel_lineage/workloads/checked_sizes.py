@@ -29,6 +29,9 @@ _SMALL_FACTOR = 15
 _FEWEST = 2
 """Batches, heads or groups: fewer of them say as much, where fewer rows may say less."""
 
+CHECKED_WITH = "; checked with "
+"""Between what was concluded of a dim and its checked size."""
+
 
 def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
     """Sizes that are small enough to be checked often: of about `most` elements, where they can be halved so far."""
@@ -58,7 +61,7 @@ def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
     except ExpressionError:
         return draft
     notes = tuple(
-        f"{s}; checked with {sizes[n]}"
+        f"{s}{CHECKED_WITH}{sizes[n]}"
         if (n := s.split(" is ")[0]) in sizes and sizes[n] != draft.dims[n]
         else s
         for s in draft.assumed

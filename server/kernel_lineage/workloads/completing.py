@@ -16,7 +16,7 @@ from kernel_lineage.workloads.model import USUALLY_TAKEN, Draft, DraftArgument, 
 from kernel_lineage.workloads.proof import Device, Proof, prove
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
-from kernel_lineage.workloads.sizes_that_run import with_sizes_that_run
+from kernel_lineage.workloads.sizes_that_run import with_pitches, with_sizes_that_run
 from kernel_lineage.workloads.state import State
 
 _TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
@@ -24,6 +24,7 @@ _TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
 _HALF = "float16"
 _ORDER_DECIDES = "when its blocks run in another order"
 """How it is said of a kernel beside itself that several blocks write to one element."""
+_OUT_OF_BOUNDS = "out of bounds"
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
 
@@ -68,13 +69,15 @@ class InTurn:
         return next((other for other in self._others if other not in self._tried), None)
 
     def after_reading(self, draft: Draft, reason: str) -> Draft | None:
-        """The same as far as the code around the kernel tells it, without running the kernel at other sizes."""
+        """The same as far as the code around the kernel tells it; no size is taken that its callers alone have."""
         self._tried.append(draft)
         left = left_alone(reason)
         if any(a.name == left and a.kind == "output" for a in draft.arguments):
             return as_inout(draft, left)
         if _ORDER_DECIDES in reason:
             return with_distinct_indices(draft)
+        if _OUT_OF_BOUNDS in reason and not isinstance(self.kernel, Launcher):
+            return with_pitches(draft, self.kernel, self.path, self.state.root)
         return self._with_less_shared(draft) if self._asks_for_too_much(reason) else None
 
     def _asks_for_too_much(self, reason: str) -> bool:

@@ -1,11 +1,12 @@
-"""Sizes at which a kernel that a test runs leaves its buffers, and its callers' own at which it does not.
+"""Sizes at which a kernel leaves its buffers, and what its callers keep at which it does not.
 
-A kernel may count on a size that its host code never names. The test's own size of such a dim is then its only one.
+Rows may be further apart than they are long, and nothing but the callers' numbers says so: `ld` is 1024, `N` is 1000.
+A Triton kernel may count on a size that its host code never names: its test's own size of such a dim is the only one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +17,14 @@ from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.workloads.checked_sizes import CHECKED_ELEMENTS, with_checked_sizes
+from kernel_lineage.workloads.checked_sizes import CHECKED_ELEMENTS, CHECKED_WITH, with_checked_sizes
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.promises import broken, fitted_sizes
 
+_ORDERS = frozenset({"<", "<=", ">", ">="})
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _LONG = 512
 _MOST_STEPS = 160
@@ -31,6 +34,71 @@ _SECONDS = 10.0
 """What a draft has to have left for being run once more."""
 _MOST_ELEMENTS = 1 << 19
 _MOST_TRIED = 6
+
+
+def with_pitches(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft | None:
+    """The draft with the promise `ld >= N` of dims for which every caller keeps it: the kernel leaves its buffers at
+    sizes that do not.
+
+    A pitch is a dim that the kernel compares with nothing. The kernel is run on the emulated device. None where no
+    promise helps.
+    """
+    if draft.missing:
+        return None
+    pitches = _compared_with_nothing(draft, kernel)
+    pairs = [(a, b) for a in pitches for b in draft.dims if a != b and _kept_by_callers(draft, a, b)]
+    where = kernel, path, root
+    before = tuple(note.split(CHECKED_WITH)[0] for note in draft.assumed)
+    for pitch, length in pairs[:_MOST_TRIED]:
+        promises = (*draft.promises, promise := f"{pitch} >= {length}")
+        if not _is_needed(
+            draft, pitch, length, promises, lambda sizes: stays_in_bounds(draft, sizes, *where)
+        ):
+            continue
+        tried = with_checked_sizes(replace(draft, promises=promises, assumed=before))
+        if stays_in_bounds(tried, tried.checked, *where):
+            note = f"{promise}: else the kernel leaves its buffers, and every caller keeps it"
+            return replace(tried, assumed=(*tried.assumed, note))
+    return None
+
+
+def _is_needed(
+    draft: Draft,
+    pitch: str,
+    length: str,
+    promises: tuple[str, ...],
+    runs: Callable[[Mapping[str, int]], bool],
+) -> bool:
+    """Whether a kernel runs with rows as long as their pitch, and not with longer ones; `promises` end with this."""
+    size = draft.checked[length]
+
+    def fitted(wanted: int, kept: tuple[str, ...]) -> Mapping[str, int]:
+        return fitted_sizes({**draft.checked, pitch: wanted}, kept, fixed=(length,))
+
+    narrow = (fitted(max(1, less), draft.promises) for less in (size - 1, size * 3 // 4, size // 2))
+    longer = next((sizes for sizes in narrow if broken(sizes, promises) == promises[-1:]), None)
+    return longer is not None and not runs(longer) and runs(fitted(size, promises))
+
+
+def _compared_with_nothing(draft: Draft, kernel: Kernel) -> list[str]:
+    """The dims that a kernel takes as numbers of which no comparison speaks."""
+    if kernel.source is None or kernel.source.root is None:
+        return []
+    own = kernel.span
+    compared = {
+        name.text.decode()
+        for node in inside(kernel.source.root)
+        if own.start <= node.start_byte < own.end and any(c.type in _ORDERS for c in node.children)
+        for name in inside(node)
+        if name.type == "identifier" and name.text is not None
+    }
+    return [str(a.value) for a in draft.arguments if a.value in draft.dims and a.name not in compared]
+
+
+def _kept_by_callers(draft: Draft, pitch: str, length: str) -> bool:
+    """Whether all callers give numbers for both, in this order."""
+    is_chosen = {pitch, length} & {*draft.chosen, *draft.untold}
+    return not is_chosen and all(sizes[pitch] >= sizes[length] for sizes in draft.timed)
 
 
 def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft | None:
