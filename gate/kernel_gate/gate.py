@@ -28,6 +28,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sanitizer.choice import likely_tools
 from kernel_gate.stages.algebra import Expressions
+from kernel_gate.stages.alone import judged_alone
 from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
@@ -193,7 +194,7 @@ def judge(
                 code=Reason.COMPANION_CHANGED,
                 reason=reason,
             )
-    return conclude(run.stages, run.speedup, run.environment, inputs_hash)
+    return conclude(judged_alone(run.stages, candidate), run.speedup, run.environment, inputs_hash)
 
 
 def _stages(

@@ -156,3 +156,5 @@ class Program:
     `arguments` are not used. Empty: one launch of `entry`, or the workload's sequence."""
     scratch: tuple[Scratch, ...] = ()
     """Buffers that the steps use besides the workload's."""
+    beside: tuple[str, ...] = ()
+    """Other kernels that a candidate's host code launches beside `entry`, and the baseline's does not."""

@@ -179,6 +179,10 @@ class Reason(StrEnum):
         "What changed is in no image: constants that the workload gives the kernel leave it out.",
         "Give the workload the constants that compile it (constexpr, template_arguments), and what it then needs.",
     )
+    WORK_BESIDE = ("work-beside", "check", _UNCLEAR,
+        "The host code launches other kernels beside this one, which the baseline's does not: they were not run.",
+        "Judge the host function (CUDA: `klineage workload init FILE:FUNCTION` drafts one), or keep one kernel.",
+    )
     CASE_TIME_SPENT = ("case-time-spent", "check", _UNCLEAR,
         "All cases that ran agree, but shapes that the workload names did not fit into the check's time.",
         "Use smaller dims (profile_dims may stay large), a GPU, or more time for the check.",

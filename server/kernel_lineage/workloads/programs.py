@@ -21,6 +21,7 @@ from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
+from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
@@ -59,7 +60,8 @@ def program_from_file(
     `data` is the text when it is not what the file holds, `source` the file where it was read before; headers are read
     beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
     launch, as a candidate does: {"block": "[256]"}. `arguments` are the workload's, one for each of the kernel's own;
-    by default they go by name, or by position. Raises `ProgramError`.
+    by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate. Raises
+    `ProgramError`.
     """
     if source is not None:
         data = source.data
@@ -74,6 +76,9 @@ def program_from_file(
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name, changed_from)
+    beside = (
+        launched_beside(kernel_name, read(changed_from, language), source) if changed_from is not None else ()
+    )
     kernel = kernel_apart(source, kernel_name)
     if kernel is not None:
         kernel_name, source = kernel.name, kernel.source or source
@@ -96,7 +101,15 @@ def program_from_file(
         options = {k: v for k, v in (launch or {}).items() if launched is None or not _OLD_GRID.search(v)}
         spec = with_launch(launched.launch if launched is not None else None, workload, options)
         program = Program(
-            "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
+            "triton",
+            text,
+            kernel_name,
+            spec,
+            name=label,
+            arguments=renamed,
+            includes=siblings,
+            module=module,
+            beside=beside,
         )
         if "" not in order:
             return program
@@ -123,6 +136,7 @@ def program_from_file(
         lacking=lacking,
         name=label,
         arguments=renamed,
+        beside=beside,
     )
 
 

@@ -1,0 +1,38 @@
+"""A kernel beside which the candidate's host code launches others decides nothing, unless it does what none may do."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.programs import affine, workload
+from kernel_gate.gate import judge
+from kernel_gate.reasons import Reason
+from kernel_gate.standing import Standing
+from kernel_gate.verdict import Verdict
+
+
+def judged(old: str, new: str) -> Verdict:
+    return judge(affine(), affine(old, new, beside=("finish",)), workload(), device="emulated")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "2.0f * x[i] + 1.0f",
+            "2.0f * x[i]",
+            "finish, launched beside affine, was not run; without it y[0, 0] = ",
+        ),
+        ("y[i] =", "if (i % 2) y[i] =", "was not run; without it y[0, 0] = NaN (not written)"),
+        ("2.0f * x[i] + 1.0f", "1.0f + 2.0f * x[i]", "finish, launched beside affine, was not run; "),
+    ],
+)
+def test_what_one_of_several_kernels_leaves_to_the_others_is_undecided(old, new, words):
+    verdict = judged(old, new)
+    assert (verdict.standing, verdict.code) == (Standing.UNDECIDED, Reason.WORK_BESIDE)
+    assert words in verdict.reason
+
+
+def test_no_other_kernel_makes_an_access_out_of_bounds_right():
+    verdict = judged("if (i < n) ", "")
+    assert (verdict.standing, verdict.code) == (Standing.REJECTED, Reason.OUT_OF_BOUNDS)
