@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.expressions import evaluate_int
-from kernel_gate.program import LaunchStep
+from kernel_gate.program import LaunchStep, Value
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
@@ -189,3 +189,21 @@ def test_a_launch_of_a_sequence_is_read_beside_numbers_that_are_no_sizes(tmp_pat
     (step,) = program.steps
     assert isinstance(step, LaunchStep)
     assert evaluate_int(step.launch.grid[0], {"n": 1000, "count": 1000}) == 36
+
+
+def test_a_change_may_give_a_kernel_numbers_that_its_launch_tells(tmp_path: Path) -> None:
+    new = _KERNEL.replace("float a)", "float a, int rounds)") + (
+        "void run(float* y, const float* x, int n) {\n"
+        "    scale<<<(n + 127) / 128, 128>>>(y, x, n, 0.5f, (n + 31) / 32);\n}\n"
+    )
+    workload = parse_workload(_WORKLOAD)
+    program = program_from_file(tmp_path / "scale.cu", "scale", workload, data=new.encode(), root=tmp_path)
+    (step,) = program.steps
+    assert isinstance(step, LaunchStep)
+    assert step.arguments[:4] == ("y", "x", "count", "a")
+    (rounds,) = step.arguments[4:]
+    assert isinstance(rounds, Value)
+    assert (evaluate_int(rounds.value, {"n": 1000, "count": 1000}), rounds.dtype) == (32, "int32")
+    unread = new.replace("(n + 31) / 32", "asked(y)")
+    with pytest.raises(ProgramError, match="takes 5 arguments"):
+        program_from_file(tmp_path / "scale.cu", "scale", workload, data=unread.encode(), root=tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
-from kernel_gate.program import LaunchSpec, LaunchStep, Program, Step
+from kernel_gate.program import LaunchSpec, LaunchStep, Program, Step, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
@@ -85,9 +85,9 @@ def program_from_file(
         if language is Language.CUDA and (namesake := earlier_namesake(kernel)) is not None:
             raise ProgramError(f"{path}: {namesake}")
     if kernel is None and language is Language.CUDA:
-        own = unit_of(source.data.decode("utf-8", "replace"))
-        if kernel_name in own.functions:
-            return _launched(source, own, path, kernel_name, workload, root, name or path.name)
+        unit = unit_of(source.data.decode("utf-8", "replace"))
+        if kernel_name in unit.functions:
+            return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
         names = ", ".join(k.name for k in source.kernels) or "none"
         raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {names}")
@@ -111,22 +111,16 @@ def program_from_file(
             module=module,
             beside=beside,
         )
-        if "" not in order:
-            return program
-        if launched is None or spec is None:
-            raise _arguments_differ(kernel, workload, path)
-        passed = [
-            a or launched.numbers[n] for n, a in zip(own_parameters(kernel, workload), order, strict=True)
-        ]
-        step = LaunchStep(kernel_name, spec, tuple(passed))
-        return replace(program, launch=None, arguments=None, steps=(step,))
+        numbers = launched.numbers if launched is not None else {}
+        own = own_parameters(kernel, workload)
+        return _with_numbers(program, kernel, path, workload, order, [numbers.get(name) for name in own])
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text, lacking = device_code(source, (kernel_name,), path, root or repository_around(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     whole = replace(kernel, source=None, text=text)
     site = _site(source, whole, path, workload, order, root or repository_around(path), changed_from)
-    spec = with_launch(site, workload, launch or {})
-    return Program(
+    spec = with_launch(site.launch if site is not None else None, workload, launch or {})
+    program = Program(
         "cuda",
         text,
         qualified_name(kernel),
@@ -138,6 +132,30 @@ def program_from_file(
         arguments=renamed,
         beside=beside,
     )
+    told = site.numbers if site is not None else {}
+    return _with_numbers(program, kernel, path, workload, order, [told.get(n) for n in range(len(order))])
+
+
+def _with_numbers(
+    program: Program,
+    kernel: Kernel,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    numbers: Sequence[Value | None],
+) -> Program:
+    """The program, with the numbers of a launch for parameters of which the workload has no argument: "" in `order`.
+
+    Raises `ProgramError` where such a number is not told.
+    """
+    if "" not in order:
+        return program
+    passed = [name or number for name, number in zip(order, numbers, strict=True)]
+    told = tuple(word for word in passed if word)
+    if program.launch is None or len(told) < len(order):
+        raise _arguments_differ(kernel, workload, path)
+    step = LaunchStep(program.entry, program.launch, told, program.template_arguments)
+    return replace(program, launch=None, arguments=None, template_arguments=(), steps=(step,))
 
 
 def _site(
@@ -148,7 +166,7 @@ def _site(
     order: Sequence[str],
     root: Path,
     changed_from: bytes | None,
-) -> LaunchSpec | None:
+) -> LaunchSite | None:
     """The launch as the file writes it, `whole` with the macros of its headers; None for the workload's own.
 
     Raises `ProgramError` where a change rewrites the launch and what it computes is not read: the workload's launch
@@ -165,7 +183,7 @@ def _site(
             changed = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
     new = followed_launch(whole, _host_code(path, root, source.data), workload, order, old)
     if new is not None and new.launch is not None:
-        return new.launch
+        return new
     if changed:
         raise _unread_launch(path, whole.name)
     return None
@@ -282,7 +300,7 @@ def _launched(
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
     """The workload's argument for each parameter: by name when the workload knows all names, else by position.
 
-    "" where the workload has none: a change may give a Triton kernel more numbers, which its launch tells.
+    "" where the workload has none: a change may give a kernel more numbers, which its launch tells.
     """
     parameters = own_parameters(kernel, workload)
     declared = [a.name for a in workload.args]
@@ -290,7 +308,7 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
         return tuple(parameters)
     if len(parameters) == len(declared):
         return tuple(declared)
-    if kernel.language is Language.TRITON and set(declared) <= set(parameters):
+    if set(declared) <= set(parameters):
         return tuple(p if p in declared else "" for p in parameters)
     raise _arguments_differ(kernel, workload, path)
 

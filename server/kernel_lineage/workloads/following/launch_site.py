@@ -7,15 +7,16 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.expressions import names as names_in
 from kernel_gate.program import LaunchSpec
+from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
@@ -39,6 +40,8 @@ class LaunchSite:
     """Names that the host code gives numbers of threads, which are no sizes of the data."""
     words: frozenset[str] = frozenset()
     """All names in the host code."""
+    numbers: Mapping[int, Constant] = field(default_factory=dict)
+    """By position, the numbers that the launch passes for parameters of which the workload has no argument."""
 
 
 def followed_launch(
@@ -50,8 +53,8 @@ def followed_launch(
 ) -> LaunchSite | None:
     """The launch that the host code comes to; None where none is told.
 
-    `order` names the workload's argument for each of the kernel's own parameters; `before` says what names stand for
-    that no argument tells, as the code before a change showed it.
+    `order` names the workload's argument for each of the kernel's own parameters, "" where it has none; `before` says
+    what names stand for that no argument tells, as the code before a change showed it.
     """
     also = before.meanings if before is not None else {}
     leading = unit.leading_to(kernel.name)
@@ -76,9 +79,18 @@ def followed_launch(
             meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
+            more = [n for n, name in enumerate(order) if not name]
+            passed = ((n, _number(kernel.parameters[n], launch.arguments[n].value, meanings)) for n in more)
+            told = {n: number for n, number in passed if number is not None}
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
-            return LaunchSite(spec if one else None, meanings, frozenset(threads), entry.words)
+            return LaunchSite(spec if one else None, meanings, frozenset(threads), entry.words, told)
     return None
+
+
+def _number(parameter: Parameter, passed: Value, meanings: Mapping[str, str]) -> Constant | None:
+    """The number that a launch passes for a parameter; None where it is not told over the workload."""
+    text = _translated(passed, meanings) if not parameter.pointer else None
+    return Constant(text, parameter.dtype) if text is not None and parameter.dtype is not None else None
 
 
 def same_launch(one: LaunchSpec, other: LaunchSpec, workload: Workload) -> bool:
