@@ -251,17 +251,25 @@ def named_shapes(workload: Workload) -> list[dict[str, int]]:
 
 
 def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
-    """All cases, cheapest first within each kind: named shapes, hidden shapes, variations on a small named shape."""
+    """All cases, cheapest first within each kind: named shapes, hidden shapes, variations on a small named shape, and
+    some on a hidden one with odd extents.
+    """
     named = named_shapes(workload)
     cases = [Case(d, seed + i) for i, d in enumerate(named)]
-    if hidden:
-        cases += [
-            Case(d, seed + 1000 + i, origin="hidden") for i, d in enumerate(hidden_shapes(workload, seed))
-        ]
+    shapes = hidden_shapes(workload, seed) if hidden else []
+    cases += [Case(d, seed + 1000 + i, origin="hidden") for i, d in enumerate(shapes)]
     if named:
         typical = typical_shape(named)
         variations = list(variations_of(workload))
         cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
+        ragged = max(shapes, key=_odd_extents, default={})
+        if _odd_extents(ragged):
+            # What fills the rest of a tile, a zero as a rule, is far from such values; a remainder may be other code.
+            cases += [
+                Case(ragged, seed + 2800 + i, v, "hidden")
+                for i, v in enumerate(variations)
+                if v in _BESIDE_A_REST
+            ]
         if named[-1] != typical:
             cases += [
                 Case(named[-1], seed + 2300 + i, v) for i, v in enumerate(variations) if v in AT_LARGEST
@@ -281,6 +289,13 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
     return cases
 
 
+def _odd_extents(dims: Mapping[str, int]) -> int:
+    return sum(extent > 1 and extent % 2 for extent in dims.values())
+
+
+_BESIDE_A_REST = frozenset(
+    {Variation.FAR_BELOW, Variation.FAR_FROM_ZERO, Variation.NEGATIVE, Variation.NON_FINITE}
+)
 _MOST_SCALARS = 3
 """Float scalars that are varied, and integers."""
 _OF_SCALARS = (

@@ -74,6 +74,20 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
 
+def test_values_far_from_zero_stand_beside_the_rest_of_a_tile_too():
+    beside = [
+        c for c in plan(workload(), 91) if c.origin == "hidden" and c.variation is not Variation.DECLARED
+    ]
+    assert {c.variation for c in beside} == {
+        *(Variation.FAR_BELOW, Variation.FAR_FROM_ZERO, Variation.NEGATIVE, Variation.NON_FINITE)
+    }
+    assert all(extent % 2 for c in beside for extent in c.dims.values())
+    tiles = workload(
+        **{"[dims]": 'promises = ["C % 32 == 0", "N % 2 == 0"]\n[dims]', "N = [1, 3]": "N = [2]"}
+    )
+    assert all(c.variation is Variation.DECLARED for c in plan(tiles, 91) if c.origin == "hidden")
+
+
 def test_values_that_promise_a_range_are_varied_within_it():
     ranged = with_values("uniform(0, 1)")
     cases = plan(ranged, 91)

@@ -25,8 +25,8 @@ from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
+from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
 from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
-from kernel_lineage.workloads.triton.launch_site import own_parameters
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
@@ -96,7 +96,7 @@ def program_from_file(
     label = name or path.name
     if language is Language.TRITON:
         text, module, siblings = triton_text(data, (kernel_name,), path)
-        launched = followed_triton_launch(kernel, path, workload, order, root or repository_around(path))
+        launched = _triton_site(kernel, path, workload, order, root or repository_around(path), changed_from)
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
         options = {k: v for k, v in (launch or {}).items() if launched is None or not _OLD_GRID.search(v)}
         spec = with_launch(launched.launch if launched is not None else None, workload, options)
@@ -144,18 +144,37 @@ def _with_numbers(
     order: Sequence[str],
     numbers: Sequence[Value | None],
 ) -> Program:
-    """The program, with the numbers of a launch for parameters of which the workload has no argument: "" in `order`.
+    """The program with numbers that its launch passes: the workload has no argument for them ("" in `order`), or has
+    another number.
 
     Raises `ProgramError` where such a number is not told.
     """
-    if "" not in order:
+    if "" not in order and not any(numbers):
         return program
-    passed = [name or number for name, number in zip(order, numbers, strict=True)]
+    passed = [number or name for name, number in zip(order, numbers, strict=True)]
     told = tuple(word for word in passed if word)
-    if program.launch is None or len(told) < len(order):
+    spec = program.launch or (workload.launch.spec() if "" not in order else None)
+    if spec is None or len(told) < len(order):
         raise _arguments_differ(kernel, workload, path)
-    step = LaunchStep(program.entry, program.launch, told, program.template_arguments)
+    step = LaunchStep(program.entry, spec, told, program.template_arguments)
     return replace(program, launch=None, arguments=None, template_arguments=(), steps=(step,))
+
+
+def _triton_site(
+    kernel: Kernel,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    root: Path,
+    changed_from: bytes | None,
+) -> TritonSite | None:
+    """The launch as the file writes it; of a candidate with the numbers that it passes and the baseline does not."""
+    before: TritonSite | None = None
+    if changed_from is not None and kernel.source is not None and changed_from != kernel.source.data:
+        old = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
+        if old is not None and len(_order(old, workload, path)) == len(workload.args):
+            before = followed_triton_launch(old, path, workload, _order(old, workload, path), root)
+    return followed_triton_launch(kernel, path, workload, order, root, before)
 
 
 def _site(

@@ -500,6 +500,33 @@ def test_a_size_that_leaves_lanes_of_a_warp_over_is_checked_with_one_that_does(
     assert (checked[name] % 32 == 0) == whole
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "passed"),
+    [
+        ("x.numel(), BLOCK", "2 * x.numel(), BLOCK", 2 * 240),  # another number for n
+        ("x.numel(), BLOCK", "x.shape[0] * x.shape[1], BLOCK", None),  # the same one
+    ],
+)
+def test_a_change_may_pass_another_number(
+    tmp_path: Path, before: str, after: str, passed: int | None
+) -> None:
+    old = KERNEL + DIRECT
+    draft = drafted(tmp_path, {"rows.py": old, "tests/test_rows.py": TEST})
+    assert before in old
+    new = old.replace(before, after)
+    program = program_from_file(
+        tmp_path / "rows.py",
+        "scale",
+        draft.workload(),
+        data=new.encode(),
+        root=tmp_path,
+        changed_from=old.encode(),
+    )
+    values = [a for step in program.steps if isinstance(step, LaunchStep) for a in step.arguments]
+    numbers = [evaluate(a.value, draft.dims) for a in values if isinstance(a, Value)]
+    assert numbers == ([] if passed is None else [passed])
+
+
 def test_a_change_may_give_a_kernel_numbers_that_its_launch_tells(tmp_path: Path) -> None:
     old = KERNEL + DIRECT
     draft = drafted(tmp_path, {"rows.py": old, "tests/test_rows.py": TEST})

@@ -117,6 +117,8 @@ class Reader:
     """For each generator that is being read: what it yielded."""
     globals: dict[tuple[str, str], object] = field(default_factory=dict)
     """What names of modules stand for: (file, name)."""
+    loops: list[list[Names]] = field(default_factory=list)
+    """For each loop that is being read, also where the launch is reached: what its names are in each round."""
     steps: int = STEPS
     rounds: int = _ROUNDS
     depth: int = 0

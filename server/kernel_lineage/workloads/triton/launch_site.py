@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_gate.compile_time import constant, is_word
@@ -48,14 +48,21 @@ class TritonSite:
 
     launch: LaunchSpec
     numbers: Mapping[str, Value]
-    """Parameter that the workload has no argument for → the number that the launch passes."""
+    """Parameter that the workload has no argument for, or another number → what the launch passes."""
+    agreed: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
 
 
 def followed_launch(
-    kernel: Kernel, path: Path, workload: Workload, order: Sequence[str], root: Path
+    kernel: Kernel,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    root: Path,
+    before: TritonSite | None = None,
 ) -> TritonSite | None:
     """The launch that the file's host code comes to; None where it is not told over dims and arguments, alike at all
-    shapes.
+    shapes. `before` is the launch before a change, which may pass other numbers for arguments that are agreed there.
 
     Of several sites it is the first that launches what the workload does, else the first. `order` names the workload's
     argument for each of the kernel's own parameters that are not constexpr, "" where it has none.
@@ -72,10 +79,10 @@ def followed_launch(
     ]
     for function, call in _calls(kernel.name, own):
         bindings = _bindings(kernel, call, workload, order)
-        more = [
-            n for n, argument in zip(own_parameters(kernel, workload), order, strict=False) if not argument
-        ]
-        tried = [_at(kernel, own, modules, function, call, bindings, workload, dims, more) for dims in shapes]
+        own_names = dict(zip(own_parameters(kernel, workload), order, strict=False))
+        agreed = before.agreed if before is not None else {}
+        look = _Look(kernel, workload, bindings, own_names, agreed)
+        tried = [_at(look, own, modules, function, call, dims) for dims in shapes]
         launch = tried[0] if tried else None
         if launch is None or any(other not in (launch, None) for other in tried):
             continue
@@ -83,6 +90,8 @@ def followed_launch(
             values = _evaluated(launch.launch, workload)
         except ExpressionError:
             continue
+        always = [site.agreed.items() for site in tried if site is not None]
+        launch = replace(launch, agreed=dict({*always[0]}.intersection(*always)))
         if usual is None or values == usual:
             return launch
         first = first or launch
@@ -132,38 +141,52 @@ def _bindings(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequenc
     return bindings
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is looked for at one site."""
+
+    kernel: Kernel
+    workload: Workload
+    bindings: _Bound
+    order: Mapping[str, str]
+    """The kernel's own parameter → the workload's argument, "" where it has none."""
+    agreed: Mapping[str, str]
+    """Argument for which a change may pass another number → what was passed before."""
+
+
 def _at(
-    kernel: Kernel,
+    look: _Look,
     own: HostModule,
     modules: Modules,
     function: ast.FunctionDef,
     call: ast.Call,
-    bindings: _Bound,
-    workload: Workload,
     dims: Mapping[str, int],
-    more: Sequence[str],
 ) -> TritonSite | None:
     """The launch that a function comes to at one shape."""
-    assert kernel.function is not None
-    sizes: dict[str, Number] = {**dims, **workload.scalars(dims)}
-    reader = Reader(modules, kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
+    assert look.kernel.function is not None
+    sizes: dict[str, Number] = {**dims, **look.workload.scalars(dims)}
+    reader = Reader(modules, look.kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
     # Callers may pass what they like for what the workload does not tell: a default is no answer.
-    names: Names = {n: bindings.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
+    known = look.bindings
+    names: Names = {n: known.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
     try:
         reader.run(function, own, names)
     except Reached as reached:
-        return _site(kernel, Reading(call, reached.frame, function.name), bindings, workload, more)
+        return _site(look, Reading(call, reached.frame, function.name))
     except Stopped:
         pass
     return None
 
 
-def _site(
-    kernel: Kernel, reading: Reading, bindings: _Bound, workload: Workload, more: Sequence[str]
-) -> TritonSite | None:
+def _site(look: _Look, reading: Reading) -> TritonSite | None:
     """The launch that was reached; None where a name is no longer what the workload says, or something is not told."""
-    names, spec = reading.frame.names, workload.launch.spec()
-    if any(not _is_same(names.get(n), argument, reading.reader.sizes) for n, argument in bindings.items()):
+    kernel, spec, sizes = look.kernel, look.workload.launch.spec(), reading.reader.sizes
+    names = reading.frame.names
+    if any(
+        not _is_same(names.get(n), argument, sizes)
+        for n, argument in look.bindings.items()
+        if not (isinstance(argument, Size) and argument.text in look.agreed)
+    ):
         return None
     passed = passed_at(kernel, reading)
     constexpr: dict[str, str] = {}
@@ -185,14 +208,27 @@ def _site(
         return option_of(written, name, reading) if is_expression(written) else unread
 
     numbers: dict[str, Value] = {}
-    for name in more:
-        number = value_at(passed.get(name), reading.reader.sizes) if is_expression(passed.get(name)) else None
-        if number is None:
+    agreed: dict[str, str] = {}
+    for name, of in look.order.items():
+        argument = look.workload.argument(of)
+        if argument is not None and argument.kind != "scalar":
+            continue
+        number = value_at(passed.get(name), sizes) if is_expression(passed.get(name)) else None
+        if number is None and argument is None:
             return None
-        dtype = "float32" if isinstance(number, float) else "int32" if abs(number) < 1 << 31 else "int64"
-        numbers[name] = Value(text_of(passed[name]), dtype)
+        if number is None:
+            continue
+        text = text_of(passed[name])
+        if argument is not None and number == sizes[of]:
+            agreed[of] = text
+        if argument is None or look.agreed.get(of, text) != text:
+            numbers[name] = Value(text, argument.dtype if argument is not None else _dtype(number))
     launch = LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
-    return TritonSite(launch, numbers)
+    return TritonSite(launch, numbers, agreed)
+
+
+def _dtype(number: Number) -> str:
+    return "float32" if isinstance(number, float) else "int32" if abs(number) < 1 << 31 else "int64"
 
 
 def _is_same(value: object, argument: Size | Tensor | None, sizes: Mapping[str, Number]) -> bool:

@@ -7,6 +7,7 @@ known; a handler where what is tried raises.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kernel_lineage.workloads.triton.elements import with_element
@@ -148,14 +149,31 @@ def _for(frame: Frame, statement: ast.For) -> None:
     if over is not None:
         # A sum over all rounds would be wrong when only some are read.
         rounds = list(over[:_MOST_ROUNDS] if len(over) <= _MOST_ROUNDS else over[:1])
+    frame.reader.loops.append(_cases(statement.target, over or ()))
     for item in rounds:
         assign(frame, statement.target, item)
         try:
             frame.reader.block(frame, statement.body)
         except LeftLoop as left:
             if not left.goes_on:
+                frame.reader.loops.pop()
                 return
+    frame.reader.loops.pop()
     frame.reader.block(frame, statement.orelse)
+
+
+def _cases(target: ast.expr, rounds: Sequence[object]) -> list[Names]:
+    """What the names of a loop are in each round, where all rounds give all of them."""
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    rows = [item if isinstance(target, ast.Tuple) else (item,) for item in rounds[:_MOST_ROUNDS]]
+    if len(names) < len(parts):
+        return []
+    return [
+        dict(zip(names, row, strict=True))
+        for row in rows
+        if isinstance(row, (tuple, list)) and len(row) == len(names)
+    ]
 
 
 def _while(frame: Frame, statement: ast.While) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,18 +128,27 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
         if path in wanted or path.name == "__init__.py":
             continue
         module = modules.read(path)
-        for local in module.imports if module is not None else ():
-            if module is not None and _defining(module, local, modules) in paths:
-                importers[path] = module
-                break
+        if module is not None and any(
+            not paths.isdisjoint(_defining(module, local, names, modules)) for local in module.imports
+        ):
+            importers[path] = module
     return importers
 
 
-def _defining(module: HostModule, local: str, modules: Modules) -> Path | None:
-    """The file that an imported name comes from, or that is imported by it."""
+def _defining(module: HostModule, local: str, names: Collection[str], modules: Modules) -> Iterator[Path]:
+    """The file that an imported name comes from, or that is imported by it, and where this takes some names from."""
     place = modules.defining(module, local)
     whole = modules.module_named(module, local) if place is None else place[0]
-    return whole.path if whole is not None else None
+    if whole is None:
+        return
+    yield whole.path
+    if place is None:
+        uses = (n for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and n.attr in names)
+        for dotted in {ast.unparse(node) for node in uses}:
+            first, *between, name = dotted.split(".")
+            inner = modules.at(module, ".".join((module.imports[local][0], *between))) if between else whole
+            if first == local and inner is not None and (there := modules.defining(inner, name)) is not None:
+                yield there[0].path
 
 
 def _other_names(module: HostModule) -> Iterator[str]:

@@ -64,6 +64,13 @@ class Reading:
         return self.frame.reader
 
 
+def _with_loops(cases: Sequence[Names], loops: Sequence[Sequence[Names]]) -> list[Names]:
+    """The cases of a test with those of the loops around the launch, of which the first rounds are read."""
+    own = {name: value for rounds in loops for name, value in next(iter(rounds), {}).items()}
+    first = {**cases[0], **own}
+    return [first, *({**first, **case} for others in (cases, *loops) for case in others[1:])]
+
+
 @dataclass(slots=True)
 class Ways:
     """What is looked for, and how much may still be read for it."""
@@ -84,7 +91,7 @@ class Ways:
             cases = cases_of(usage, self._test_reader(usage))
             reading = self._tried(usage, cases[0], keeps=True)
             if reading is not None:
-                reading.cases = cases
+                reading.cases = _with_loops(cases, reading.reader.loops)
                 yield reading
             elif len(cases) > 1:
                 left.append((usage, cases[1:]))
