@@ -25,6 +25,7 @@ from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.launcher import draft_of_launcher
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.index_ranges import with_repeated_indices
 from kernel_lineage.workloads.loose_dims import with_ties
 from kernel_lineage.workloads.measured import with_measured_shapes
 from kernel_lineage.workloads.model import (
@@ -113,6 +114,7 @@ def draft_of(
         best = with_few_steps(best, target, path, state.root) if measure else with_checked_sizes(best)
     if measure and not best.missing and not _unusable(best):
         best = with_ties(best, target, path, state.root)
+        best = with_repeated_indices(best, target, path, state.root)
         if not isinstance(target, Launcher):
             best = with_filled_variables(best, target, path, state.root)
             best = with_timed_sizes(best, target)

@@ -14,7 +14,7 @@ from pathlib import Path
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.workloads.chosen_sizes import plans
-from kernel_lineage.workloads.files import Target, data_of
+from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.model import UNRANGED, Draft
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken, fitted_sizes
@@ -24,6 +24,7 @@ RACING = "; threads race with all values that were tried"
 
 
 _GUESSED = " is taken to hold numbers below "
+_EACH_ONCE = re.compile(r"permutation\((.+)\)")
 _BELOW = re.compile(r"integers\(0, (\w+)\)")
 
 
@@ -74,6 +75,25 @@ def with_distinct_indices(draft: Draft) -> Draft | None:
         draft = _ranged(draft, argument.name, f"permutation({below[1]})")
         return replace(draft, dims=dims, checked=checked, promises=promises, assumed=assumed)
     return None
+
+
+def with_repeated_indices(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft in which numbers may come twice where a test gives each once and a kernel that adds by atomics does not
+    count on it: it stays in its buffers with them, and no threads race.
+    """
+    if isinstance(kernel, Launcher) or "atomic" not in kernel.text or draft.missing:
+        return draft
+    for argument in draft.arguments:
+        each_once = _EACH_ONCE.fullmatch(argument.values)
+        if argument.kind != "input" or each_once is None:
+            continue
+        repeated = _ranged(draft, argument.name, f"integers(0, {each_once[1]})")
+        equal = _ranged(draft, argument.name, "integers(0, 1)")
+        sizes = draft.checked
+        if all(stays_in_bounds(d, sizes, kernel, path, root, races=True) for d in (equal, repeated)):
+            note = f"{argument.name} may hold a number twice: the kernel adds by atomics"
+            draft = replace(repeated, assumed=(*draft.assumed, note))
+    return draft
 
 
 def _candidates(draft: Draft, name: str, dims: list[str]) -> Iterator[tuple[str, str, str]]:

@@ -49,3 +49,44 @@ def test_a_test_that_imports_the_package_tells_the_sizes(tmp_path: Path, imports
     draft = draft_of(kernel_of(path, "double"), path)
     assert draft.missing == ()
     assert "sizes are those of test_it in test_all.py" in draft.assumed
+
+
+SCATTER = """\
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def scatter(out, x, index, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    at = tl.load(index + row)
+    ADD
+
+def scattered(x, index, rows):
+    out = torch.zeros((rows, 16), dtype=torch.float32)
+    scatter[(x.shape[0],)](out, x, index, BLOCK=16)
+    return out
+
+def test_scattered():
+    x = torch.randn(24, 16)
+    scattered(x, torch.randperm(40)[:24], 40)
+"""
+
+
+@pytest.mark.parametrize(
+    ("add", "values"),
+    [
+        ("tl.atomic_add(out + at * 16 + i, tl.load(x + row * 16 + i))", "integers(0, "),
+        ("tl.store(out + at * 16 + i, tl.load(x + row * 16 + i))  # no atomic", "permutation("),
+    ],
+)
+def test_numbers_that_a_test_gives_once_may_come_twice_where_they_are_added_up(
+    tmp_path: Path, add: str, values: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "scatter.py"
+    path.write_text(SCATTER.replace("ADD", add))
+    draft = draft_of(kernel_of(path, "scatter"), path)
+    assert draft.missing == ()
+    assert next(a.values for a in draft.arguments if a.name == "index").startswith(values)
