@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
-from kernel_gate.program import LaunchSpec, LaunchStep, Program, Step, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Step, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
@@ -113,7 +113,10 @@ def program_from_file(
         )
         numbers = launched.numbers if launched is not None else {}
         own = own_parameters(kernel, workload)
-        return _with_numbers(program, kernel, path, workload, order, [numbers.get(name) for name in own])
+        cleared = dict.fromkeys(launched.cleared) if launched is not None and changed_from is not None else {}
+        return _with_host_work(
+            program, kernel, path, workload, order, [numbers.get(name) for name in own], cleared
+        )
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text, lacking = device_code(source, (kernel_name,), path, root or repository_around(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
@@ -133,23 +136,33 @@ def program_from_file(
         beside=beside,
     )
     told = site.numbers if site is not None else {}
-    return _with_numbers(program, kernel, path, workload, order, [told.get(n) for n in range(len(order))])
+    zeros = site.cleared if site is not None and changed_from is not None else {}
+    return _with_host_work(
+        program,
+        kernel,
+        path,
+        workload,
+        order,
+        [told.get(n) for n in range(len(order))],
+        {order[n]: nbytes for n, nbytes in zeros.items()},
+    )
 
 
-def _with_numbers(
+def _with_host_work(
     program: Program,
     kernel: Kernel,
     path: Path,
     workload: Workload,
     order: Sequence[str],
     numbers: Sequence[Value | None],
+    cleared: Mapping[str, str | None],
 ) -> Program:
-    """The program with numbers that its launch passes: the workload has no argument for them ("" in `order`), or has
-    another number.
+    """The program with numbers that its launch passes, where the workload has no argument for them ("" in `order`) or
+    has another number, and with outputs that its host code clears first: so many bytes, None for all.
 
     Raises `ProgramError` where such a number is not told.
     """
-    if "" not in order and not any(numbers):
+    if "" not in order and not any(numbers) and not cleared:
         return program
     passed = [number or name for name, number in zip(order, numbers, strict=True)]
     told = tuple(word for word in passed if word)
@@ -157,7 +170,8 @@ def _with_numbers(
     if spec is None or len(told) < len(order):
         raise _arguments_differ(kernel, workload, path)
     step = LaunchStep(program.entry, spec, told, program.template_arguments)
-    return replace(program, launch=None, arguments=None, template_arguments=(), steps=(step,))
+    zeros = (MemsetStep(name, nbytes=nbytes) for name, nbytes in cleared.items())
+    return replace(program, launch=None, arguments=None, template_arguments=(), steps=(*zeros, step))
 
 
 def _triton_site(
@@ -334,9 +348,11 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
 
 def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ProgramError:
     parameters, declared = own_parameters(kernel, workload), [a.name for a in workload.args]
+    more = [p for p in parameters if p not in declared] if set(declared) <= set(parameters) else []
     return ProgramError(
         f"{path}: `{kernel.name}` takes {len(parameters)} arguments ({', '.join(parameters)}), the workload declares "
         f"{len(declared)} ({', '.join(declared)}); make them agree"
+        + (f", or pass {', '.join(more)} as numbers over these" if more else "")
     )
 
 

@@ -40,6 +40,9 @@ class LaunchSite:
     """Names that the host code gives numbers of threads, which are no sizes of the data."""
     words: frozenset[str] = frozenset()
     """All names in the host code."""
+    cleared: Mapping[int, str | None] = field(default_factory=dict)
+    """By position, outputs of the workload that the host code makes zero before the launch: so many bytes of them, an
+    expression; None for all."""
     numbers: Mapping[int, Constant] = field(default_factory=dict)
     """By position, the numbers that the launch passes for parameters of which the workload has no argument."""
 
@@ -83,7 +86,8 @@ def followed_launch(
             passed = ((n, _number(kernel.parameters[n], launch.arguments[n].value, meanings)) for n in more)
             told = {n: number for n, number in passed if number is not None}
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
-            return LaunchSite(spec if one else None, meanings, frozenset(threads), entry.words, told)
+            cleared = _cleared(launch, meanings, workload, order)
+            return LaunchSite(spec if one else None, meanings, frozenset(threads), entry.words, cleared, told)
     return None
 
 
@@ -91,6 +95,23 @@ def _number(parameter: Parameter, passed: Value, meanings: Mapping[str, str]) ->
     """The number that a launch passes for a parameter; None where it is not told over the workload."""
     text = _translated(passed, meanings) if not parameter.pointer else None
     return Constant(text, parameter.dtype) if text is not None and parameter.dtype is not None else None
+
+
+def _cleared(
+    launch: Launched, meanings: Mapping[str, str], workload: Workload, order: Sequence[str]
+) -> Mapping[int, str | None]:
+    """The outputs that are zero at a launch, as far as it is told how many of their bytes are."""
+    cleared: dict[int, str | None] = {}
+    for position, (name, passed) in enumerate(zip(order, launch.arguments, strict=True)):
+        argument, value = workload.argument(name), passed.value
+        buffer = value.buffer if isinstance(value, (Pointer, Tensor)) else None
+        if argument is None or argument.kind != "output" or buffer is None or not buffer.cleared:
+            continue
+        if buffer.cleared_bytes is None:
+            cleared[position] = None
+        elif (text := _translated(buffer.cleared_bytes, meanings)) is not None:
+            cleared[position] = text
+    return cleared
 
 
 def same_launch(one: LaunchSpec, other: LaunchSpec, workload: Workload) -> bool:

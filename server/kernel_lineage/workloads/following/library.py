@@ -130,6 +130,7 @@ def _memory(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
             clear(record)
         elif buffer is not None:
             buffer.cleared = isinstance(args[1], Number) and args[1].value == 0
+            buffer.cleared_bytes = args[2] if len(args) > 2 else None
         return plain(0)
     if name.startswith(("cudaMemcpy", "memcpy", "hipMemcpy")) and len(args) >= 2:
         target, origin = buffer_at(args[0]), buffer_at(args[1])

@@ -196,6 +196,8 @@ class Buffer:
     dtype: str = ""
     """As it was declared or asked for; "" unknown."""
     cleared: bool = False
+    cleared_bytes: Value | None = None
+    """So many of its bytes, from the first, are cleared; None for all, and no number where nothing tells how many."""
     below: Number | None = None
     """What all its values, whole numbers from 0, are smaller than."""
     untold: str = ""

@@ -49,6 +49,8 @@ class TritonSite:
     launch: LaunchSpec
     numbers: Mapping[str, Value]
     """Parameter that the workload has no argument for, or another number → what the launch passes."""
+    cleared: frozenset[str] = frozenset()
+    """Outputs of the workload that the host code makes zero before the launch."""
     agreed: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
 
@@ -209,22 +211,26 @@ def _site(look: _Look, reading: Reading) -> TritonSite | None:
 
     numbers: dict[str, Value] = {}
     agreed: dict[str, str] = {}
+    cleared: set[str] = set()
     for name, of in look.order.items():
         argument = look.workload.argument(of)
+        value = passed.get(name)
+        if argument is not None and argument.kind == "output" and isinstance(value, Tensor) and value.cleared:
+            cleared.add(of)
         if argument is not None and argument.kind != "scalar":
             continue
-        number = value_at(passed.get(name), sizes) if is_expression(passed.get(name)) else None
+        number = value_at(value, sizes) if is_expression(value) else None
         if number is None and argument is None:
             return None
         if number is None:
             continue
-        text = text_of(passed[name])
+        text = text_of(value)
         if argument is not None and number == sizes[of]:
             agreed[of] = text
         if argument is None or look.agreed.get(of, text) != text:
             numbers[name] = Value(text, argument.dtype if argument is not None else _dtype(number))
     launch = LaunchSpec(grid, ("128",), "0", constexpr, option("num_warps"), option("num_stages"))
-    return TritonSite(launch, numbers, agreed)
+    return TritonSite(launch, numbers, frozenset(cleared), agreed)
 
 
 def _dtype(number: Number) -> str:

@@ -77,7 +77,8 @@ def method(tensor: Tensor, name: str, args: Sequence[object], named: Mapping[str
     if name in _ITSELF:
         return tensor
     if name in _DRAWN:
-        return replace(tensor, values=_DRAWN[name]) if floats else tensor
+        cleared = replace(tensor, cleared=name == "zero_")
+        return replace(cleared, values=_DRAWN[name]) if floats else cleared
     if name in _PACKED:
         return packed(tensor)
     if name in ("to", "type", "type_as"):

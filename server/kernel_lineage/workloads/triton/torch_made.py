@@ -61,9 +61,10 @@ def made(name: str, args: Sequence[object], named: Mapping[str, object]) -> obje
             value = argument(rest, named, 1, "fill_value")
             if "dtype" not in named and type(value) in (int, bool):
                 dtype = "int64" if type(value) is int else "bool"
-            return Tensor("", _shape(rest[:1], named), dtype, _constant(dtype, value))
+            return Tensor("", _shape(rest[:1], named), dtype, _constant(dtype, value), cleared=value == 0)
         case "ones" | "zeros":
-            return Tensor("", _shape(rest, named), dtype, _constant(dtype, int(name == "ones")))
+            constant = _constant(dtype, int(name == "ones"))
+            return Tensor("", _shape(rest, named), dtype, constant, cleared=name == "zeros")
         case "rand":
             return Tensor("", _shape(rest, named), dtype, _BETWEEN)
     return Tensor("", _shape(rest, named), dtype)
@@ -137,4 +138,4 @@ def made_like(name: str, of: Tensor, named: Mapping[str, object]) -> Tensor:
         values = _constant(dtype, int(name == "ones_like"))
     if "dtype" in named and not isinstance(named["dtype"], (Dtype, type(None))):
         dtype = None
-    return replace(packed(of), name="", dtype=dtype, values=values)
+    return replace(packed(of), name="", dtype=dtype, values=values, cleared=name == "zeros_like")

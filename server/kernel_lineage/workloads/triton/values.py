@@ -74,6 +74,8 @@ class Tensor:
     """Elements from one neighbour to the next along each axis; None for row-major."""
     memory: int | Size | None = None
     """Elements from its first one to the end of the memory that it lies in; None for as many as it has."""
+    cleared: bool = False
+    """Whether the host has made all its elements zero."""
 
 
 @dataclass(frozen=True, slots=True)
