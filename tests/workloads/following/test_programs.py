@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.promises import broken
@@ -258,3 +260,24 @@ def test_what_an_array_is_filled_with_is_not_what_it_began_with(
     draft = drafted(tmp_path, COUNTED.replace("FILL", fill), "counted")
     assert argument(draft, "at").values == values
     assert argument(draft, "out").values == "integers(0, 1)"
+
+
+def test_rows_of_pitched_memory_are_as_far_apart_as_its_pitch(tmp_path: Path) -> None:
+    path = tmp_path / "pitched.cu"
+    path.write_text(
+        "__global__ void twice(float* a, size_t pitch, int rows, int cols) {\n"
+        "    float* row = (float*)((char*)a + blockIdx.x * pitch);\n"
+        "    for (int i = threadIdx.x; i < cols; i += 32) row[i] *= 2;\n}\n"
+        "int main() {\n    const int rows = 30, cols = 300;\n    float* a;\n    size_t pitch;\n"
+        "    cudaMallocPitch(&a, &pitch, cols * sizeof(float), rows);\n"
+        "    twice<<<rows, 32>>>(a, pitch, rows, cols);\n}\n"
+    )
+    draft = draft_of(kernel_of(path, "twice"), path)
+    assert draft.missing == ()
+    workload = draft.workload()
+    for cols, pitch in ((128, 512), (129, 1024)):
+        sizes = {"rows": 30, "cols": cols}
+        assert workload.scalars(sizes)["pitch"] == pitch
+        a = workload.argument("a")
+        assert a is not None
+        assert prod(workload.extents(a, sizes)) == 30 * pitch // 4

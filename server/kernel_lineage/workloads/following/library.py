@@ -33,6 +33,11 @@ ALLOCATORS = frozenset(
      "hipMalloc"}
 )  # fmt: skip
 """Functions that make a buffer, their first argument."""
+PITCHED = frozenset({"cudaMallocPitch", "hipMallocPitch"})
+"""Those that choose how far apart its rows are, their second argument."""
+_PITCHED_ARGUMENTS = 4
+_PITCH = 512
+"""Bytes that rows are a multiple of: what cudaMallocPitch gives on devices of today."""
 _CEIL_DIV = frozenset(
     {"ceildiv", "cdiv", "divup", "divceil", "iceildiv", "roundupdiv", "divideroundup", "ceildivide"}
 )
@@ -107,6 +112,11 @@ def _kept(place: Value, value: Value) -> None:
 
 def _memory(name: str, args: list[Value], _sizes: Sizes) -> Value | None:
     """Functions that allocate, copy or set memory."""
+    if name in PITCHED and len(args) >= _PITCHED_ARGUMENTS and all(isinstance(a, Number) for a in args[2:4]):
+        width, rows = (a for a in args[2:4] if isinstance(a, Number))
+        blocks = Number(-(-width.value // _PITCH), (f"ceil_div({width.text}, {_PITCH})",))
+        _kept(args[1], pitch := times(blocks, plain(_PITCH)))
+        name, args = "cudaMalloc", [args[0], times(pitch, rows)]
     if name in ALLOCATORS and len(args) >= 2:
         place, size = args[0], args[1]
         label, kind = "", ""
