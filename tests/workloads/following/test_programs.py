@@ -281,3 +281,26 @@ def test_rows_of_pitched_memory_are_as_far_apart_as_its_pitch(tmp_path: Path) ->
         a = workload.argument("a")
         assert a is not None
         assert prod(workload.extents(a, sizes)) == 30 * pitch // 4
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "twice<<<(n + 63) / 64, 64>>>(View<float>{a, n});",
+        "View<float> view{a, n}; twice<<<(n + 63) / 64, 64>>>(view);",
+    ],
+)
+def test_a_structure_that_is_made_in_place_has_its_fields(tmp_path: Path, launch: str) -> None:
+    path = tmp_path / "view.cu"
+    path.write_text(
+        "template <typename T> struct View { T* data; int count; };\n"
+        "__global__ void twice(View<float> v) {\n"
+        "    int i = blockIdx.x * 64 + threadIdx.x;\n    if (i < v.count) v.data[i] *= 2;\n}\n"
+        f"int main() {{\n    const int n = 1000;\n    float* a;\n    cudaMalloc(&a, n * 4);\n    {launch}\n}}\n"
+    )
+    draft = draft_of(kernel_of(path, "twice"), path)
+    assert draft.missing == ()
+    assert {a.name: (a.shape, a.value) for a in draft.arguments} == {
+        "v_data": (("n",), None),
+        "v_count": (None, "n"),
+    }

@@ -21,6 +21,7 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Opaque,
     Pointer,
+    Record,
     Text,
     TypeName,
     Value,
@@ -368,9 +369,13 @@ class Expressions:
     def _compound_literal_expression(self, node: Node, names: Names) -> Value:
         """Braces in the place of an expression, as in `<<<n, {32, 8}>>>`, are read as ones whose type is missing."""
         kind = node.child_by_field_name("type")
-        if kind is not None and not kind.is_missing:
+        value = self.value(node.child_by_field_name("value"), names)
+        if kind is None or kind.is_missing:
+            return value
+        fields = self.unit.fields_of(bare_type(text_of(kind)))
+        if not fields or not isinstance(value, list):
             raise NotFollowed(f"`{text_of(node)}`")
-        return self.value(node.child_by_field_name("value"), names)
+        return Record(bare_type(text_of(kind)), {f.name: v for f, v in zip(fields, value, strict=False)})
 
     def _lambda_expression(self, node: Node, names: Names) -> Value:
         return Lambda(node, names)
