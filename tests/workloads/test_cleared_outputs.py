@@ -103,3 +103,22 @@ def test_what_a_candidate_of_triton_makes_zero_is_cleared(tmp_path: Path, made: 
     assert old.steps == ()
     verdict = judge(old, new, workload, device="emulated")
     assert verdict.standing is (Standing.RIGHT if clears else Standing.REJECTED), verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("total.py", TRITON.replace("empty(1)", "zeros(1)"), ("[(1,)]", "[(1, 1)]")),
+        (
+            "total.cu",
+            CUDA.replace("total<<<", "cudaMemset(out, 0, 4); total<<<"),
+            ("float sum = 0;", "float sum = 0.0f;"),
+        ),
+    ],
+)
+def test_what_was_cleared_before_for_nothing_is_not_timed(
+    tmp_path: Path, file: str, before: str, after: tuple[str, str]
+) -> None:
+    assert after[0] in before
+    old, new, _ = programs(tmp_path, file, before, before.replace(*after))
+    assert (old.steps, new.steps) == ((), ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,7 +113,7 @@ def program_from_file(
         )
         numbers = launched.numbers if launched is not None else {}
         own = own_parameters(kernel, workload)
-        cleared = dict.fromkeys(launched.cleared) if launched is not None and changed_from is not None else {}
+        cleared = dict.fromkeys(launched.cleared) if launched is not None else {}
         return _with_host_work(
             program, kernel, path, workload, order, [numbers.get(name) for name in own], cleared
         )
@@ -136,7 +136,7 @@ def program_from_file(
         beside=beside,
     )
     told = site.numbers if site is not None else {}
-    zeros = site.cleared if site is not None and changed_from is not None else {}
+    zeros = site.cleared if site is not None else {}
     return _with_host_work(
         program,
         kernel,
@@ -188,7 +188,19 @@ def _triton_site(
         old = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
         if old is not None and len(_order(old, workload, path)) == len(workload.args):
             before = followed_triton_launch(old, path, workload, _order(old, workload, path), root)
-    return followed_triton_launch(kernel, path, workload, order, root, before)
+    site = followed_triton_launch(kernel, path, workload, order, root, before)
+    if site is None:
+        return None
+    kept = [name for name in site.cleared if before is not None and _counts_on(kernel, name, before.cleared)]
+    return replace(site, cleared=frozenset(kept))
+
+
+def _counts_on(kernel: Kernel, output: str | int, before: Collection[str | int]) -> bool:
+    """Whether a changed kernel may count on zeros of its host code: new ones, or because it adds by atomics.
+
+    Others are left out, so that what host code clears for nothing is timed on neither side.
+    """
+    return output not in before or "atomic" in kernel.text
 
 
 def _site(
@@ -216,7 +228,10 @@ def _site(
             changed = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
     new = followed_launch(whole, _host_code(path, root, source.data), workload, order, old)
     if new is not None and new.launch is not None:
-        return new
+        zeros = {
+            at: n for at, n in new.cleared.items() if old is not None and _counts_on(whole, at, old.cleared)
+        }
+        return replace(new, cleared=zeros)
     if changed:
         raise _unread_launch(path, whole.name)
     return None
