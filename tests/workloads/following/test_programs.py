@@ -304,3 +304,48 @@ def test_a_structure_that_is_made_in_place_has_its_fields(tmp_path: Path, launch
         "v_data": (("n",), None),
         "v_count": (None, "n"),
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "values"),
+    [
+        ("i % 7", "integers(0, 7)"),
+        ("static_cast<int>((i * 31) % 7)", "integers(0, 7)"),
+        ("(int)(i % 7) + 2", "integers(0, 9)"),
+        ("4 << (i % 7)", "integers"),
+        ("(i % 7) * 100", "integers"),
+    ],
+)
+def test_a_remainder_alone_says_what_an_array_is_filled_with(tmp_path: Path, value: str, values: str) -> None:
+    path = tmp_path / "fill.cu"
+    path.write_text(
+        "__global__ void twice(long long* out, const int* x, int n) {\n"
+        "    int i = blockIdx.x * 64 + threadIdx.x;\n    if (i < n) out[i] = 2 * x[i];\n}\n"
+        "int main() {\n    const int n = 1000;\n    int* h = new int[n];\n"
+        f"    for (int i = 0; i < n; ++i) h[i] = {value};\n"
+        "    int* x;\n    long long* out;\n    cudaMalloc(&x, n * 4);\n    cudaMalloc(&out, n * 8);\n"
+        "    cudaMemcpy(x, h, n * 4, cudaMemcpyHostToDevice);\n    twice<<<(n + 63) / 64, 64>>>(out, x, n);\n}\n"
+    )
+    draft = draft_of(kernel_of(path, "twice"), path)
+    assert draft.missing == ()
+    assert next(a.values for a in draft.arguments if a.name == "x") == values
+
+
+def test_memory_of_as_many_elements_as_an_array_says_is_measured(tmp_path: Path) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(
+        "__global__ void sums(const int* at, const float* x, float* out, int rows) {\n"
+        "    int r = blockIdx.x * 64 + threadIdx.x;\n    if (r >= rows) return;\n    float s = 0;\n"
+        "    for (int i = at[r]; i < at[r + 1]; ++i) s += x[i];\n    out[r] = s;\n}\n"
+        "int main() {\n    const int rows = 500;\n    std::vector<int> h(rows + 1, 0);\n"
+        "    for (int r = 0; r < rows; ++r) h[r + 1] = h[r] + r % 5;\n"
+        "    std::vector<float> hx(h[rows]);\n    int* at;\n    float *x, *out;\n"
+        "    cudaMalloc(&at, h.size() * sizeof(int));\n    cudaMalloc(&x, hx.size() * sizeof(float));\n"
+        "    cudaMalloc(&out, rows * sizeof(float));\n"
+        "    cudaMemcpy(at, h.data(), h.size() * sizeof(int), cudaMemcpyHostToDevice);\n"
+        "    sums<<<(rows + 63) / 64, 64>>>(at, x, out, rows);\n}\n"
+    )
+    draft = draft_of(kernel_of(path, "sums"), path)
+    assert draft.missing == ()
+    values = {a.name: a.values for a in draft.arguments}
+    assert values["at"].startswith("offsets(")

@@ -35,6 +35,7 @@ from kernel_lineage.workloads.following.values import (
     Lambda,
     NotFollowed,
     Number,
+    Opaque,
     Pointer,
     Record,
     Reference,
@@ -203,6 +204,8 @@ class Calls(Bodies):
         if args and isinstance(args[0], Number) and one is not None:
             filled = args[1].value if len(args) > 1 and isinstance(args[1], Number) else 0
             return Buffer(name, times(args[0], plain(one)), dtype=kind, cleared=filled == 0)
+        if len(args) == 1 and isinstance(args[0], Opaque) and one is not None:
+            return Buffer(name, dtype=kind, untold=args[0].why)
         return list(args[0]) if args and isinstance(args[0], list) else list(args)
 
     def _method(self, callee: Node, listed: Node | None, node: Node, names: Names) -> Value:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_forms import bare, inside, operator_of, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
 from kernel_lineage.workloads.following.library import buffer_at
@@ -39,6 +39,10 @@ from kernel_lineage.workloads.following.values import (
 _STEPS = 20_000
 """Statements that are followed at most."""
 _ROUNDS = 64
+
+_CONVERTS = re.compile(
+    r"(?:static_cast\b|(?:unsigned|signed|int|long|short|char|float|double|size_t|\w+_t)$)"
+)
 
 
 class Left(Exception):  # noqa: N818
@@ -295,10 +299,8 @@ class Follower(Launches):
 
     def _below(self, value: Node | None, condition: Node | None, names: Names) -> Number | None:
         """What the values that a loop fills an array with are smaller than."""
-        for node in inside(value) if value is not None else ():
-            if node.type == "binary_expression" and text_of(node.child_by_field_name("operator")) == "%":
-                bound = self.either(node.child_by_field_name("right"), names)
-                return bound if isinstance(bound, Number) and bound.whole else None
+        if value is not None and any(_is_remainder(n) for n in inside(value)):
+            return self._below_remainder(_uncast(value), names)
         counted = condition.child_by_field_name("left") if condition is not None else None
         if condition is not None and value is not None and text_of(value) == text_of(counted):
             bound = self.either(condition.child_by_field_name("right"), names)
@@ -309,6 +311,24 @@ class Follower(Launches):
         if isinstance(number, Number) and number.whole and number.is_constant and number.value >= 0:
             return plain(int(number.value) + 1)
         return None
+
+    def _below_remainder(self, value: Node, names: Names) -> Number | None:
+        """What a remainder, or a number and one, is smaller than; None for a product or a difference with one."""
+        left, right = (value.child_by_field_name(side) for side in ("left", "right"))
+        if left is None or right is None:
+            return None
+        if _is_remainder(value):
+            divisor = self.either(right, names)
+            return divisor if isinstance(divisor, Number) and divisor.whole else None
+        sides = [self._below_remainder(_uncast(side), names) for side in (left, right)]
+        more = self.either(left if sides[0] is None else right, names)
+        bound = sides[0] or sides[1]
+        if operator_of(value) != "+" or bound is None or not isinstance(more, Number) or more.value < 0:
+            return None
+        try:
+            return combined("+", bound, more)
+        except NotFollowed:
+            return None
 
     def _do_switch_statement(self, node: Node, names: Names) -> None:
         value = self.branches_on(node.child_by_field_name("condition"), names)
@@ -346,6 +366,25 @@ class Follower(Launches):
         if isinstance(constant, (TypeName, Text)) and isinstance(value, (TypeName, Text)):
             return constant == value
         return False
+
+
+def _is_remainder(node: Node) -> bool:
+    return node.type == "binary_expression" and operator_of(node) == "%"
+
+
+def _uncast(value: Node) -> Node:
+    """What is converted to another type, without parentheses: of `(int)(x)`, `int(x)` and `static_cast<int>(x)` x."""
+    inner = bare(value)
+    while inner is not None:
+        listed = inner.child_by_field_name("arguments") if inner.type == "call_expression" else None
+        callee = text_of(inner.child_by_field_name("function"))
+        if inner.type == "cast_expression":
+            value, inner = inner, bare(inner.child_by_field_name("value"))
+        elif listed is not None and listed.named_child_count == 1 and _CONVERTS.match(callee):
+            value, inner = inner, bare(listed.named_child(0))
+        else:
+            return inner
+    return value
 
 
 def _cases(node: Node) -> Iterator[Node]:
