@@ -13,7 +13,7 @@ from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import Reason
-from kernel_gate.standing import ExitCode
+from kernel_gate.standing import ExitCode, Standing
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 
 PASS, FAIL, UNAVAILABLE, SKIPPED = (
@@ -166,6 +166,14 @@ def test_a_workload_that_cannot_see_a_constant_is_refused():
     v = verdict(affine("2.0f * x[i] + 1.0f", "0.0f"), workload=flat)
     assert v.outcome is Outcome.INCONCLUSIVE
     assert "cannot tell a right y from a constant one" in v.reason
+
+
+def test_a_buffer_of_no_elements_that_a_launch_needs_blinds_nothing():
+    empty = '[[args]]\nname = "e"\nkind = "output"\ndtype = "float32"\nshape = ["N - N"]\n\n[launch]'
+    source = affine().source.replace("int n)", "int n, float *e)")
+    program = Program("cuda", source, "affine")
+    v = judge(program, program, workload(**{"[launch]": empty}), device="emulated")
+    assert v.standing is Standing.RIGHT, v.reason
 
 
 def test_nothing_compared_is_nothing_accepted():

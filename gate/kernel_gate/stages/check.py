@@ -33,7 +33,7 @@ from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
 from kernel_gate.verdict import Stage, StageStatus
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Argument, Workload
 
 _MOST_NAMED = 200
 """Cases that the evidence names."""
@@ -273,6 +273,12 @@ def _stopped(run: CheckState, stop: Stop, case: Case) -> CheckResult:
     )
 
 
+def _has_elements(run: CheckState, argument: Argument) -> bool:
+    """Whether an argument is compared and has an element on some case: a launch may need a buffer of none."""
+    written = argument.kind in {"output", "inout"}
+    return written and any(math.prod(run.workload.extents(argument, case.dims)) for case in run.passed)
+
+
 def _finished(
     run: CheckState, cases: Sequence[Case], unreached: list[Case], seconds: float, whole: bool
 ) -> CheckResult:
@@ -291,7 +297,7 @@ def _finished(
         return unavailable(
             Reason.ONE_CASE_ONLY, f"{cases[0]}: agrees in every element; only this case was run", "workload"
         )
-    blind = [a.name for a in run.workload.args if a.kind in {"output", "inout"} and a.name not in run.noticed]
+    blind = [a.name for a in run.workload.args if a.name not in run.noticed and _has_elements(run, a)]
     if blind:
         return unavailable(
             Reason.WORKLOAD_BLIND,
