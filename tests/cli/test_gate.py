@@ -96,6 +96,15 @@ def test_a_kernel_that_is_not_there_is_a_verdict_of_its_own(gate):
     assert "its kernels: doubled" in verdict["reason"]
 
 
+def test_a_candidate_that_takes_other_arguments_is_not_judged(gate):
+    other = KERNEL.replace("int n)", "int n, const float *more)")
+    assert other != KERNEL
+    result = gate(other, "--json")
+    verdict = json.loads(result.stdout)
+    assert (result.exit_code, verdict["code"]) == (ExitCode.NOT_JUDGED, "arguments-differ")
+    assert "twice: " in verdict["reason"]
+
+
 @pytest.mark.long
 def test_only_what_was_asked_for_fails(gate):
     right = KERNEL.replace("x[i] + x[i]", "2.0f * x[i]")

@@ -72,7 +72,7 @@ def gate_pair(
     try:
         name, spot, before, after = _programs(pair, options, run)
     except _NotJudgedError as error:
-        name = pair.kernel or pair.baseline.stem
+        name = pair.kernel or only_kernel(pair.baseline) or pair.baseline.stem
         verdict = not_judged(name, str(error), error.code)
     else:
         request = GateRequest.of(before, after, spot.workload, device=device, options=options)
@@ -116,13 +116,21 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
         in_a_line,
         workload_on_the_spot,
     )
-    from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError, program_from_file
+    from kernel_lineage.workloads.programs import (
+        ArgumentsDifferError,
+        ProgramError,
+        UnknownKernelError,
+        program_from_file,
+    )
 
     try:
         workload = load_workload(pair.workload) if pair.workload is not None else None
         name = pair.kernel or (workload.kernel if workload is not None else only_kernel(pair.baseline))
         if name is None:
-            wrong_use(f"{pair.baseline} has not just one kernel: name one with --kernel, or give --workload")
+            wrong_use(
+                f"{pair.baseline} has not just one kernel: name one with --kernel, or have each that changed judged "
+                f"with `klineage gate {pair.baseline} --text {pair.candidate}`"
+            )
         old = KernelName.of(name)
         new = KernelName.of(pair.candidate_kernel) if pair.candidate_kernel else old
         if workload is not None:
@@ -146,6 +154,8 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
             the_case(spot.workload, options.case, options.seed, options.inputs, options.memory)
     except UnknownKernelError as error:
         raise _NotJudgedError(Reason.UNKNOWN_KERNEL, str(error)) from error
+    except ArgumentsDifferError as error:
+        raise _NotJudgedError(Reason.ARGUMENTS_DIFFER, str(error)) from error
     except NoWorkloadError as error:
         click.echo(f"{name}: {error}", err=True)
         raise _NotJudgedError(Reason.NO_WORKLOAD, str(error)) from error

@@ -41,6 +41,10 @@ class UnknownKernelError(ProgramError):
     """The file has no kernel of that name; the message lists those that it has."""
 
 
+class ArgumentsDifferError(ProgramError):
+    """The kernel takes other arguments than the workload has; the message lists both."""
+
+
 def program_from_file(
     path: Path,
     kernel_name: str,
@@ -361,10 +365,10 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
     raise _arguments_differ(kernel, workload, path)
 
 
-def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ProgramError:
+def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ArgumentsDifferError:
     parameters, declared = own_parameters(kernel, workload), [a.name for a in workload.args]
     more = [p for p in parameters if p not in declared] if set(declared) <= set(parameters) else []
-    return ProgramError(
+    return ArgumentsDifferError(
         f"{path}: `{kernel.name}` takes {len(parameters)} arguments ({', '.join(parameters)}), the workload declares "
         f"{len(declared)} ({', '.join(declared)}); make them agree"
         + (f", or pass {', '.join(more)} as numbers over these" if more else "")
