@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_gate.expressions import evaluate_int
+from kernel_gate.expressions import evaluate, evaluate_int
 from kernel_gate.program import LaunchStep, Value
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
@@ -207,3 +207,28 @@ def test_a_change_may_give_a_kernel_numbers_that_its_launch_tells(tmp_path: Path
     unread = new.replace("(n + 31) / 32", "asked(y)")
     with pytest.raises(ProgramError, match="takes 5 arguments"):
         program_from_file(tmp_path / "scale.cu", "scale", workload, data=unread.encode(), root=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("passed", "number"),
+    [("0.25f", 0.25), ("2.0f * 0.5f", 1.0), ("0.5f", None), ("1.0f / (float)n", 0.001)],
+)
+def test_a_change_may_pass_another_number(tmp_path: Path, passed: str, number: float | None) -> None:
+    old = _KERNEL + (
+        "void run(float* y, const float* x, int n) {\n"
+        "    scale<<<(n + 127) / 128, 128>>>(y, x, n, 0.5f);\n}\n"
+    )
+    new = old.replace("n, 0.5f", f"n, {passed}")
+    program = program_from_file(
+        tmp_path / "scale.cu",
+        "scale",
+        parse_workload(_WORKLOAD),
+        data=new.encode(),
+        root=tmp_path,
+        changed_from=old.encode(),
+    )
+    values = [a for step in program.steps if isinstance(step, LaunchStep) for a in step.arguments]
+    numbers = [
+        evaluate(a.value, {"n": 1000, "count": 1000, "a": 0.5}) for a in values if isinstance(a, Value)
+    ]
+    assert numbers == ([] if number is None else [pytest.approx(number)])

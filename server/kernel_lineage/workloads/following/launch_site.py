@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernel_gate.expr.syntax import tree_of
-from kernel_gate.expressions import ExpressionError, evaluate_int
+from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.expressions import names as names_in
 from kernel_gate.program import LaunchSpec
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
@@ -44,7 +44,10 @@ class LaunchSite:
     """By position, outputs of the workload that the host code makes zero before the launch: so many bytes of them, an
     expression; None for all."""
     numbers: Mapping[int, Constant] = field(default_factory=dict)
-    """By position, the numbers that the launch passes for parameters of which the workload has no argument."""
+    """By position, the numbers that the launch passes for parameters of which the workload has no argument, or another
+    number."""
+    agreed: Mapping[str, str] = field(default_factory=dict)
+    """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
 
 
 def followed_launch(
@@ -82,19 +85,52 @@ def followed_launch(
             meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
-            more = [n for n, name in enumerate(order) if not name]
-            passed = ((n, _number(kernel.parameters[n], launch.arguments[n].value, meanings)) for n in more)
-            told = {n: number for n, number in passed if number is not None}
+            told, agreed = _numbers_passed(kernel, launch, meanings, workload, order, before)
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
-            return LaunchSite(spec if one else None, meanings, frozenset(threads), entry.words, cleared, told)
+            return LaunchSite(
+                spec if one else None, meanings, frozenset(threads), entry.words, cleared, told, agreed
+            )
     return None
 
 
-def _number(parameter: Parameter, passed: Value, meanings: Mapping[str, str]) -> Constant | None:
-    """The number that a launch passes for a parameter; None where it is not told over the workload."""
-    text = _translated(passed, meanings) if not parameter.pointer else None
-    return Constant(text, parameter.dtype) if text is not None and parameter.dtype is not None else None
+def _numbers_passed(
+    kernel: Kernel,
+    launch: Launched,
+    meanings: Mapping[str, str],
+    workload: Workload,
+    order: Sequence[str],
+    before: LaunchSite | None,
+) -> tuple[Mapping[int, Constant], Mapping[str, str]]:
+    """By position, the numbers for parameters without an argument, and those that are others than `before`; then what
+    is passed for arguments whose numbers they are.
+    """
+    numbers: dict[int, Constant] = {}
+    agreed: dict[str, str] = {}
+    earlier = before.agreed if before is not None else {}
+    for position, (name, passed) in enumerate(zip(order, launch.arguments, strict=True)):
+        argument, parameter = workload.argument(name), kernel.parameters[position]
+        dtype = argument.dtype if argument is not None else parameter.dtype
+        text = _translated(passed.value, meanings) if not parameter.pointer and dtype is not None else None
+        if text is None or dtype is None or (argument is not None and argument.kind != "scalar"):
+            continue
+        if argument is not None and _is_number_of(name, text, workload):
+            agreed[name] = text
+        if argument is None or earlier.get(name, text) != text:
+            numbers[position] = Constant(text, dtype)
+    return numbers, agreed
+
+
+def _is_number_of(scalar: str, text: str, workload: Workload) -> bool:
+    """Whether an expression is a scalar of the workload at its shapes."""
+    for dims in itertools.islice(workload.shapes(), _SHAPES):
+        values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
+        try:
+            if evaluate(text, values) != values[scalar]:
+                return False
+        except ExpressionError:
+            return False
+    return True
 
 
 def _cleared(
