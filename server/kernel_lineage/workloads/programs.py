@@ -115,11 +115,11 @@ def program_from_file(
             module=module,
             beside=beside,
         )
-        numbers = launched.numbers if launched is not None else {}
+        by_name = launched.numbers if launched is not None else {}
         own = own_parameters(kernel, workload)
         cleared = dict.fromkeys(launched.cleared) if launched is not None else {}
         return _with_host_work(
-            program, kernel, path, workload, order, [numbers.get(name) for name in own], cleared
+            program, kernel, path, workload, order, [by_name.get(name) for name in own], cleared
         )
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text, lacking = device_code(source, (kernel_name,), path, root or repository_around(path), template)
@@ -139,7 +139,7 @@ def program_from_file(
         arguments=renamed,
         beside=beside,
     )
-    told = site.numbers if site is not None else {}
+    numbers = site.numbers if site is not None else {}
     zeros = site.cleared if site is not None else {}
     return _with_host_work(
         program,
@@ -147,7 +147,7 @@ def program_from_file(
         path,
         workload,
         order,
-        [told.get(n) for n in range(len(order))],
+        [numbers.get(n) for n in range(len(order))],
         {order[n]: nbytes for n, nbytes in zeros.items()},
     )
 
@@ -169,11 +169,11 @@ def _with_host_work(
     if "" not in order and not any(numbers) and not cleared:
         return program
     passed = [number or name for name, number in zip(order, numbers, strict=True)]
-    told = tuple(word for word in passed if word)
+    arguments = tuple(word for word in passed if word)
     spec = program.launch or (workload.launch.spec() if "" not in order else None)
-    if spec is None or len(told) < len(order):
+    if spec is None or len(arguments) < len(order):
         raise _arguments_differ(kernel, workload, path)
-    step = LaunchStep(program.entry, spec, told, program.template_arguments)
+    step = LaunchStep(program.entry, spec, arguments, program.template_arguments)
     zeros = (MemsetStep(name, nbytes=nbytes) for name, nbytes in cleared.items())
     return replace(program, launch=None, arguments=None, template_arguments=(), steps=(*zeros, step))
 

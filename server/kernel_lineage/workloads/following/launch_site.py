@@ -85,11 +85,11 @@ def followed_launch(
             meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
-            told, agreed = _numbers_passed(kernel, launch, meanings, workload, order, before)
+            numbers, agreed = _numbers_passed(kernel, launch, meanings, workload, order, before)
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
             return LaunchSite(
-                spec if one else None, meanings, frozenset(threads), entry.words, cleared, told, agreed
+                spec if one else None, meanings, frozenset(threads), entry.words, cleared, numbers, agreed
             )
     return None
 

@@ -169,8 +169,8 @@ def _at(
     sizes: dict[str, Number] = {**dims, **look.workload.scalars(dims)}
     reader = Reader(modules, look.kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
     # Callers may pass what they like for what the workload does not tell: a default is no answer.
-    known = look.bindings
-    names: Names = {n: known.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
+    bound = look.bindings
+    names: Names = {n: bound.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
     try:
         reader.run(function, own, names)
     except Reached as reached:
