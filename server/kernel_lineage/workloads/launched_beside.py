@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.triton.host_modules import module_of
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -17,46 +20,47 @@ def launched_beside(kernel: str, before: SourceFile, after: SourceFile) -> tuple
 
     Functions go by their names: one that the change renames is not seen. Nothing is where a file does not parse.
     """
-    if before.data == after.data:
-        return ()
-    old, new = _host_code(before), _host_code(after)
+    reached = _by_cuda if after.language is Language.CUDA else _by_triton
     names: set[str] = set()
+    old, new = reached(kernel, before), reached(kernel, after)
     for function in old.keys() & new.keys():
-        if kernel in old[function]:
-            names |= _launched(function, new, after) - _launched(function, old, before)
+        if old[function].launches:
+            names |= new[function].kernels - old[function].kernels
     return tuple(sorted(names - {kernel}))
 
 
-def _host_code(file: SourceFile) -> Mapping[str, frozenset[str]]:
-    """Function of the host → the names in its body, its own not among them; methods are `Class.method`."""
-    if file.language is Language.CUDA:
-        functions = unit_of(file.data.decode("utf-8", "replace")).functions
-        return {
-            name: frozenset().union(*(code.words for code in codes if code.of_host))
-            for name, codes in functions.items()
-            if any(code.of_host for code in codes)
-        }
-    try:
-        tree = ast.parse(file.data)
-    except (SyntaxError, ValueError):
-        return {}
-    kernels = {kernel.name for kernel in file.kernels}
-    own: dict[str, frozenset[str]] = {}
-    for outer in tree.body:
-        inner = outer.body if isinstance(outer, ast.ClassDef) else [outer]
-        around = f"{outer.name}." if isinstance(outer, ast.ClassDef) else ""
-        for code in inner:
-            if isinstance(code, ast.FunctionDef) and code.name not in kernels:
-                body = "\n".join(ast.unparse(statement) for statement in code.body)
-                own[f"{around}{code.name}"] = frozenset(_WORD.findall(body))
-    return own
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """A function of the host."""
+
+    launches: bool
+    """Whether its own text names the kernel that is judged."""
+    kernels: frozenset[str]
+    """Those that it launches, itself or by functions that it calls."""
 
 
-def _launched(function: str, host: Mapping[str, frozenset[str]], file: SourceFile) -> set[str]:
-    """The kernels of a file that a function names, or one that it calls."""
-    reached, waiting = set(), {function}
-    while waiting:
-        reached |= waiting
-        words = {word for name in waiting for word in host[name]}
-        waiting = {name for name in host if words & {*name.split(".")}} - reached
-    return {kernel.name for kernel in file.kernels} & {word for name in reached for word in host[name]}
+def _by_cuda(kernel: str, file: SourceFile) -> Mapping[str, _Host]:
+    unit = unit_of(file.data.decode("utf-8", "replace"))
+    return {
+        name: _Host(any(kernel in code.words for code in codes if code.of_host), unit.launched_by(name))
+        for name, codes in unit.functions.items()
+        if any(code.of_host for code in codes)
+    }
+
+
+def _by_triton(kernel: str, file: SourceFile) -> Mapping[str, _Host]:
+    """Methods are `Class.method`; nothing where the file does not parse."""
+    functions = module_of(Path(), file.module).functions if file.module is not None else {}
+    kernels = {k.name for k in file.kernels}
+    bodies = {n: "\n".join(map(ast.unparse, f.body)) for n, f in functions.items() if n not in kernels}
+    words = {name: frozenset(_WORD.findall(body)) for name, body in bodies.items()}
+
+    def launched(function: str) -> frozenset[str]:
+        reached, waiting = set(), {function}
+        while waiting:
+            reached |= waiting
+            named = {word for name in waiting for word in words[name]}
+            waiting = {name for name in words if named & {*name.split(".")}} - reached
+        return frozenset(kernels & {word for name in reached for word in words[name]})
+
+    return {name: _Host(kernel in own, launched(name)) for name, own in words.items()}

@@ -80,9 +80,9 @@ def program_from_file(
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name, changed_from)
-    beside = (
-        launched_beside(kernel_name, read(changed_from, language), source) if changed_from is not None else ()
-    )
+    beside: tuple[str, ...] = ()
+    if changed_from is not None and changed_from != source.data:
+        beside = launched_beside(kernel_name, read(changed_from, language), source)
     kernel = kernel_apart(source, kernel_name)
     if kernel is not None:
         kernel_name, source = kernel.name, kernel.source or source
@@ -190,8 +190,9 @@ def _triton_site(
     before: TritonSite | None = None
     if changed_from is not None and kernel.source is not None and changed_from != kernel.source.data:
         old = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
-        if old is not None and len(_order(old, workload, path)) == len(workload.args):
-            before = followed_triton_launch(old, path, workload, _order(old, workload, path), root)
+        former = _order(old, workload, path) if old is not None else ()
+        if old is not None and len(former) == len(workload.args):
+            before = followed_triton_launch(old, path, workload, former, root)
     site = followed_triton_launch(kernel, path, workload, order, root, before)
     if site is None:
         return None
