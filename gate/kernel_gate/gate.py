@@ -146,6 +146,8 @@ def judge(
     """
     companions = companion_files(workload)
     inputs_hash = hash_inputs(baseline, candidate, workload, options, companions)
+    program_hashes = hashes(baseline, candidate, workload)
+    workload = workload.with_dims({**baseline.own_dims, **candidate.own_dims})
     run = _Run(progress, finished, on_stage)
     options = run.drawn(options)
     parts = Parts()
@@ -182,7 +184,7 @@ def judge(
             run.environment |= {
                 **about,
                 **asking.result(),
-                "sha256": hashes(baseline, candidate, workload),
+                "sha256": program_hashes,
                 "companions": companions,
             }
         run.environment["seconds_of"] = parts.seconds()

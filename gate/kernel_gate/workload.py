@@ -332,6 +332,19 @@ class Workload(Table):
         for extents in itertools.product(*self.dims.values()):
             yield dict(zip(self.dims, extents, strict=True))
 
+    def with_dims(self, more: Mapping[str, tuple[int, int]]) -> Workload:
+        """The workload with further dims, which none of its arguments depends on: name → checked size, timed size."""
+        more = {name: sizes for name, sizes in more.items() if name not in self.dims}
+        if not more:
+            return self
+        timed = {name: size for name, (_, size) in more.items()}
+        return self.model_copy(
+            update={
+                "dims": {**self.dims, **{name: (size,) for name, (size, _) in more.items()}},
+                "profile_dims": tuple({**dims, **timed} for dims in self.profile_dims),
+            }
+        )
+
     def keeps_promises(self, dims: Mapping[str, int]) -> bool:
         """Whether a shape is one that callers may come with."""
         return all(expressions.evaluate(promise, dims) for promise in self.promises)

@@ -13,6 +13,8 @@ from kernel_lineage.workloads.first_device import device_facts
 
 CHECKED = EMULATED_MULTIPROCESSORS
 """Multiprocessors of the device that sizes are checked for."""
+NAMES = ("multiProcessorCount", "multi_processor_count", "multiprocessor_count", "num_sms")
+"""What the dim is called by how host code asks for it: the CUDA runtime, torch, and Triton's driver twice."""
 _USUAL = 132
 """Those of an H100 or H200, where no device is at hand."""
 _UNIT = r"(?:sms?|(?:multi_?)?processors?|(?:vector|cube|ai|aic|aiv)?_?cores?)"

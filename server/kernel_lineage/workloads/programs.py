@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Step, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, kernel_as_written, qualified_name
+from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
-from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
-from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
+from kernel_lineage.workloads.host_work import (
+    LaunchNotReadError,
+    changed_steps,
+    cuda_host_work,
+    host_code,
+    own_dims,
+    triton_host_work,
+)
 from kernel_lineage.workloads.launched_beside import launched_beside
-from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
+from kernel_lineage.workloads.preprocessed import standing_before, with_headers
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
-from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
-from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
+from kernel_lineage.workloads.triton.launch_site import own_parameters
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
@@ -98,163 +104,49 @@ def program_from_file(
     order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
+    root = root or repository_around(path)
     if language is Language.TRITON:
         text, module, siblings = triton_text(data, (kernel_name,), path)
-        launched = _triton_site(kernel, path, workload, order, root or repository_around(path), changed_from)
+        former = _former_order(kernel, workload, path, changed_from)
+        work = triton_host_work(kernel, path, workload, order, former, root, changed_from)
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
-        options = {k: v for k, v in (launch or {}).items() if launched is None or not _OLD_GRID.search(v)}
-        spec = with_launch(launched.launch if launched is not None else None, workload, options)
+        options = {k: v for k, v in (launch or {}).items() if work.launch is None or not _OLD_GRID.search(v)}
         program = Program(
             "triton",
             text,
             kernel_name,
-            spec,
+            with_launch(work.launch, workload, options),
             name=label,
             arguments=renamed,
             includes=siblings,
             module=module,
             beside=beside,
         )
-        by_name = launched.numbers if launched is not None else {}
-        own = own_parameters(kernel, workload)
-        cleared = dict.fromkeys(launched.cleared) if launched is not None else {}
-        return _with_host_work(
-            program, kernel, path, workload, order, [by_name.get(name) for name in own], cleared
+    else:
+        template = tuple(template_arguments) or _template_arguments(kernel, path)
+        text, lacking = device_code(source, (kernel_name,), path, root, template)
+        # The slice holds the macros of the headers too, which launch expressions may name.
+        whole = replace(kernel, source=None, text=text)
+        try:
+            work = cuda_host_work(whole, source.data, path, workload, order, root, changed_from)
+        except LaunchNotReadError as error:
+            raise ProgramError(str(error)) from error
+        program = Program(
+            "cuda",
+            text,
+            qualified_name(kernel),
+            with_launch(work.launch, workload, launch or {}),
+            template_arguments=template,
+            defines=switches_for(text, kernel_name),
+            lacking=lacking,
+            name=label,
+            arguments=renamed,
+            beside=beside,
         )
-    template = tuple(template_arguments) or _template_arguments(kernel, path)
-    text, lacking = device_code(source, (kernel_name,), path, root or repository_around(path), template)
-    # The slice holds the macros of the headers too, which launch expressions may name.
-    whole = replace(kernel, source=None, text=text)
-    site = _site(source, whole, path, workload, order, root or repository_around(path), changed_from)
-    spec = with_launch(site.launch if site is not None else None, workload, launch or {})
-    program = Program(
-        "cuda",
-        text,
-        qualified_name(kernel),
-        spec,
-        template_arguments=template,
-        defines=switches_for(text, kernel_name),
-        lacking=lacking,
-        name=label,
-        arguments=renamed,
-        beside=beside,
-    )
-    numbers = site.numbers if site is not None else {}
-    zeros = site.cleared if site is not None else {}
-    return _with_host_work(
-        program,
-        kernel,
-        path,
-        workload,
-        order,
-        [numbers.get(n) for n in range(len(order))],
-        {order[n]: nbytes for n, nbytes in zeros.items()},
-    )
-
-
-def _with_host_work(
-    program: Program,
-    kernel: Kernel,
-    path: Path,
-    workload: Workload,
-    order: Sequence[str],
-    numbers: Sequence[Value | None],
-    cleared: Mapping[str, str | None],
-) -> Program:
-    """The program with numbers that its launch passes, where the workload has no argument for them ("" in `order`) or
-    has another number, and with outputs that its host code clears first: so many bytes, None for all.
-
-    Raises `ProgramError` where such a number is not told.
-    """
-    if "" not in order and not any(numbers) and not cleared:
-        return program
-    passed = [number or name for name, number in zip(order, numbers, strict=True)]
-    arguments = tuple(word for word in passed if word)
-    spec = program.launch or (workload.launch.spec() if "" not in order else None)
-    if spec is None or len(arguments) < len(order):
+    made = work.done_in(program, order, workload)
+    if made is None:
         raise _arguments_differ(kernel, workload, path)
-    step = LaunchStep(program.entry, spec, arguments, program.template_arguments)
-    zeros = (MemsetStep(name, nbytes=nbytes) for name, nbytes in cleared.items())
-    return replace(program, launch=None, arguments=None, template_arguments=(), steps=(*zeros, step))
-
-
-def _triton_site(
-    kernel: Kernel,
-    path: Path,
-    workload: Workload,
-    order: Sequence[str],
-    root: Path,
-    changed_from: bytes | None,
-) -> TritonSite | None:
-    """The launch as the file writes it; of a candidate with the numbers that it passes and the baseline does not."""
-    before: TritonSite | None = None
-    if changed_from is not None and kernel.source is not None and changed_from != kernel.source.data:
-        old = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
-        former = _order(old, workload, path) if old is not None else ()
-        if old is not None and len(former) == len(workload.args):
-            before = followed_triton_launch(old, path, workload, former, root)
-    site = followed_triton_launch(kernel, path, workload, order, root, before)
-    if site is None:
-        return None
-    kept = [name for name in site.cleared if before is not None and _counts_on(kernel, name, before.cleared)]
-    return replace(site, cleared=frozenset(kept))
-
-
-def _counts_on(kernel: Kernel, output: str | int, before: Collection[str | int]) -> bool:
-    """Whether a changed kernel may count on zeros of its host code: new ones, or because it adds by atomics.
-
-    Others are left out, so that what host code clears for nothing is timed on neither side.
-    """
-    return output not in before or "atomic" in kernel.text
-
-
-def _site(
-    source: SourceFile,
-    whole: Kernel,
-    path: Path,
-    workload: Workload,
-    order: Sequence[str],
-    root: Path,
-    changed_from: bytes | None,
-) -> LaunchSite | None:
-    """The launch as the file writes it, `whole` with the macros of its headers; None for the workload's own.
-
-    Raises `ProgramError` where a change rewrites the launch and what it computes is not read: the workload's launch
-    would be another one.
-    """
-    if not whole.launches:
-        return None
-    old: LaunchSite | None = None
-    changed = False
-    if changed_from is not None and changed_from != source.data:
-        before = kernel_as_written(read(changed_from, Language.CUDA), whole.name)
-        if before is not None:
-            old = followed_launch(before, _host_code(path, root, changed_from), workload, order)
-            changed = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
-    new = followed_launch(whole, _host_code(path, root, source.data), workload, order, old)
-    if new is not None and new.launch is not None:
-        zeros = {
-            at: n for at, n in new.cleared.items() if old is not None and _counts_on(whole, at, old.cleared)
-        }
-        return replace(new, cleared=zeros)
-    if changed:
-        raise _unread_launch(path, whole.name)
-    return None
-
-
-def _unread_launch(path: Path, kernel: str) -> ProgramError:
-    return ProgramError(
-        f"{path}: the launch of `{kernel}` is changed, and what it computes cannot be read; "
-        "write grid and block over the kernel's arguments"
-    )
-
-
-def _host_code(path: Path, root: Path, data: bytes) -> Unit:
-    return unit_of(active_text(with_headers(path, root, data)))
-
-
-def _as_written(launch: Launch) -> tuple[object, ...]:
-    return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions)
+    return made
 
 
 def _sequence(
@@ -277,43 +169,12 @@ def _sequence(
     template = tuple(argument for step in launched for argument in step.template_arguments)
     root = root or repository_around(path)
     text, lacking = device_code(source, bare, path, root, template)
-    steps = _changed_steps(source, path, workload, root, changed_from)
-    return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps)
-
-
-def _changed_steps(
-    source: SourceFile, path: Path, workload: Workload, root: Path, changed_from: bytes | None
-) -> tuple[Step, ...]:
-    """The workload's sequence with the launches that a change rewrites; () where it rewrites none.
-
-    Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
-    workload's then. Raises `ProgramError` where a launch is rewritten and is not read.
-    """
-    if changed_from is None or changed_from == source.data:
-        return ()
-    earlier, steps = read(changed_from, Language.CUDA), list(workload.steps)
-    launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
-    scalars = LaunchSite(None, {a.name: a.name for a in workload.args if a.kind == "scalar"})
-    for number, step in enumerate(steps):
-        if not isinstance(step, LaunchStep):
-            continue
-        before, after = (kernel_as_written(file, step.entry) for file in (earlier, source))
-        if before is None or after is None:
-            continue
-        if [_as_written(x) for x in before.launches] == [_as_written(x) for x in after.launches]:
-            continue
-        order = [word if isinstance(word, str) else "" for word in step.arguments]
-        old = followed_launch(before, _host_code(path, root, changed_from), workload, order, scalars)
-        if old is None:
-            raise _unread_launch(path, step.entry)
-        also = replace(old, meanings={**scalars.meanings, **old.meanings})
-        new = followed_launch(after, _host_code(path, root, source.data), workload, order, also)
-        if new is None or old.launch is None or new.launch is None:
-            raise _unread_launch(path, step.entry)
-        if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
-            raise _unread_launch(path, step.entry)
-        steps[number] = replace(step, launch=new.launch)
-    return tuple(steps) if tuple(steps) != workload.steps else ()
+    try:
+        steps = changed_steps(source.data, path, workload, root, changed_from)
+    except LaunchNotReadError as error:
+        raise ProgramError(str(error)) from error
+    counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
+    return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps, own_dims=counts)
 
 
 def _launched(
@@ -332,7 +193,7 @@ def _launched(
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
     root = root or repository_around(path)
     text, lacking = device_code(source, kernels, path, root, ())
-    unit = _host_code(path, root, source.data)
+    unit = host_code(path, root, source.data)
     # A function that the file's own options leave out is one of another build.
     unit = unit if function in unit.functions else unit_of(with_headers(path, root, source.data))
     try:
@@ -364,6 +225,17 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
     if set(declared) <= set(parameters):
         return tuple(p if p in declared else "" for p in parameters)
     raise _arguments_differ(kernel, workload, path)
+
+
+def _former_order(
+    kernel: Kernel, workload: Workload, path: Path, changed_from: bytes | None
+) -> tuple[str, ...]:
+    """The workload's arguments for the kernel before a change; () where there was none, or it took others."""
+    if changed_from is None or kernel.source is None or changed_from == kernel.source.data:
+        return ()
+    before = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
+    former = _order(before, workload, path) if before is not None else ()
+    return former if len(former) == len(workload.args) else ()
 
 
 def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ArgumentsDifferError:

@@ -95,6 +95,7 @@ def _plain_launch(workload: Workload, kernel_name: str) -> KernelLaunch | None:
 
 def launches_of(program: Program, path: Path, workload: Workload, name: str = "") -> tuple[Launched, ...]:
     """The launches of a kernel in a program; all without a name, or by the sequence's. Raises `ProgramError`."""
+    workload = workload.with_dims(program.own_dims)
     steps = [step for step in program.steps or workload.steps if isinstance(step, LaunchStep)]
     if not steps:
         return (Launched(program, workload, name or program.entry.partition("<")[0]),)

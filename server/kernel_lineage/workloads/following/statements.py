@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, inside, operator_of, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
+from kernel_lineage.workloads.following.clamps import Clamp, clamp_of
 from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
@@ -32,6 +33,7 @@ from kernel_lineage.workloads.following.values import (
     Text,
     TypeName,
     Value,
+    called,
     combined,
     plain,
 )
@@ -135,6 +137,9 @@ class Follower(Launches):
         number = test if isinstance(test, Number) else None
         if isinstance(test, Pointer) and (test.buffer is not None or not self.unit.may_be_set(test.place)):
             number = plain(test.buffer is not None)
+        clamp = clamp_of(condition, then) if otherwise is None else None
+        if clamp is not None and self._clamped(clamp, names):
+            return
         there, here = self._leads(otherwise), self._leads(then)
         if here != there:
             # The side that leads to the launch is taken; what it asks for is kept by the sizes.
@@ -161,6 +166,14 @@ class Follower(Launches):
                 self._deny(condition, number, names)
                 taken = otherwise
         self._branch(taken, names)
+
+    def _clamped(self, clamp: Clamp, names: Names) -> bool:
+        """Whether a variable is set to the smaller or larger of two numbers, where both are told."""
+        sides = [self.either(side, names) for side in clamp.sides]
+        numbers = [side for side in sides if isinstance(side, Number)]
+        if len(numbers) == len(sides):
+            names.set(clamp.name, called(clamp.function, *numbers))
+        return len(numbers) == len(sides)
 
     def _deny(self, condition: Node | None, number: Number, names: Names) -> None:
         """Note that a condition does not hold: each part of it by itself, where it is read."""

@@ -1,0 +1,201 @@
+"""What the host code of a file does for a launch: its grid and block, the numbers that it passes, what it clears first.
+
+A workload says all of this for its baseline. A change may compute it anew, and its file tells how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Step, Value
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.naming import kernel_apart, kernel_as_written
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
+from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
+from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
+from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
+from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class LaunchNotReadError(Exception):
+    """A change rewrites a launch, and what it computes is not read; the workload's launch would be another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostWork:
+    """What is done for one launch of a kernel."""
+
+    launch: LaunchSpec | None = None
+    """None where the workload's own is meant."""
+    numbers: Sequence[Value | None] = ()
+    """For each of the kernel's own parameters the number that is passed, where the workload has none or another."""
+    cleared: Mapping[str, str | None] = field(default_factory=dict)
+    """Outputs of the workload that are made zero before the launch → so many bytes of them, None for all."""
+
+    def done_in(self, program: Program, order: Sequence[str], workload: Workload) -> Program | None:
+        """A program of one launch with its numbers and clearing; None where a parameter has neither an argument of the
+        workload (`order`, "" for none) nor a number.
+        """
+        counted = [n for n in (self.launch, *self.numbers) if n is not None]
+        program = replace(program, own_dims=own_dims(workload, counted))
+        if "" not in order and not any(self.numbers) and not self.cleared:
+            return program
+        numbers = self.numbers or [None] * len(order)
+        arguments = tuple(n or name for n, name in zip(numbers, order, strict=True) if n or name)
+        spec = program.launch or (workload.launch.spec() if "" not in order else None)
+        if spec is None or len(arguments) < len(order):
+            return None
+        step = LaunchStep(program.entry, spec, arguments, program.template_arguments)
+        zeros = (MemsetStep(name, nbytes=nbytes) for name, nbytes in self.cleared.items())
+        return replace(program, launch=None, arguments=None, template_arguments=(), steps=(*zeros, step))
+
+
+def triton_host_work(
+    kernel: Kernel,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    former: Sequence[str],
+    root: Path,
+    changed_from: bytes | None,
+) -> HostWork:
+    """What the file's Python does for a launch of a Triton kernel. `former` is the `order` of the kernel that
+    `changed_from` has, () where that takes other arguments than the workload.
+    """
+    workload = _on_a_device(workload)
+    before: TritonSite | None = None
+    if former and changed_from is not None:
+        old = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
+        before = followed_triton_launch(old, path, workload, former, root) if old is not None else None
+    site = followed_triton_launch(kernel, path, workload, order, root, before)
+    if site is None:
+        return HostWork()
+    numbers = [site.numbers.get(name) for name in own_parameters(kernel, workload)]
+    kept = [name for name in site.cleared if before is not None and _counts_on(kernel, name, before.cleared)]
+    return HostWork(site.launch, numbers, dict.fromkeys(kept))
+
+
+def cuda_host_work(
+    kernel: Kernel,
+    data: bytes,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    root: Path,
+    changed_from: bytes | None,
+) -> HostWork:
+    """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it.
+
+    Raises `LaunchNotReadError`.
+    """
+    if not kernel.launches:
+        return HostWork()
+    workload = _on_a_device(workload)
+    old: LaunchSite | None = None
+    changed = False
+    if changed_from is not None and changed_from != data:
+        before = kernel_as_written(read(changed_from, Language.CUDA), kernel.name)
+        if before is not None:
+            old = followed_launch(before, host_code(path, root, changed_from), workload, order)
+            changed = _written_otherwise(before, kernel)
+    new = followed_launch(kernel, host_code(path, root, data), workload, order, old)
+    if new is None or new.launch is None:
+        if changed:
+            raise _not_read(path, kernel.name)
+        return HostWork()
+    cleared = {
+        order[at]: nbytes
+        for at, nbytes in new.cleared.items()
+        if old is not None and _counts_on(kernel, at, old.cleared)
+    }
+    return HostWork(new.launch, [new.numbers.get(n) for n in range(len(order))], cleared)
+
+
+def changed_steps(
+    data: bytes, path: Path, workload: Workload, root: Path, changed_from: bytes | None
+) -> tuple[Step, ...]:
+    """A workload's sequence with the launches that a change rewrites; () where it rewrites none.
+
+    Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
+    workload's then. Raises `LaunchNotReadError`.
+    """
+    if changed_from is None or changed_from == data:
+        return ()
+    workload = _on_a_device(workload)
+    earlier, later = read(changed_from, Language.CUDA), read(data, Language.CUDA)
+    steps = list(workload.steps)
+    launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
+    scalars = LaunchSite(None, {a.name: a.name for a in workload.args if a.kind == "scalar"})
+    for number, step in enumerate(steps):
+        if not isinstance(step, LaunchStep):
+            continue
+        before, after = (kernel_as_written(file, step.entry) for file in (earlier, later))
+        if before is None or after is None or not _written_otherwise(before, after):
+            continue
+        order = [word if isinstance(word, str) else "" for word in step.arguments]
+        old = followed_launch(before, host_code(path, root, changed_from), workload, order, scalars)
+        if old is None:
+            raise _not_read(path, step.entry)
+        also = replace(old, meanings={**scalars.meanings, **old.meanings})
+        new = followed_launch(after, host_code(path, root, data), workload, order, also)
+        if new is None or old.launch is None or new.launch is None:
+            raise _not_read(path, step.entry)
+        if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
+            raise _not_read(path, step.entry)
+        steps[number] = replace(step, launch=new.launch)
+    return tuple(steps) if tuple(steps) != workload.steps else ()
+
+
+def _on_a_device(workload: Workload) -> Workload:
+    """A workload with a number of multiprocessors by each name that host code may have for it."""
+    return workload.with_dims(dict.fromkeys(NAMES, (CHECKED, multiprocessors())))
+
+
+def own_dims(workload: Workload, launches: Iterable[LaunchSpec | Value]) -> dict[str, tuple[int, int]]:
+    """The dims by which launches and numbers count multiprocessors, where the workload has none: checked, timed."""
+    texts: list[str] = []
+    for one in launches:
+        if isinstance(one, Value):
+            texts.append(one.value)
+        else:
+            texts += [*one.grid, *one.block, one.shared_bytes, *one.constexpr.values()]
+    words = {word for text in texts for word in _WORD.findall(text)}
+    sizes = (CHECKED, multiprocessors())
+    return {name: sizes for name in NAMES if name in words and name not in workload.dims}
+
+
+def host_code(path: Path, root: Path, data: bytes) -> Unit:
+    """The host code of a text that stands at a path, with its headers, as its own options leave it."""
+    return unit_of(active_text(with_headers(path, root, data)))
+
+
+def _counts_on(kernel: Kernel, output: str | int, before: Collection[str | int]) -> bool:
+    """Whether a changed kernel may count on zeros of its host code: new ones, or because it adds by atomics.
+
+    Others are left out, so that what host code clears for nothing is timed on neither side.
+    """
+    return output not in before or "atomic" in kernel.text
+
+
+def _written_otherwise(before: Kernel, after: Kernel) -> bool:
+    """Whether a change writes the launches of a kernel in another way."""
+    return list(map(_as_written, before.launches)) != list(map(_as_written, after.launches))
+
+
+def _as_written(launch: Launch) -> tuple[object, ...]:
+    return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions)
+
+
+def _not_read(path: Path, kernel: str) -> LaunchNotReadError:
+    return LaunchNotReadError(
+        f"{path}: the launch of `{kernel}` is changed, and what it computes cannot be read; "
+        "write grid and block over the kernel's arguments"
+    )
