@@ -56,17 +56,27 @@ def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("fill.cu", "names no kernel"),
+        ("two.cu", "names no kernel; write FILE:KERNEL: two.cu:fill or two.cu:other"),
+        ("none.cu", "none.cu has none"),
         ("fill.cu::fill", "write one: fill.cu:fill"),
         ("nowhere.cu:fill", "cannot be read"),
     ],
 )
 def test_wrong_use_is_said(target, message, tmp_path, monkeypatch):
     (tmp_path / "fill.cu").write_text(FILE)
+    (tmp_path / "two.cu").write_text(FILE + "__global__ void other(int* x) { x[0] = 1; }")
+    (tmp_path / "none.cu").write_text("int main() {}")
     monkeypatch.chdir(tmp_path)
     result = run("init", target)
     assert result.exit_code == ExitCode.WRONG_USE
     assert message in result.stderr
+
+
+def test_of_a_file_with_one_kernel_the_kernel_need_not_be_named(tmp_path):
+    (tmp_path / "fill.cu").write_text(FILE)
+    result = run("init", str(tmp_path / "fill.cu"))
+    assert result.exit_code == ExitCode.DONE, result.stderr
+    assert load_workload(tmp_path / ".klineage" / "workloads" / "fill.toml").kernel == "fill"
 
 
 def test_a_kernel_that_is_not_there_is_not_judged(tmp_path):

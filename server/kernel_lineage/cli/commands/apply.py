@@ -71,13 +71,14 @@ def command(
     Exit status: 0 accepted, 1 rejected or refused, 2 wrong use, 3 right and its speed not shown, 4 the environment
     lacks something, 5 not judged, 6 undecided.
     """
+    from kernel_lineage.cli.kernel_name import whole_target
     from kernel_lineage.rewrite.run import Asked, run
 
     context.exit(
         run(
             Asked(
                 skill=skill,
-                target=target,
+                target=whole_target(target),
                 by=by,
                 device=device,
                 dry_run=dry_run,

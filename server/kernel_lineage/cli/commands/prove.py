@@ -45,12 +45,13 @@ def command(
     """
     from kernel_gate.workload import load_workload
     from kernel_lineage.cli.gate_pair import show_mutants
+    from kernel_lineage.cli.kernel_name import whole_target
     from kernel_lineage.kernels.naming import parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
     from kernel_lineage.workloads.on_the_spot import workload_on_the_spot
 
-    file, kernel = parted(target)
+    file, kernel = parted(whole_target(target))
     workload = (
         workload_on_the_spot(Path(file), kernel, "emulated", show_mutants).workload
         if workload_path is None

@@ -83,6 +83,7 @@ def init(
     """
     from kernel_gate.deadline import ends_within
     from kernel_gate.files.writing import check_stays, write_in_repository
+    from kernel_lineage.cli.kernel_name import whole_target
     from kernel_lineage.kernels.naming import parted
     from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
@@ -91,9 +92,9 @@ def init(
     from kernel_lineage.workloads.recording.recorder import recorder_for
     from kernel_lineage.workloads.saved import folder_of, place_of
 
-    file, name = parted(target)
-    path = Path(file)
     with _errors():
+        file, name = parted(whole_target(target))
+        path = Path(file)
         kernel = target_of(path, name)
     name = kernel.name
     out = out or place_of(folder_of(path), name, path)
