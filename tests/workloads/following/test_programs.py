@@ -349,3 +349,69 @@ def test_memory_of_as_many_elements_as_an_array_says_is_measured(tmp_path: Path)
     assert draft.missing == ()
     values = {a.name: a.values for a in draft.arguments}
     assert values["at"].startswith("offsets(")
+
+
+SHAPE = """\
+struct Shape { int rows, cols, taps; };
+__global__ void smooth(Shape s, float* y, const float* x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < s.rows * s.cols) { y[i] = 0; for (int k = 0; k < s.taps; k++) y[i] += x[i * s.taps + k]; }
+}
+static int parts(int n, int size) { return (n + size - 1) / size; }
+void forward(const Shape& s, float* y, const float* x, int threads) {
+    int blocks = parts(s.rows * s.cols, 64);
+    if (blocks > 65535) { blocks = 65535; }
+    smooth<<<blocks, threads>>>(s, y, x);
+}
+MAKE
+int main() {
+    MADE
+    float *x, *y;
+    cudaMalloc(&y, s.rows * s.cols * sizeof(float));
+    cudaMalloc(&x, s.rows * s.cols * s.taps * sizeof(float));
+    forward(s, y, x, 64);
+}
+"""
+MAKE = "static Shape make(int h, int w, int k) { Shape s; s.rows = h; s.cols = w; s.taps = k; return s; }"
+FILL = "static void fill(Shape& s, int h, int w, int k) { s = Shape{h, w, k}; }"
+
+
+@pytest.mark.parametrize(
+    ("make", "made", "dims"),
+    [
+        (MAKE, "Shape s = make(50, 40, 3);", {"h": 50, "w": 40, "k": 3}),
+        (FILL, "Shape s; fill(s, 50, 40, 3);", {"h": 50, "w": 40, "k": 3}),
+        ("", "Shape s{50, 40, 3};", {"rows": 50, "cols": 40, "taps": 3}),
+        ("", "Shape s; s.rows = 50; s.cols = 40; s.taps = 3;", {"rows": 50, "cols": 40, "taps": 3}),
+        # What a program gives names is its sizes: then a number at a call stays one.
+        (MAKE, "const int n = 50; Shape s = make(n, 40, 3);", {"n": 50}),
+    ],
+)
+def test_sizes_that_stand_at_calls_alone_are_dims_by_the_names_there(tmp_path, make, made, dims) -> None:
+    draft = drafted(tmp_path, SHAPE.replace("MAKE", make).replace("MADE", made), "smooth")
+    assert draft.missing == () and dict(draft.dims) == dims
+    rows, cols = list(dims)[:2] if len(dims) > 1 else ("n", "40")
+    assert draft.grid[0].startswith("min(") and draft.grid[0].endswith(", 65535)")
+    assert draft.block == ("64",)
+    assert prod(int(e) if e.isdigit() else dims[e] for e in argument(draft, "y").shape or ()) == 2000
+    assert rows in draft.grid[0] and (cols in draft.grid[0] or len(dims) == 1)
+
+
+@pytest.mark.parametrize(
+    ("clamp", "grid"),
+    [
+        ("if (b > 512) b = 512;", "min(ceil_div(n, 64), 512)"),
+        ("if (512 <= b) { b = 512; }", "min(512, ceil_div(n, 64))"),
+        ("if (b < 8) b = 8;", "max(ceil_div(n, 64), 8)"),
+        ("if (b > 512) b = 256;", "ceil_div(n, 64)"),
+    ],
+)
+def test_an_if_that_bounds_a_number_is_a_minimum_or_maximum(tmp_path, clamp, grid) -> None:
+    host = f"""\
+void go(float* out, const float* x, const int* at, int n) {{
+    int b = (n + 63) / 64;
+    {clamp}
+    add<<<b, 64>>>(out, x, at, n);
+}}
+"""
+    assert drafted(tmp_path, host).grid == (grid,)

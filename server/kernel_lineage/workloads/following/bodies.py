@@ -14,7 +14,7 @@ from kernel_lineage.workloads.following.macros import DEEPEST, Macros
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.powers import TRIED, power_of_2
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS
 from kernel_lineage.workloads.following.unit import HostCode, HostParameter, Unit, bare_type, template_names
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -72,8 +72,10 @@ class Bodies(Macros):
 
     def record(self, kind: str, args: list[Value]) -> Record:
         """A struct with what an initialiser gives its fields."""
-        fields = self.unit.fields_of(kind)
-        return Record(kind, {f.name: v for f, v in zip(fields, args, strict=False)})
+        fields = {f.name: v for f, v in zip(self.unit.fields_of(kind), args, strict=False)}
+        if kind not in VECTORS:
+            fields = {name: self.sizes.of_literal(v, name, self.function) for name, v in fields.items()}
+        return Record(kind, fields)
 
     def of_type(self, value: Value, kind: str) -> Value:
         """A value where a type is asked for: a list in braces is a struct of it."""
@@ -120,8 +122,11 @@ class Bodies(Macros):
             for name, text in zip(function.template, written, strict=False):
                 self.bind(name, text, inner)
         given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
+        of_sizes = function.name in self.leading or self._makes_structure(function)
         for parameter, node in zip(function.parameters, given_nodes, strict=False):
             value = self.either(node if node is not None else parameter.default, names)
+            if of_sizes and node is not None and node.type == "number_literal" and parameter.type in INTEGERS:
+                value = self.sizes.of_literal(value, parameter.name, function.name)
             if isinstance(value, Opaque) and function.name in self.leading:
                 value = self._by_its_parameter(value, parameter, inner)
             if parameter.type in function.template and parameter.type not in inner.types:
@@ -131,7 +136,7 @@ class Bodies(Macros):
             by_name = node is not None and node.type == "identifier" and parameter.reference
             if (
                 by_name
-                and isinstance(value, (Number, Pointer, Opaque))
+                and isinstance(value, (Number, Pointer, Opaque, Record))
                 and names.holder(text_of(node)) is not None
             ):
                 inner.references[parameter.name] = Reference(names, text_of(node))
@@ -154,6 +159,12 @@ class Bodies(Macros):
         if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:
             return self._by_its_values(function, self.either(nodes[0], names)) or result
         return result
+
+    def _makes_structure(self, function: HostCode) -> bool:
+        """Whether a function gives back a structure of the unit, or fills one that it is given."""
+        kinds = {p.type for p in function.parameters if p.stars or p.reference}
+        kinds.add(bare_type(text_of(function.node.child_by_field_name("type"))))
+        return any(self.unit.fields_of(kind) for kind in kinds - VECTORS.keys())
 
     def _by_its_parameter(self, value: Opaque, parameter: HostParameter, names: Names) -> Value:
         """A number that a function on the way is given and that cannot be followed: any that a caller may give."""

@@ -32,7 +32,7 @@ from kernel_lineage.workloads.following.values import (
     made,
     plain,
 )
-from kernel_lineage.workloads.following.ways import names_in_order, names_used, way_to_launch
+from kernel_lineage.workloads.following.ways import follow_way, names_in_order, names_used, way_to_launch
 from kernel_lineage.workloads.following.workspaces import is_workspace
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import (
@@ -68,6 +68,10 @@ def followed_drafts(
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
             draft = _draft(kernel, path_name, roles, unit, *reached)
+            if not draft.dims:
+                # All sizes are written at calls: `run(make_shape(32, 224, 224))`.
+                literally = follow_way(unit, kernel.name, leading, entry, block, with_literals=True)
+                draft = _draft(kernel, path_name, roles, unit, *literally) if literally is not None else draft
             draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft

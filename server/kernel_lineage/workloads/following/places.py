@@ -25,6 +25,9 @@ from kernel_lineage.workloads.following.values import (
     plain,
 )
 
+_AXES = ("x", "y", "z", "w")
+"""Fields of CUDA's own vectors, which are no sizes of the data."""
+
 
 class Places(Members):
     """Follows what names a place, and what is put there."""
@@ -108,6 +111,10 @@ class Places(Members):
         operator = text_of(node.child_by_field_name("operator"))
         value = self.either(right, names)
         is_name = left is not None and left.type == "identifier" and operator == "="
+        if operator == "=" and right is not None and right.type == "number_literal" and left is not None:
+            field = left.child_by_field_name("field") if left.type == "field_expression" else None
+            if field is not None and text_of(field) not in _AXES:
+                value = self.sizes.of_literal(value, text_of(field), self.function)
         if is_name and isinstance(value, Number) and value.text in self.sizes.lists:
             value = self.sizes.again(value.text, text_of(left), self.function)
         if is_name and isinstance(value, Opaque) and text_of(left) in self.sizes.dims:

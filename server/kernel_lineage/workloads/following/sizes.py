@@ -17,6 +17,7 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Record,
     Tensor,
+    Value,
     dim,
     made,
     plain,
@@ -42,6 +43,8 @@ _EDGE = 3
 _TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
 """Sizes while no better ones are known: all differ, none is large."""
 _SMALL_TRIAL = 4
+_LEAST_DIM = 2
+"""A number below is a flag or a step, not a size."""
 USUAL_THREADS = 128
 EDGE_OF_THREADS = 16
 
@@ -122,6 +125,8 @@ class Sizes:
     """Dim → the sizes that a caller goes through."""
     copies: dict[str, str] = field(default_factory=dict)
     """Dim that is set to one of such sizes → the dim that it is set to."""
+    with_literals: bool = False
+    """Whether a whole number that is written at a call, or for a field of a structure, is a dim by the name there."""
     copied: dict[str, Record] = field(default_factory=dict)
     """Variable of device code → the structure that is copied to it."""
 
@@ -186,6 +191,14 @@ class Sizes:
             kept = self.dims[name]
             self.say(f"{name} is {size} in {where}" + (f"; {kept} keeps its checks" if kept != size else ""))
         return dim(name, self.dims[name])
+
+    def of_literal(self, value: Value, name: str, where: str) -> Value:
+        """A value that is written for a parameter or a field: a dim of its name, where such literals are dims."""
+        if not self.with_literals or not isinstance(value, Number) or not value.is_constant:
+            return value
+        if not value.whole or isinstance(value.value, bool) or value.value < _LEAST_DIM:
+            return value
+        return self.dim_in_code(name, int(value.value), where)
 
     def multiprocessors(self) -> Number:
         """How many multiprocessors the device has: a dim."""

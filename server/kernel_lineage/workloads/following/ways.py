@@ -52,10 +52,12 @@ def follow_way(
     entry: HostCode,
     block: int | None = None,
     passes: int = 0,
+    *,
+    with_literals: bool = False,
 ) -> tuple[Launched, Sizes] | None:
     """The launch that a function comes to, with sizes that keep what is asked for on the way.
 
-    `passes` launches are passed over.
+    `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims.
     """
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
@@ -64,7 +66,15 @@ def follow_way(
     usual: dict[str, int] = {}
     result = None
     for _ in range(_ROUNDS):
-        sizes = Sizes(dims, same, asked, threads=threads, usual_threads=usual, wanted_block=block)
+        sizes = Sizes(
+            dims,
+            same,
+            asked,
+            threads=threads,
+            usual_threads=usual,
+            wanted_block=block,
+            with_literals=with_literals,
+        )
         launch = Follower(unit, sizes, kernel, leading, passes).follow(entry)
         if launch is None:
             return result
