@@ -1,7 +1,8 @@
 """The small language of workloads: arithmetic over named numbers, parsed with `ast` and never evaluated as Python.
 
 Numbers, `inf`, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
-`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`. C's integer division is written `//`.
+`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`, `bit_or`. C's integer division is
+written `//`.
 Names are those of C++ as well: `in` and `lambda` are names here.
 """
 
@@ -54,6 +55,7 @@ def _power(a: Number, b: Number) -> Number:
 
 FUNCTIONS: dict[str, Callable[..., Number]] = {
     "abs": abs,
+    "bit_or": operator.or_,
     "ceil_div": ceil_div,
     "cdiv": ceil_div,
     "isqrt": math.isqrt,

@@ -118,7 +118,7 @@ def bind(
     """The launches of a program for one shape, with buffers that lie so. Raises `LaunchError`."""
     label = program.name or program.entry
     try:
-        names: dict[str, Number] = {**dims, **workload.scalars(dims)}
+        names = workload.numbers(dims, dict(memory.offsets))
         scratch = tuple(
             Argument(
                 name=own.name,

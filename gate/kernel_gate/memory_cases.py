@@ -14,6 +14,8 @@ from kernel_gate.workload import Argument, Workload
 
 ALLOCATOR_ALIGNMENT = 256
 """Bytes; cudaMalloc's own. A workload's promise of more is kept by placing the buffer as an allocator would."""
+_PARTLY_ALIGNED = (4, 8)
+"""Bytes past an address for the widest access: a test of half that width lets the buffer through."""
 _MOST_ALIASES = 4
 _MOST_ALONE = 8
 """Buffers that are misplaced alone."""
@@ -51,7 +53,9 @@ def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[st
         together = Case(dims, seed + 3001, origin="hidden", memory=Memory(open_ones))
         # A candidate may ask for the alignment of some of its buffers, and not of others. Triton programs do not ask:
         # they are built for the addresses of each case.
-        cases += [together, *(each_alone(together) if baseline.language == "cuda" else [])]
+        cases.append(together)
+        if baseline.language == "cuda":
+            cases += [*each_alone(together), *_partly_aligned(together)]
     for number, (output, source) in enumerate(_pairs(workload, baseline, dims)):
         memory = Memory(alias=(output.name, source.name))
         if source.name in output.may_alias:
@@ -59,6 +63,14 @@ def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[st
         elif number < _MOST_ALIASES:
             cases.append(Case(dims, seed + 3100 + number, origin="hidden", memory=memory))
     return cases
+
+
+def _partly_aligned(case: Case) -> Iterator[Case]:
+    """The case with its buffers at larger offsets than one element, as far as these are smaller."""
+    for number, offset in enumerate(_PARTLY_ALIGNED, 1):
+        larger = tuple((name, offset) for name, size in case.memory.offsets if size < offset)
+        if larger:
+            yield replace(case, seed=case.seed + number, memory=Memory(larger))
 
 
 def each_alone(case: Case) -> list[Case]:

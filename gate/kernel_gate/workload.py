@@ -182,6 +182,11 @@ class Work(Table):
     """Floating-point operations; a fused multiply-add is two."""
 
 
+def address_name(buffer: str) -> str:
+    """The name by which launches ask for the address of a buffer."""
+    return f"address_of_{buffer}"
+
+
 class Workload(Table):
     """How to run a kernel: arguments, dimensions to sweep, launch, oracle, tolerance."""
 
@@ -269,8 +274,7 @@ class Workload(Table):
             expressions.evaluate(promise, dims)
         for argument in self.args:
             self.extents(argument, dims)
-        scalars = self.scalars(dims)
-        numbers: dict[str, Number] = {**dims, **scalars}
+        numbers = self.numbers(dims)
         for amount in (self.work.bytes, self.work.flops):
             if amount is not None:
                 expressions.evaluate(amount, numbers)
@@ -345,6 +349,18 @@ class Workload(Table):
             }
         )
 
+    def numbers(self, dims: Mapping[str, int], offsets: Mapping[str, int] | None = None) -> dict[str, Number]:
+        """What names in a launch stand for: dims, scalars, and `address_of_x` for the address of the buffer x.
+
+        Addresses count from a multiple of 256: a buffer lies `offsets[x]` bytes past one, by default none. Raises
+        `ExpressionError` for a scalar that cannot be computed.
+        """
+        addresses = self._addresses(offsets or {})
+        return {**addresses, **dims, **self._scalars({**addresses, **dims})}
+
+    def _addresses(self, offsets: Mapping[str, int]) -> dict[str, Number]:
+        return {address_name(a.name): offsets.get(a.name, 0) for a in self.args if a.is_pointer}
+
     def keeps_promises(self, dims: Mapping[str, int]) -> bool:
         """Whether a shape is one that callers may come with."""
         return all(expressions.evaluate(promise, dims) for promise in self.promises)
@@ -357,9 +373,12 @@ class Workload(Table):
         return shape
 
     def scalars(self, dims: Mapping[str, int]) -> dict[str, Number]:
-        """The value of each scalar argument."""
+        """The value of each scalar argument, where each buffer lies at a multiple of 256 bytes."""
+        return self._scalars({**self._addresses({}), **dims})
+
+    def _scalars(self, names: Mapping[str, Number]) -> dict[str, Number]:
         return {
-            a.name: expressions.evaluate(a.value, dims)
+            a.name: expressions.evaluate(a.value, names)
             for a in self.args
             if a.kind == "scalar" and a.value is not None
         }

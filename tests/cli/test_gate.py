@@ -105,6 +105,16 @@ def test_a_candidate_that_takes_other_arguments_is_not_judged(gate):
     assert "twice: " in verdict["reason"]
 
 
+def test_a_candidate_whose_launch_is_not_read_is_not_judged(gate, tmp_path):
+    other = KERNEL + "void run(float* y, float* x, int n) { twice<<<chosen_for(n), 32>>>(y, x, n); }"
+    host = "void run(float* y, float* x, int n) { twice<<<(n + 63) / 64, 64>>>(y, x, n); }"
+    (tmp_path / "old.cu").write_text(KERNEL + host)
+    result = gate(other, "--json")
+    verdict = json.loads(result.stdout)
+    assert (result.exit_code, verdict["code"]) == (ExitCode.NOT_JUDGED, "launch-not-computable")
+    assert "the launch of `twice` is changed" in verdict["reason"]
+
+
 @pytest.mark.long
 def test_only_what_was_asked_for_fails(gate):
     right = KERNEL.replace("x[i] + x[i]", "2.0f * x[i]")

@@ -44,10 +44,15 @@ def memories(w: Workload, source: str = AFFINE) -> dict[str, str]:
 
 def test_what_is_promised_is_required_and_the_rest_is_tried():
     each = {"y+4": "hidden", "x+4": "hidden"}
-    assert memories(workload()) == {"y+4,x+4": "hidden", **each, "y=x": "hidden"}
-    assert memories(x_with("align = 16")) == {"x+16": "named", "y+4": "hidden", "y=x": "hidden"}
-    assert memories(x_with("align = 256")) == {"y+4": "hidden", "y=x": "hidden"}
-    assert memories(x_with("noalias = true")) == {"y+4,x+4": "hidden", **each}
+    assert memories(workload()) == {"y+4,x+4": "hidden", **each, "y+8,x+8": "hidden", "y=x": "hidden"}
+    assert memories(x_with("align = 16")) == {
+        "x+16": "named",
+        "y+4": "hidden",
+        "y+8": "hidden",
+        "y=x": "hidden",
+    }
+    assert memories(x_with("align = 256")) == {"y+4": "hidden", "y+8": "hidden", "y=x": "hidden"}
+    assert memories(x_with("noalias = true")) == {"y+4,x+4": "hidden", **each, "y+8,x+8": "hidden"}
     assert memories(y_with('may_alias = ["x"]'))["y=x"] == "named"
 
 

@@ -118,6 +118,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
     )
     from kernel_lineage.workloads.programs import (
         ArgumentsDifferError,
+        LaunchChangedError,
         ProgramError,
         UnknownKernelError,
         program_from_file,
@@ -156,6 +157,8 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
         raise _NotJudgedError(Reason.UNKNOWN_KERNEL, str(error)) from error
     except ArgumentsDifferError as error:
         raise _NotJudgedError(Reason.ARGUMENTS_DIFFER, str(error)) from error
+    except LaunchChangedError as error:
+        raise _NotJudgedError(Reason.LAUNCH_NOT_COMPUTABLE, str(error)) from error
     except NoWorkloadError as error:
         click.echo(f"{name}: {error}", err=True)
         raise _NotJudgedError(Reason.NO_WORKLOAD, str(error)) from error

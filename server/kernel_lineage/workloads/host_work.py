@@ -37,6 +37,8 @@ class HostWork:
     """None where the workload's own is meant."""
     numbers: Sequence[Value | None] = ()
     """For each of the kernel's own parameters the number that is passed, where the workload has none or another."""
+    template: tuple[str, ...] = ()
+    """CUDA: what the kernel's template is launched with, as the host code's own templates are called."""
     cleared: Mapping[str, str | None] = field(default_factory=dict)
     """Outputs of the workload that are made zero before the launch → so many bytes of them, None for all."""
 
@@ -46,9 +48,16 @@ class HostWork:
         """
         counted = [n for n in (self.launch, *self.numbers) if n is not None]
         program = replace(program, own_dims=own_dims(workload, counted))
-        if "" not in order and not any(self.numbers) and not self.cleared:
+        numbers = list(self.numbers) or [None] * len(order)
+        renamed = [
+            _argument_of(n, workload) if not name else "" for name, n in zip(order, numbers, strict=True)
+        ]
+        if any(renamed):
+            order = tuple(name or other for name, other in zip(order, renamed, strict=True))
+            numbers = [None if other else n for n, other in zip(numbers, renamed, strict=True)]
+            program = replace(program, arguments=order)
+        if "" not in order and not any(numbers) and not self.cleared:
             return program
-        numbers = self.numbers or [None] * len(order)
         arguments = tuple(n or name for n, name in zip(numbers, order, strict=True) if n or name)
         spec = program.launch or (workload.launch.spec() if "" not in order else None)
         if spec is None or len(arguments) < len(order):
@@ -56,6 +65,13 @@ class HostWork:
         step = LaunchStep(program.entry, spec, arguments, program.template_arguments)
         zeros = (MemsetStep(name, nbytes=nbytes) for name, nbytes in self.cleared.items())
         return replace(program, launch=None, arguments=None, template_arguments=(), steps=(*zeros, step))
+
+
+def _argument_of(number: Value | None, workload: Workload) -> str:
+    """The argument of a workload that a number is under another name; "" for others."""
+    argument = workload.argument(number.value) if number is not None else None
+    is_same = argument is not None and number is not None and argument.dtype == number.dtype
+    return argument.name if argument is not None and is_same else ""
 
 
 def triton_host_work(
@@ -69,18 +85,22 @@ def triton_host_work(
 ) -> HostWork:
     """What the file's Python does for a launch of a Triton kernel. `former` is the `order` of the kernel that
     `changed_from` has, () where that takes other arguments than the workload.
+
+    Raises `LaunchNotReadError`.
     """
     workload = _on_a_device(workload)
     before: TritonSite | None = None
-    if former and changed_from is not None:
-        old = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
-        before = followed_triton_launch(old, path, workload, former, root) if old is not None else None
+    old = kernel_apart(read(changed_from, Language.TRITON), kernel.name) if changed_from is not None else None
+    if former and old is not None:
+        before = followed_triton_launch(old, path, workload, former, root)
     site = followed_triton_launch(kernel, path, workload, order, root, before)
     if site is None:
+        if old is not None and old.launches and _written_otherwise(old, kernel):
+            raise _not_read(path, kernel.name)
         return HostWork()
     numbers = [site.numbers.get(name) for name in own_parameters(kernel, workload)]
     kept = [name for name in site.cleared if before is not None and _counts_on(kernel, name, before.cleared)]
-    return HostWork(site.launch, numbers, dict.fromkeys(kept))
+    return HostWork(site.launch, numbers, cleared=dict.fromkeys(kept))
 
 
 def cuda_host_work(
@@ -116,7 +136,8 @@ def cuda_host_work(
         for at, nbytes in new.cleared.items()
         if old is not None and _counts_on(kernel, at, old.cleared)
     }
-    return HostWork(new.launch, [new.numbers.get(n) for n in range(len(order))], cleared)
+    numbers = [new.numbers.get(n) for n in range(len(order))]
+    return HostWork(new.launch, numbers, new.template, cleared)
 
 
 def changed_steps(
@@ -191,7 +212,8 @@ def _written_otherwise(before: Kernel, after: Kernel) -> bool:
 
 
 def _as_written(launch: Launch) -> tuple[object, ...]:
-    return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions)
+    options = {name: text for name, text in launch.options.items() if name != "stream"}
+    return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions), options
 
 
 def _not_read(path: Path, kernel: str) -> LaunchNotReadError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_work import (
+    HostWork,
     LaunchNotReadError,
     changed_steps,
     cuda_host_work,
@@ -45,6 +47,10 @@ class ProgramError(Exception):
 
 class UnknownKernelError(ProgramError):
     """The file has no kernel of that name; the message lists those that it has."""
+
+
+class LaunchChangedError(ProgramError):
+    """A change rewrites the kernel's launch and its host code is not read; the message names the launch."""
 
 
 class ArgumentsDifferError(ProgramError):
@@ -101,6 +107,22 @@ def program_from_file(
     if kernel is None:
         names = ", ".join(k.name for k in source.kernels) or "none"
         raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {names}")
+    by_names = _by_names(kernel, workload) if arguments is None and changed_from not in (None, data) else None
+    if by_names is not None:
+        # The launch tells whether the others are new or have another name.
+        with suppress(ProgramError):
+            return program_from_file(
+                path,
+                kernel_name,
+                workload,
+                source=source,
+                root=root,
+                launch=launch,
+                name=name,
+                template_arguments=template_arguments,
+                arguments=by_names,
+                changed_from=changed_from,
+            )
     order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
@@ -108,7 +130,13 @@ def program_from_file(
     if language is Language.TRITON:
         text, module, siblings = triton_text(data, (kernel_name,), path)
         former = _former_order(kernel, workload, path, changed_from)
-        work = triton_host_work(kernel, path, workload, order, former, root, changed_from)
+        try:
+            work = triton_host_work(kernel, path, workload, order, former, root, changed_from)
+        except LaunchNotReadError as error:
+            # A candidate that says what of its launch is another one need not be read.
+            if not launch:
+                raise LaunchChangedError(str(error)) from error
+            work = HostWork()
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
         options = {k: v for k, v in (launch or {}).items() if work.launch is None or not _OLD_GRID.search(v)}
         program = Program(
@@ -130,7 +158,10 @@ def program_from_file(
         try:
             work = cuda_host_work(whole, source.data, path, workload, order, root, changed_from)
         except LaunchNotReadError as error:
-            raise ProgramError(str(error)) from error
+            raise LaunchChangedError(str(error)) from error
+        if not template_arguments and work.template and work.template != template:
+            template = work.template
+            text, lacking = device_code(source, (kernel_name,), path, root, template)
         program = Program(
             "cuda",
             text,
@@ -172,7 +203,7 @@ def _sequence(
     try:
         steps = changed_steps(source.data, path, workload, root, changed_from)
     except LaunchNotReadError as error:
-        raise ProgramError(str(error)) from error
+        raise LaunchChangedError(str(error)) from error
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
     return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps, own_dims=counts)
 
@@ -225,6 +256,21 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
     if set(declared) <= set(parameters):
         return tuple(p if p in declared else "" for p in parameters)
     raise _arguments_differ(kernel, workload, path)
+
+
+def _by_names(kernel: Kernel, workload: Workload) -> tuple[str, ...] | None:
+    """The order of a kernel of as many arguments as the workload with other names for some: pointers by position, ""
+    for numbers that the workload does not name; None where names agree, or stand for two arguments.
+    """
+    parameters, declared = own_parameters(kernel, workload), [a.name for a in workload.args]
+    if len(parameters) != len(declared) or {*parameters} <= {*declared} or not {*parameters} & {*declared}:
+        return None
+    order = [
+        p if p in declared else argument.name if argument.is_pointer else ""
+        for p, argument in zip(parameters, workload.args, strict=True)
+    ]
+    named = [name for name in order if name]
+    return tuple(order) if "" in order and len({*named}) == len(named) else None
 
 
 def _former_order(

@@ -373,7 +373,7 @@ int main() {
 }
 """
 MAKE = "static Shape make(int h, int w, int k) { Shape s; s.rows = h; s.cols = w; s.taps = k; return s; }"
-FILL = "static void fill(Shape& s, int h, int w, int k) { s = Shape{h, w, k}; }"
+FILL = "static void fill(Shape& s, int h, int w, int k) { s.rows = h; s.cols = w; s.taps = k; }"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from kernel_gate.workload import address_name
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.expressions import Expressions
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.types import INTEGERS, bytes_of
 from kernel_lineage.workloads.following.unit import bare_type
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -18,6 +19,8 @@ from kernel_lineage.workloads.following.values import (
     Pointer,
     Tensor,
     Value,
+    combined,
+    dim,
     made,
     plain,
     times,
@@ -45,6 +48,8 @@ class Casts(Expressions):
             if isinstance(inner, Number) and inner.is_constant and inner.value == 0:
                 return Pointer(None)
             return inner
+        if isinstance(value, (Pointer, Buffer)) and bare in (*INTEGERS, "uintptr_t", "intptr_t"):
+            return self._address(value if isinstance(value, Pointer) else Pointer(value, bare))
         is_whole = (
             bytes_of(bare) is not None and "float" not in bare and bare not in ("double", "half", "bool")
         )
@@ -61,6 +66,18 @@ class Casts(Expressions):
         ):
             return self.whole_part(value)
         return value
+
+    @staticmethod
+    def _address(pointer: Pointer) -> Number:
+        """A pointer as a number. Raises `NotFollowed` where nothing tells into which buffer it points, or where."""
+        if pointer.buffer is None:
+            return plain(0)
+        first = dim(address_name(pointer.buffer.name), 0)
+        size = bytes_of(pointer.dtype or pointer.buffer.dtype)
+        if not pointer.buffer.name or (pointer.offset is not None and size is None):
+            raise NotFollowed("an address")
+        offset = plain(0) if pointer.offset is None else times(pointer.offset, plain(size or 0))
+        return combined("+", first, offset)
 
     @staticmethod
     def whole_part(value: Number) -> Number:

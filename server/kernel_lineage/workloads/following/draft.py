@@ -9,6 +9,7 @@ from dataclasses import replace
 from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import names as names_in
 from kernel_gate.value_kinds import MOST_LISTED
+from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
@@ -17,7 +18,7 @@ from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
-from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.sizes import MULTIPROCESSORS, Sizes
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit, bare_type
 from kernel_lineage.workloads.following.values import (
@@ -49,6 +50,7 @@ _ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def followed_drafts(
@@ -68,7 +70,7 @@ def followed_drafts(
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
             draft = _draft(kernel, path_name, roles, unit, *reached)
-            if not draft.dims:
+            if not draft.dims.keys() - {MULTIPROCESSORS}:
                 # All sizes are written at calls: `run(make_shape(32, 224, 224))`.
                 literally = follow_way(unit, kernel.name, leading, entry, block, with_literals=True)
                 draft = _draft(kernel, path_name, roles, unit, *literally) if literally is not None else draft
@@ -94,13 +96,15 @@ class Gathered:
         self.types = types
         """Type parameter of a template → what it stands for, filled in as that is found."""
         self.type_parameters: set[str] = set()
+        self.addresses: dict[str, str] = {}
+        """The address of a buffer of the host code → that of the kernel's parameter."""
         self.missing: list[str] = []
         self.said: list[str] = []
         self.texts: list[str] = []
 
     def expression(self, number: Number) -> str:
         """A number as an expression."""
-        self.texts.append(tidy(number.text))
+        self.texts.append(_WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
         return self.texts[-1]
 
     def text(self, what: str, value: Value) -> str | None:
@@ -133,6 +137,10 @@ def _draft(
     types = {t.name: kind for t, kind in zip(kernel.template_parameters, launch.template, strict=False)}
     facts = Gathered(unit, sizes, types, launch)
     facts.type_parameters = {t.name for t in kernel.template_parameters if t.type is None}
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+        if isinstance(argument.value, Pointer) and argument.value.buffer is not None:
+            address = address_name(argument.value.buffer.name)
+            facts.addresses.setdefault(address, address_name(parameter.name))
     grid = [t for v in launch.grid if (t := facts.text("the launch's grid", v)) is not None]
     block = [t for v in launch.block if (t := facts.text("the launch's block", v)) is not None]
     shared = facts.text("the launch's shared bytes", launch.shared) or "0"

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int
-from kernel_gate.expressions import Number as Plain
 from kernel_gate.expressions import names as names_in
 from kernel_gate.program import LaunchSpec
 from kernel_gate.program import Value as Constant
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
@@ -46,6 +45,8 @@ class LaunchSite:
     numbers: Mapping[int, Constant] = field(default_factory=dict)
     """By position, the numbers that the launch passes for parameters of which the workload has no argument, or another
     number."""
+    template: tuple[str, ...] = ()
+    """What the kernel's template is launched with, where a function of the host is a template as well."""
     agreed: Mapping[str, str] = field(default_factory=dict)
     """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
 
@@ -89,7 +90,14 @@ def followed_launch(
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
             return LaunchSite(
-                spec if one else None, meanings, frozenset(threads), entry.words, cleared, numbers, agreed
+                spec if one else None,
+                meanings,
+                frozenset(threads),
+                entry.words,
+                cleared,
+                numbers,
+                launch.template,
+                agreed,
             )
     return None
 
@@ -124,7 +132,7 @@ def _numbers_passed(
 def _is_number_of(scalar: str, text: str, workload: Workload) -> bool:
     """Whether an expression is a scalar of the workload at its shapes."""
     for dims in itertools.islice(workload.shapes(), _SHAPES):
-        values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
+        values = workload.numbers(dims)
         try:
             if evaluate(text, values) != values[scalar]:
                 return False
@@ -176,6 +184,9 @@ def _meanings(
             if isinstance(passed.value, Number) and _NAME.fullmatch(passed.value.text):
                 meanings.setdefault(passed.value.text, name)
             continue
+        buffer = passed.value.buffer if isinstance(passed.value, (Pointer, Tensor)) else None
+        if buffer is not None and buffer.name:
+            meanings.setdefault(address_name(buffer.name), address_name(argument.name))
         extents = _extents(passed.value)
         shape = argument.shape or ()
         for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
@@ -222,7 +233,7 @@ def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
 def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:
     """Grid, block and shared bytes at each shape; an empty tuple where they have no value."""
     for dims in itertools.islice(workload.shapes(), _SHAPES):
-        values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
+        values = workload.numbers(dims)
         try:
             yield tuple(evaluate_int(t, values) for t in (*spec.grid, *spec.block, spec.shared_bytes))
         except ExpressionError:
@@ -241,7 +252,7 @@ def _same_way(
     """Whether the host code comes to this launch at the workload's own sizes."""
     leading = unit.leading_to(kernel)
     for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
-        values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
+        values = workload.numbers(dims)
         sizes: dict[str, int] = {}
         for name, text in meanings.items():
             # What is no whole number, as a scale is, is no size.

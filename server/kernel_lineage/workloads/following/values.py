@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernel_gate.expressions import Number as Plain
+from kernel_gate.workload import address_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -149,6 +150,9 @@ def combined(operator: str, a: Number, b: Number) -> Number:
         return plain({"&": x & y, "|": x | y, "^": x ^ y}[operator])
     if operator == "&" and b.is_constant:
         return _masked(a, int(b.value))
+    if operator == "|" and all(address_name("") in n.text for n in (a, b)):
+        # `((uintptr_t)x | (uintptr_t)y) % 16 == 0` asks for both at once.
+        return called("bit_or", a, b)
     if operator not in _PYTHON:
         raise NotFollowed(f"`{operator}` of {a.text} and {b.text}")
     if operator == "%" and b.value == 0:
@@ -175,7 +179,7 @@ def _masked(a: Number, mask: int) -> Number:
 
 
 def called(name: str, *numbers: Number) -> Number:
-    """A function of the workload's language: `min`, `max`, `ceil_div`, `next_power_of_2`, `abs`, `isqrt`."""
+    """A function of the workload's language: `min`, `max`, `ceil_div`, `next_power_of_2`, `bit_or` …"""
     from kernel_gate.expressions import FUNCTIONS
 
     value = FUNCTIONS[name](*(n.value for n in numbers))
