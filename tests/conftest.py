@@ -11,14 +11,19 @@ from hypothesis import settings
 
 from kernel_gate import building, options
 from kernel_gate.build.kept_images import KeptImages
+from longer import listed_as_long
 
+_TOP = Path(__file__).parent.parent
+_LONG = listed_as_long()
+_FILES_OF_LONG = {one.partition("::")[0] for one in _LONG}
 NAMED_BY = {"long": re.compile(r"mark\.long|\bfirst_now\("), "sets": re.compile(r"mark\.sets")}
 """Markers that few files have, and what stands in every file with a test of theirs."""
 
 
 @cache
 def names_marker(path: Path, marker: str) -> bool:
-    return NAMED_BY[marker].search(path.read_text("utf-8")) is not None
+    listed = marker == "long" and str(path.relative_to(_TOP)) in _FILES_OF_LONG
+    return listed or NAMED_BY[marker].search(path.read_text("utf-8")) is not None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -32,8 +37,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """No test is left out because its file does not name its marker."""
+    """Tests that are listed as long are marked so; none is left out because its file does not name its marker."""
     for item in items:
+        if item.nodeid in _LONG:
+            item.add_marker("long")
         for marker in NAMED_BY:
             if item.get_closest_marker(marker) is not None and not names_marker(item.path, marker):
                 raise pytest.UsageError(f"{item.nodeid} is marked `{marker}`, which its file does not name")
