@@ -42,7 +42,7 @@ from kernel_lineage.workloads.programs import ProgramError, device_text, program
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
-from kernel_lineage.workloads.sizes_that_run import with_few_steps
+from kernel_lineage.workloads.sizes_that_run import with_few_steps, with_whole_quotients
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.timed_sizes import with_timed_sizes
@@ -118,6 +118,7 @@ def draft_of(
         if not isinstance(target, Launcher):
             best = with_filled_variables(best, target, path, state.root)
             best = with_timed_sizes(best, target)
+            best = with_whole_quotients(best, target, path, state.root)
     return _with_an_output(_readable(best, target, path, state.root))
 
 

@@ -62,6 +62,40 @@ def with_pitches(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft 
     return None
 
 
+def with_whole_quotients(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft:
+    """The draft with the promise `heads % groups == 0` of dims for which every caller keeps it, and one of which the
+    kernel divides by the other: the kernel leaves its buffers at sizes that do not.
+
+    It is run on the emulated device, in place of the gate's hidden shapes, which leave out only where it faults.
+    """
+    if draft.missing:
+        return draft
+    for whole, divisor in draft.divided:
+        if not {whole, divisor} <= draft.dims.keys() or not _divides_for_callers(draft, whole, divisor):
+            continue
+        promise = f"{whole} % {divisor} == 0"
+        sizes = fitted_sizes({**draft.checked, whole: draft.checked[whole] + 1}, draft.promises, (divisor,))
+        is_other = broken(sizes, (*draft.promises, promise)) == (promise,)
+        if is_other and _leaves_buffers(draft, sizes, kernel, path, root):
+            note = f"{promise}: else the kernel leaves its buffers, and every caller keeps it"
+            draft = replace(draft, promises=(*draft.promises, promise), assumed=(*draft.assumed, note))
+    return draft
+
+
+def _divides_for_callers(draft: Draft, whole: str, divisor: str) -> bool:
+    """Whether callers give numbers for both, of which one always goes into the other, and not only 1."""
+    is_chosen = {whole, divisor} & {*draft.chosen, *draft.untold}
+    sizes = (draft.dims, draft.checked, *draft.timed)
+    return not is_chosen and all(s[divisor] > 1 and s[whole] % s[divisor] == 0 for s in sizes)
+
+
+def _leaves_buffers(draft: Draft, sizes: Mapping[str, int], kernel: Kernel, path: Path, root: Path) -> bool:
+    """Whether a kernel stays in its buffers at the checked sizes, and not at others."""
+    return not stays_in_bounds(draft, sizes, kernel, path, root) and stays_in_bounds(
+        draft, draft.checked, kernel, path, root
+    )
+
+
 def _is_needed(
     draft: Draft,
     pitch: str,
