@@ -31,13 +31,15 @@ PYTEST = $(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --
 test: $(STAMP) ## the tests that need no GPU and no editor, but for the long ones
 	@$(PYTEST) -m "not gpu and not long and not sets" $(ARGS)
 
-test-long: $(STAMP) ## those that take long: the demo from end to end, large products, attacks
-	@$(PYTEST) -m "long and not gpu" $(ARGS)
-
-# Parts are spread over the sets; whoever judges one part with each change has judged all after as many as there are.
+# Parts are spread over all tests of a kind; whoever runs one part with each change has run all after as many as there are.
 PARTS ?= 8
+SPLIT = $(if $(PART),--splits $(PARTS) --group $(PART) --splitting-algorithm least_duration)
+
+test-long: $(STAMP) ## those that take long: the demo from end to end, large products, attacks; PARTS=4 PART=1 … 4 for a quarter
+	@$(PYTEST) -m "long and not gpu" $(SPLIT) $(ARGS)
+
 test-sets: $(STAMP) ## verdicts on every program of the large sets, about 40 minutes; PART=1 … 8 for an eighth of them
-	@$(PYTEST) -m "sets and not gpu" $(if $(PART),--splits $(PARTS) --group $(PART) --splitting-algorithm least_duration) $(ARGS)
+	@$(PYTEST) -m "sets and not gpu" $(SPLIT) $(ARGS)
 
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)
