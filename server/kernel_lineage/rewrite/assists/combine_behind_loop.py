@@ -12,7 +12,7 @@ After:
     total += tl.sum(total_parts, axis=0)
 
 A sum over lanes goes through shared memory, and all warps of a program wait for each other, before in each round. For
-sums, and for maxima and minima of floats, whose tiles begin with an infinity; a sum is rounded in another order.
+sums, and for maxima and minima of floats; a sum is rounded in another order.
 Refused where the loop uses what it has combined so far, and where the shape of the tile is not seen.
 """
 
@@ -26,7 +26,7 @@ from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
-from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
+from kernel_lineage.rewrite.assists.triton_totals import Total, is_float_tile, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import IDENTITY, Unfollowed, Value, combined_in
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -70,7 +70,8 @@ def _total(
     statement, how, taken = step
     if not isinstance(taken, ast.Call) or called(taken) != how or {k.arg for k in taken.keywords} - {"axis"}:
         return None
-    if how != "sum" and held.is_data and held.beyond != IDENTITY[how]:
+    begins_there = held.beyond == IDENTITY[how] or is_float_tile(statements, name)
+    if how != "sum" and held.is_data and not begins_there:
         return None  # its type may have no infinity
     dtype = f"{name}.dtype" if held.is_data else "tl.float32" if _is_float(statements, name) else ""
     extents = [axis.size or "1" for axis in walk.of(taken.args[0]).axes]

@@ -17,7 +17,7 @@ Each row of a block is combined by itself: the loop neither waits for other warp
 (`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
 What the loop reads or stores under its counter is masked by the counter's bound as well; a pointer that each round
 moves on by a row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take
-maxima or minima that begin with an infinity; a sum is rounded in another order. It may store once in each round, at
+maxima or minima of floats; a sum is rounded in another order. It may store once in each round, at
 places a step apart, to a buffer that it does not load from: single elements, or blocks that are masked to be no longer
 than the step. Whatever else goes from row to row is refused, as is all that is no row: blocks of two axes, and what is
 done to a whole block. A kernel that has `ROWS` already, from another of its loops, goes along this loop with the same.
@@ -52,7 +52,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
 from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, names_in, rounds_of
 from kernel_lineage.rewrite.assists.triton_steps import is_below_step, terms_of
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
-from kernel_lineage.rewrite.assists.triton_totals import Total, kept_apart, loop_at
+from kernel_lineage.rewrite.assists.triton_totals import Total, is_float_tile, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import (
     IDENTITY,
     OF_LANES,
@@ -151,8 +151,10 @@ def _totals(
             totals.append(Total(name, step[1], step[0], step[2], step[2], shape, kind, along, is_alone=True))
         elif step is not None and len(axes) == 1:
             statement, how, added = step
-            if how != "sum" and walk.values[name].beyond != IDENTITY[how]:
-                raise Refusal(f"`{name}` does not begin with an infinity")
+            before = function.body[: function.body.index(loop)]
+            begins_there = walk.values[name].beyond == IDENTITY[how] or is_float_tile(before, name)
+            if how != "sum" and not begins_there:
+                raise Refusal(f"`{name}` begins neither with an infinity nor as a tile of a float type")
             shape = f"({_ROWS}, {axes[0].size or 1})"
             totals.append(Total(name, how, statement, added, added, shape, f"{name}.dtype", ", axis=0"))
         elif is_carried(loop.body, name):

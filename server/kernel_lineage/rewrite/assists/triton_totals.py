@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,9 +17,10 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import holds_text_of_lines, span_of
+from kernel_lineage.rewrite.assists.triton_places import called, holds_text_of_lines, span_of, stored_names
 from kernel_lineage.rewrite.candidate import Edit
 
+_FLOAT = re.compile(r"(?:\w+\.)?(?:bfloat16|float(?:16|32|64))")
 _BEGINS = {"sum": "0", "max": 'float("-inf")', "min": 'float("inf")'}
 
 
@@ -54,6 +56,18 @@ class Total:
         if self.how == "sum":
             return f"{self.name} += {whole}"
         return f"{self.name} = tl.{self.how}imum({self.name}, {whole})"
+
+
+def is_float_tile(statements: Iterable[ast.stmt], name: str) -> bool:
+    """Whether a name begins as a tile of a float type that is written there: `tl.full((BLOCK,), -1e30, tl.float32)`.
+
+    Its places can be kept apart from an infinity on, whatever the tile itself begins with.
+    """
+    begins = [s.value for s in statements if isinstance(s, ast.Assign) and stored_names(s) == [name]]
+    made = begins[-1] if begins else None
+    if not isinstance(made, ast.Call) or called(made) not in ("full", "zeros"):
+        return False
+    return any(_FLOAT.fullmatch(ast.unparse(a)) for a in (*made.args, *(k.value for k in made.keywords)))
 
 
 def loop_at(kernel: Kernel, function: ast.FunctionDef, anchor: Anchor) -> ast.For:
