@@ -17,10 +17,11 @@ Each row of a block is combined by itself: the loop neither waits for other warp
 (`triton_block_choices`), few of them make enough programs for a device; the candidate's alternatives are other sizes.
 What the loop reads or stores under its counter is masked by the counter's bound as well; a pointer that each round
 moves on by a row is moved on by `ROWS` of them, and each row of a block reads behind it. The loop may add up, and take
-maxima or minima of floats; a sum is rounded in another order. It may store once in each round, at
-places a step apart, to a buffer that it does not load from: single elements, or blocks that are masked to be no longer
-than the step. Whatever else goes from row to row is refused, as is all that is no row: blocks of two axes, and what is
-done to a whole block. A kernel that has `ROWS` already, from another of its loops, goes along this loop with the same.
+maxima or minima of floats; a sum is rounded in another order. It may store once in each round, at places a step apart,
+to a buffer that it does not load from: single elements, or blocks that are masked to be no longer than the step. Other
+loops of the kernel that allow it are changed with it. Whatever else goes from row to row is refused, as is all that is
+no row: blocks of two axes, and what is done to a whole block. A kernel that has `ROWS` already, from another of its
+loops, goes along this loop with the same.
 """
 
 from __future__ import annotations
@@ -76,11 +77,21 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if _has_rows(function):
         explanation = f"{_ROWS} elements of this loop are taken together as well."
         return ASSIST.candidate(kernel, edits, explanation=explanation)
+    # Few columns and many warps are right for all of the kernel's loops or for none.
+    others = (attempt(lambda o=one: _along(kernel, function, o)) for one in function.body if one is not loop)
+    edits += [edit for other in others if not isinstance(other, Refusal) for edit in other]
     edits.append(parameter_added(kernel, function, _ROWS))
     choices = attempt(lambda: block_choices(kernel_after(kernel, edits, {_ROWS: str(_TRIED[0])})))
     if isinstance(choices, Refusal) or not choices:
         choices = [BlockChoice({_ROWS: rows}) for rows in _TRIED]
     return with_alternatives(choices, lambda choice: _launched(kernel, edits, choice))
+
+
+def _along(kernel: Kernel, function: ast.FunctionDef, statement: ast.stmt) -> list[Edit]:
+    """The edits of another loop of the kernel; refused where the statement is none that goes row by row."""
+    if not isinstance(statement, ast.For):
+        raise Refusal("this is no loop")
+    return rows_together(kernel, function, loop_at(kernel, function, Anchor(span_of(kernel, statement), "")))
 
 
 def _has_rows(function: ast.FunctionDef) -> bool:
