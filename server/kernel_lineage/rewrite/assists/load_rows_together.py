@@ -78,8 +78,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         explanation = f"{_ROWS} elements of this loop are taken together as well."
         return ASSIST.candidate(kernel, edits, explanation=explanation)
     # Few columns and many warps are right for all of the kernel's loops or for none.
-    others = (attempt(lambda o=one: _along(kernel, function, o)) for one in function.body if one is not loop)
-    edits += [edit for other in others if not isinstance(other, Refusal) for edit in other]
+    edits += [e for other in function.body if other is not loop for e in _along(kernel, function, other)]
     edits.append(parameter_added(kernel, function, _ROWS))
     choices = attempt(lambda: block_choices(kernel_after(kernel, edits, {_ROWS: str(_TRIED[0])})))
     if isinstance(choices, Refusal) or not choices:
@@ -88,10 +87,12 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 
 
 def _along(kernel: Kernel, function: ast.FunctionDef, statement: ast.stmt) -> list[Edit]:
-    """The edits of another loop of the kernel; refused where the statement is none that goes row by row."""
+    """The edits of another loop of the kernel; none where the statement is none that goes row by row."""
     if not isinstance(statement, ast.For):
-        raise Refusal("this is no loop")
-    return rows_together(kernel, function, loop_at(kernel, function, Anchor(span_of(kernel, statement), "")))
+        return []
+    here = Anchor(span_of(kernel, statement), "")
+    edits = attempt(lambda: rows_together(kernel, function, loop_at(kernel, function, here)))
+    return [] if isinstance(edits, Refusal) else edits
 
 
 def _has_rows(function: ast.FunctionDef) -> bool:
