@@ -19,7 +19,7 @@ STATUS = {
     "kernel_lineage.skills.conditions.stated:StatedFactError": WRONG_USE,
     "kernel_lineage.skills.target:TargetError": WRONG_USE,
     "kernel_lineage.workloads.on_the_spot:NoWorkloadError": NOT_JUDGED,
-    "kernel_lineage.workloads.programs:ProgramError": WRONG_USE,
+    "kernel_lineage.workloads.program_errors:ProgramError": WRONG_USE,
 }
 """Errors that say what the user has to know, each by its module and name: none of these is imported for it."""
 

@@ -19,14 +19,11 @@ from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
+from kernel_lineage.workloads.program_errors import LaunchChangedError
 from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
 from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
 
 _WORD = re.compile(r"[^\W\d]\w*")
-
-
-class LaunchNotReadError(Exception):
-    """A change rewrites a launch, and what it computes is not read; the workload's launch would be another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ def triton_host_work(
     """What the file's Python does for a launch of a Triton kernel. `former` is the `order` of the kernel that
     `changed_from` has, () where that takes other arguments than the workload.
 
-    Raises `LaunchNotReadError`.
+    Raises `LaunchChangedError`.
     """
     workload = _on_a_device(workload)
     before: TritonSite | None = None
@@ -114,7 +111,7 @@ def cuda_host_work(
 ) -> HostWork:
     """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it.
 
-    Raises `LaunchNotReadError`.
+    Raises `LaunchChangedError`.
     """
     if not kernel.launches:
         return HostWork()
@@ -146,7 +143,7 @@ def changed_steps(
     """A workload's sequence with the launches that a change rewrites; () where it rewrites none.
 
     Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
-    workload's then. Raises `LaunchNotReadError`.
+    workload's then. Raises `LaunchChangedError`.
     """
     if changed_from is None or changed_from == data:
         return ()
@@ -216,8 +213,8 @@ def _as_written(launch: Launch) -> tuple[object, ...]:
     return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions), options
 
 
-def _not_read(path: Path, kernel: str) -> LaunchNotReadError:
-    return LaunchNotReadError(
+def _not_read(path: Path, kernel: str) -> LaunchChangedError:
+    return LaunchChangedError(
         f"{path}: the launch of `{kernel}` is changed, and what it computes cannot be read; "
         "write grid and block over the kernel's arguments"
     )

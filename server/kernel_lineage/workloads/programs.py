@@ -23,7 +23,6 @@ from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_work import (
     HostWork,
-    LaunchNotReadError,
     changed_steps,
     cuda_host_work,
     host_code,
@@ -32,6 +31,8 @@ from kernel_lineage.workloads.host_work import (
 )
 from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.preprocessed import standing_before, with_headers
+from kernel_lineage.workloads.program_errors import LaunchChangedError as LaunchChangedError
+from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton.launch_site import own_parameters
@@ -41,16 +42,8 @@ from kernel_lineage.workloads.triton_siblings import siblings_of
 _ASKED = re.compile(r"""\b__has_include\s*\(\s*["<]([^"<>\n]+)[">]\s*\)""")
 
 
-class ProgramError(Exception):
-    """No program can be made of the file; the message says why and what to do."""
-
-
 class UnknownKernelError(ProgramError):
     """The file has no kernel of that name; the message lists those that it has."""
-
-
-class LaunchChangedError(ProgramError):
-    """A change rewrites the kernel's launch and its host code is not read; the message names the launch."""
 
 
 class ArgumentsDifferError(ProgramError):
@@ -132,10 +125,10 @@ def program_from_file(
         former = _former_order(kernel, workload, path, changed_from)
         try:
             work = triton_host_work(kernel, path, workload, order, former, root, changed_from)
-        except LaunchNotReadError as error:
+        except LaunchChangedError:
             # A candidate that says what of its launch is another one need not be read.
             if not launch:
-                raise LaunchChangedError(str(error)) from error
+                raise
             work = HostWork()
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
         options = {k: v for k, v in (launch or {}).items() if work.launch is None or not _OLD_GRID.search(v)}
@@ -155,10 +148,7 @@ def program_from_file(
         text, lacking = device_code(source, (kernel_name,), path, root, template)
         # The slice holds the macros of the headers too, which launch expressions may name.
         whole = replace(kernel, source=None, text=text)
-        try:
-            work = cuda_host_work(whole, source.data, path, workload, order, root, changed_from)
-        except LaunchNotReadError as error:
-            raise LaunchChangedError(str(error)) from error
+        work = cuda_host_work(whole, source.data, path, workload, order, root, changed_from)
         if not template_arguments and work.template and work.template != template:
             template = work.template
             text, lacking = device_code(source, (kernel_name,), path, root, template)
@@ -200,10 +190,7 @@ def _sequence(
     template = tuple(argument for step in launched for argument in step.template_arguments)
     root = root or repository_around(path)
     text, lacking = device_code(source, bare, path, root, template)
-    try:
-        steps = changed_steps(source.data, path, workload, root, changed_from)
-    except LaunchNotReadError as error:
-        raise LaunchChangedError(str(error)) from error
+    steps = changed_steps(source.data, path, workload, root, changed_from)
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
     return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps, own_dims=counts)
 

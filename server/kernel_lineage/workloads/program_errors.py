@@ -1,0 +1,9 @@
+"""Why no program can be made of a file."""
+
+
+class ProgramError(Exception):
+    """No program can be made of the file; the message says why and what to do."""
+
+
+class LaunchChangedError(ProgramError):
+    """A change rewrites a launch, and what it computes is not read; the workload's launch would be another one."""
