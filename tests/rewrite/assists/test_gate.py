@@ -42,7 +42,7 @@ def program(language: Language, source: str, entry: str, launch: LaunchSpec | No
         if line.startswith(("#define", "#include <cuda_", "import"))
     )
     types = next((site.template_arguments for site in kernel.launches), ())
-    if "__device__" in source:
+    if any(word in source for word in ("__device__", "struct ", "using ")):
         text, _ = device_code(read(source.encode(), language), (entry,), Path("example.cu"), Path(), types)
         return Program(language.value, text, entry, launch, template_arguments=types)
     return Program(language.value, head + kernel.text, entry, launch, template_arguments=types)

@@ -60,6 +60,16 @@ WORKLOADS = {
                  "out: output float32 [n // k]", "in: input float32 [n]", "n: int32 = n", "k: int32 = k",
                  promise="n >= k"),
     ),
+    "pooled_by": (
+        workload("pooled_by", "n = [1, 770]\nspan = [5, 3]\nstep = [2]",
+                 'grid = ["ceil_div(n, 256)"]\nblock = [256]', "w_span: int32 = span", "w_step: int32 = step",
+                 "out: output float32 [n]", "in: input float32 [n * step + span]", "n: int32 = n"),
+    ),
+    "key_scores": (
+        workload("key_scores", "heads = [3]\ncount = [1, 100]", 'grid = ["heads"]\nblock = [64]',
+                 "out: output float32 [heads, count]", "query: input float16 [heads, 64]",
+                 "keys: input float16 [heads, count, 64]", "count: int32 = count"),
+    ),
     "windows": (
         workload("windows", "rows = [3]\ncols = [70, 200]\nk = [5, 3]\nstep = [2]", 'grid = ["rows"]\nblock = [64]',
                  "out: output float32 [rows]", "in: input float32 [rows, cols]", "rows: uint32 = rows",

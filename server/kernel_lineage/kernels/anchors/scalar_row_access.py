@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
@@ -85,7 +85,10 @@ def _is_beside(unit: Unit, access: Access) -> bool:
     stride, loop = lane_stride(access.index), innermost_loop(unit, access)
     if loop is not None and stride_of(unit, loop) is Stride.ONE:
         only_reads = not any(a.writes and contains(loop.node, a.node) for a in indexing(unit).accesses)
-        return only_reads and access.index.get(loop_axis(loop)) == 1 and str(stride) == text_of(loop.bound)
+        bound = bare(loop.bound)
+        rounds = indexing(unit).term(bound) if bound is not None else None
+        is_row = str(stride) == (text_of(bound) if rounds is None else str(rounds))
+        return only_reads and access.index.get(loop_axis(loop)) == 1 and is_row
     if stride == 1 or stride not in _PARTS or loop is not None:
         return stride == 1
     parts = {

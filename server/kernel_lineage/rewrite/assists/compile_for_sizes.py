@@ -20,6 +20,7 @@ Other sizes take the code of before. Refused where no loop is bounded by a small
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tree_sitter import Node
 
@@ -27,7 +28,6 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import above, text_of
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.blocks_at_launch import launches_of
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -40,9 +40,8 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.usual_sizes import passed_by_callers, passed_by_launches
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _MOST = 32
 """A window or a radius is no larger; loops over more rounds are not unrolled as a whole."""
@@ -51,6 +50,7 @@ _STEPS = 8
 _INTEGERS = re.compile(
     r"(?:const\s+)?(?:unsigned|signed|int|long|short|size_t|u?int(?:8|16|32|64)_t|std::size_t|\s)+(?:\s+const)?\s*"
 )
+_FIELD = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 _ONLY_KERNELS = re.compile(r"__launch_bounds__|__cluster_dims__|__grid_constant__")
 
 
@@ -63,12 +63,12 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     head = data_of(kernel)[node.start_byte : body.start_byte].decode("utf-8", "replace")
     if only := _ONLY_KERNELS.search(head):
         raise Refusal(f"`{only[0]}` says something of {kernel.name} that device functions may not say")
-    bounds, used = _bounds_of_loops(body), identifiers_in(body)
-    passed = _small_sizes(kernel)
+    bounds, used = _bounds_of_loops(body), _places_in(body)
+    passed = _small_sizes(kernel, used)
     sizes = {n: size for n, size in passed.items() if n in bounds or (n in used and size <= _STEPS)}
     if not bounds & sizes.keys():
         raise Refusal(f"no loop of {kernel.name} is bounded by a small number that all its launches pass")
-    if done := next((n for n in sizes if re.search(rf"\b{n} == \d", text_of(body))), None):
+    if done := next((n for n in sizes if re.search(rf"\b{re.escape(n)} == \d", text_of(body))), None):
         raise Refusal(f"{kernel.name} asks for a number of {done} already")
     root = source_of(kernel).root
     name = fresh_name(f"{kernel.name}_with", identifiers_in(root if root is not None else node))
@@ -81,27 +81,36 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     )
 
 
-def _small_sizes(kernel: Kernel) -> dict[str, int]:
-    """Integer parameters to which all launches give one small number, and the number."""
-    launches, sizes = launches_of(kernel), dict[str, int]()
-    for position, parameter in enumerate(kernel.parameters):
-        if parameter.pointer or not _INTEGERS.fullmatch(parameter.type):
-            continue
-        numbers = set[int | None]()
-        for launch in launches:
-            passed = launch.arguments[position] if position < len(launch.arguments) else ""
-            constants = {**constants_of(kernel), **launch.definitions}
-            numbers.add(constant(passed, constants) if passed not in launch.unsettled else None)
-        (number,) = numbers if len(numbers) == 1 else (None,)
-        if number is not None and 0 <= number <= _MOST:
-            sizes[parameter.name] = number
-    return sizes
+def _small_sizes(kernel: Kernel, used: set[str]) -> dict[str, int]:
+    """Integers among `used` that all launches and callers give one small number, as they are written: `p.stride`."""
+    plain = {p.name for p in kernel.parameters if not p.pointer and _INTEGERS.fullmatch(p.type)}
+    by_value = {p.name for p in kernel.parameters if not p.pointer and "&" not in p.type} - plain
+    sizes = passed_by_launches(kernel)
+    if any("." in name for name in used) or not plain & sizes.keys():
+        sizes |= {n: size for n, size in passed_by_callers(kernel).items() if n not in sizes}
+    numbers = {name: sizes.get(name.replace(".", "_")) for name in sorted(used)}
+    owners = {name: name.split(".")[0] for name in numbers}
+    return {
+        name: number
+        for name, number in numbers.items()
+        if number is not None
+        and 0 <= number <= _MOST
+        and owners[name] in (by_value if "." in name else plain)
+    }
+
+
+def _places_in(node: Node) -> set[str]:
+    """The names in a piece of code, and the fields of structures, as they are written: `p.stride`."""
+    fields = {
+        text_of(n) for n in descendants(node) if n.type == "field_expression" and _FIELD.fullmatch(text_of(n))
+    }
+    return identifiers_in(node) | fields
 
 
 def _bounds_of_loops(body: Node) -> set[str]:
-    """The names in the conditions of `for` loops."""
+    """The names and fields in the conditions of `for` loops."""
     conditions = (n.child_by_field_name("condition") for n in descendants(body) if n.type == "for_statement")
-    return {name for condition in conditions if condition is not None for name in identifiers_in(condition)}
+    return {name for condition in conditions if condition is not None for name in _places_in(condition)}
 
 
 def _helper(kernel: Kernel, node: Node, declarator: Node, body: Node, name: str) -> Edit:
@@ -124,12 +133,26 @@ def _calls(kernel: Kernel, node: Node, body: Node, name: str, settled: str, size
     """The kernel's body as a choice between the code for its usual sizes and that for all others."""
     data, unit = data_of(kernel), indent_unit(kernel)
     margin, newline = indent_at(data, _whole(node).start_byte), newline_of(data)
-    names = [p.name for p in kernel.parameters]
+    names, taken = [p.name for p in kernel.parameters], identifiers_in(node)
     own = name + _template_arguments(node)
-    usual = f"{own}({', '.join(str(sizes.get(n, n)) for n in names)});"
-    lines = [f"if ({settled}) {{", f"{unit}{usual}", "} else {", f"{unit}{own}({', '.join(names)});", "}"]
+    copies = {owner: fresh_name(f"usual_{owner}", taken) for owner in _owners(sizes)}
+    usual = f"{own}({', '.join(str(sizes.get(n, copies.get(n, n))) for n in names)});"
+    lines = [
+        f"if ({settled}) {{",
+        *(f"{unit}auto {copy} = {owner};" for owner, copy in copies.items()),
+        *(f"{unit}{copies[n.split('.')[0]]}.{n.split('.')[1]} = {sizes[n]};" for n in sizes if "." in n),
+        f"{unit}{usual}",
+        "} else {",
+        f"{unit}{own}({', '.join(names)});",
+        "}",
+    ]
     text = newline.join(f"{margin}{unit}{line}" for line in lines)
     return replace_node(body, f"{{{newline}{text}{newline}{margin}}}")
+
+
+def _owners(sizes: Iterable[str]) -> list[str]:
+    """The structures whose fields are among sizes."""
+    return list(dict.fromkeys(n.split(".")[0] for n in sizes if "." in n))
 
 
 def _whole(node: Node) -> Node:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.names import names_of
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.cuda_forms import (
     above,
@@ -23,6 +24,7 @@ from kernel_lineage.kernels.cuda_forms import (
     operator_of,
     text_of,
 )
+from kernel_lineage.kernels.cuda_parameters import dtype_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
@@ -175,7 +177,7 @@ def vector_body(
                 raise Refusal(
                     f"`{name}` keeps something of one element that is not a sum or a choice over all"
                 )
-    accesses, apart = _accesses(kernel, syntax, statements, nodes, index, declared | changed)
+    accesses, apart = _accesses(kernel, syntax, statements, nodes, index, declared | changed, in_order)
     body = VectorBody(tuple(accesses), tuple(statements), index, False, outside, apart)
     taken = identifiers_in(syntax.entry.node)
     for access in accesses:
@@ -223,6 +225,7 @@ def _accesses(
     nodes: list[Node],
     index: str,
     moving: set[str],
+    in_order: bool,
 ) -> tuple[list[Access], bool]:
     """The accesses that can be wide, and whether others follow the index."""
     by_place: dict[tuple[str, str], Access] = {}
@@ -242,7 +245,7 @@ def _accesses(
         type_ = element_type(kernel, syntax, pointer)
         follows = bool(identifiers_in(node) & (same | moving))
         if type_ is None and any(v.name == pointer and (v.shared or v.sizes) for v in syntax.entry.variables):
-            if follows or written:
+            if (follows or written) and not in_order:
                 raise Refusal(
                     f"`{text_of(node)}` is no global memory, and other threads may rely on who touches it"
                 )
@@ -350,7 +353,8 @@ def element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str,
 
 def _bytes(kernel: Kernel, name: str) -> int:
     """Bytes of an element type, for all that a template's parameter stands for; 0 where no wide access may hold it."""
-    dtypes = {DTYPES.get(one, one) for one in types_meant(kernel, name)}
+    aliases = names_of(kernel.source).aliases if kernel.source is not None else {}
+    dtypes = {dtype_of(one, aliases) or one for one in types_meant(kernel, name)}
     sizes = {dtype_bytes(d) if d in DTYPES.values() and d != "bool" else 0 for d in dtypes}
     return sizes.pop() if len(sizes) == 1 else 0
 

@@ -39,6 +39,82 @@ void blurred(float* out, const float* in, int n) {
     const int radius = 3;
     blur<<<(n + 255) / 256, 256>>>(out, in, n, radius);
 }
+// --- pooled_by applies
+struct Window {
+    int span;
+    int step;
+};
+__global__ void pooled_by(Window w, float* out, const float* in, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float most = in[i * w.step];
+    for (int k = 1; k < w.span; k++) most = fmaxf(most, in[i * w.step + k]);
+    out[i] = most;
+}
+
+void pool(const Window& w, float* out, const float* in, int n) {
+    pooled_by<<<(n + 255) / 256, 256>>>(w, out, in, n);
+}
+
+Window of(int size) {
+    Window w;
+    w.span = size;
+    w.step = 2;
+    return w;
+}
+
+int main() {
+    const int n = 10000;
+    float *in, *out;
+    cudaMalloc(&in, (2 * n + 3) * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    pool(of(5), out, in, n);
+    return 0;
+}
+// --- pooled_by becomes
+struct Window {
+    int span;
+    int step;
+};
+__device__ __forceinline__ void pooled_by_with(Window w, float* out, const float* in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float most = in[i * w.step];
+    for (int k = 1; k < w.span; k++) most = fmaxf(most, in[i * w.step + k]);
+    out[i] = most;
+}
+
+__global__ void pooled_by(Window w, float* out, const float* in, int n) {
+    if (w.span == 5 && w.step == 2) {
+        auto usual_w = w;
+        usual_w.span = 5;
+        usual_w.step = 2;
+        pooled_by_with(usual_w, out, in, n);
+    } else {
+        pooled_by_with(w, out, in, n);
+    }
+}
+
+void pool(const Window& w, float* out, const float* in, int n) {
+    pooled_by<<<(n + 255) / 256, 256>>>(w, out, in, n);
+}
+
+Window of(int size) {
+    Window w;
+    w.span = size;
+    w.step = 2;
+    return w;
+}
+
+int main() {
+    const int n = 10000;
+    float *in, *out;
+    cudaMalloc(&in, (2 * n + 3) * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    pool(of(5), out, in, n);
+    return 0;
+}
 // --- windows applies
 // A template, and two sizes that its launches share.
 template <typename T, int SPAN>

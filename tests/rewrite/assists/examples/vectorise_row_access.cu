@@ -379,6 +379,57 @@ __global__ void pool_windows(float* out, const float* x, int n, int window) {
 void run_pool_windows(float* out, const float* x, int n, int window) {
     pool_windows<<<(n + 127) / 128, 128>>>(out, x, n, window);
 }
+// --- key_scores applies
+using real = __half;
+
+__global__ void key_scores(float* out, const real* query, const real* keys, int count) {
+    __shared__ float q[64];
+    const real* row = keys + (size_t)blockIdx.x * count * 64;
+    q[threadIdx.x] = __half2float(query[blockIdx.x * 64 + threadIdx.x]);
+    __syncthreads();
+    for (int k = threadIdx.x; k < count; k += 64) {
+        float dot = 0.0f;
+        for (int d = 0; d < 64; d++) {
+            dot += q[d] * __half2float(row[(size_t)k * 64 + d]);
+        }
+        out[blockIdx.x * count + k] = dot;
+    }
+}
+
+void run_key_scores(float* out, const real* query, const real* keys, int heads, int count) {
+    key_scores<<<heads, 64>>>(out, query, keys, count);
+}
+// --- key_scores becomes
+using real = __half;
+
+__global__ void key_scores(float* out, const real* query, const real* keys, int count) {
+    __shared__ float q[64];
+    const real* row = keys + (size_t)blockIdx.x * count * 64;
+    q[threadIdx.x] = __half2float(query[blockIdx.x * 64 + threadIdx.x]);
+    __syncthreads();
+    for (int k = threadIdx.x; k < count; k += 64) {
+        float dot = 0.0f;
+        // Whole groups of eight that wide accesses may take; the loop after them does what is left.
+        int groups = reinterpret_cast<size_t>(&row[(size_t)k * 64]) % 16 == 0 ? 64 / 8 : 0;
+        for (int group = 0; group < groups; group++) {
+            alignas(16) real row_group[8];
+            *reinterpret_cast<uint4*>(row_group) = reinterpret_cast<const uint4*>(&row[(size_t)k * 64])[group];
+            #pragma unroll
+            for (int lane = 0; lane < 8; lane++) {
+                int d = 8 * group + lane;
+                dot += q[d] * __half2float(row_group[lane]);
+            }
+        }
+        for (int d = 8 * groups; d < 64; d++) {
+            dot += q[d] * __half2float(row[(size_t)k * 64 + d]);
+        }
+        out[blockIdx.x * count + k] = dot;
+    }
+}
+
+void run_key_scores(float* out, const real* query, const real* keys, int heads, int count) {
+    key_scores<<<heads, 64>>>(out, query, keys, count);
+}
 // --- row_sum applies
 __global__ void row_sum(float* out, const float* x, int C) {
     const float* row = x + blockIdx.x * C;
