@@ -48,7 +48,7 @@ def load(site: Site) -> Step:
             return
         rows = at.cells.reshape(-1, count)[at.index // count]
         for position, write in enumerate(writes):
-            write(wave, np.ascontiguousarray(rows[..., position]).view(element.dtype)[()])
+            write(wave, rows[..., position].copy().view(element.dtype))
 
     return _performer(where, do)
 
