@@ -24,8 +24,11 @@ from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
 _UNITS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
+_NARROWED = {"f16": 1, "bf16": 1, "f16x2": 2, "bf16x2": 2}
+"""Types that floats are narrowed to, and how many at once."""
 _DIRECTED = ("rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")
-_ONLY_MOVES = ("st", "mov", "prmt", "selp", "red", "atom")
+_MOVES_ON = ("mov", "prmt", "selp")
+_ONLY_MOVES = ("st", *_MOVES_ON, "red", "atom")
 
 
 @dataclass(slots=True)
@@ -40,12 +43,15 @@ class Noise:
 
     def __post_init__(self) -> None:
         self._generator = np.random.default_rng(self.seed)
-        self._computed_with = frozenset(
-            name
-            for instruction in self.body
-            if instruction.parts[0] not in _ONLY_MOVES
-            for name in names(instruction.operands[1:])
-        )
+        used = {n for i in self.body if i.parts[0] not in _ONLY_MOVES for n in names(i.operands[1:])}
+        moves = [
+            (set(names(i.operands[:1])), set(names(i.operands[1:])))
+            for i in self.body
+            if i.parts[0] in _MOVES_ON
+        ]
+        while more := {n for into, of in moves if into & used for n in of} - used:
+            used |= more
+        self._computed_with = frozenset(used)
 
     def watch(self, site: Site) -> Wrap | None:
         """What to put around an instruction that rounds."""
@@ -54,6 +60,7 @@ class Noise:
             return None
         result, operands = kinds
         name = site.parts[0]
+        is_pair = name == "cvt" and len(operands) == 2
         out, put = site.read(0, result), site.write(0, result)
         reads = [site.read(position, kind) for position, kind in enumerate(operands, 1)]
 
@@ -64,7 +71,9 @@ class Noise:
                 halves = opened(out(wave), result)
                 moved = []
                 for lane, value in enumerate(halves):
-                    wide = [np.asarray(g[lane % len(g)], np.float64) for g in operand_lanes]
+                    # Two floats into one register: the first is the upper half.
+                    used = operand_lanes[::-1][lane : lane + 1] if is_pair else operand_lanes
+                    wide = [np.asarray(g[lane % len(g)], np.float64) for g in used]
                     exact = _is_exact(name, np.asarray(value, np.float64), wide)
                     moved.append(self._moved(wave.spread(value), wave.spread(exact), result))
                 put(wave, _close(moved, result))
@@ -83,12 +92,12 @@ class Noise:
             small = kind.name in FORMATS and FORMATS[kind.name].kind.name in _UNITS
             mixed = site.types[0] is not kind
             return (kind, [kind] * (site.operand_count - 1)) if small and not mixed else None
-        if name != "cvt" or len(site.types) != 2 or site.operand_count != 2:
+        if name != "cvt" or len(site.types) != 2:
             return None
         target, source = site.types
-        narrows = target.name in ("f16", "bf16") and source.name == "f32"
+        narrows = source.name == "f32" and site.operand_count == _NARROWED.get(target.name, 0) + 1
         goes_on = bool(self._computed_with & set(names(site.instruction.operands[:1])))
-        return (target, [source]) if narrows and goes_on else None
+        return (target, [source] * (site.operand_count - 1)) if narrows and goes_on else None
 
     def _moved(self, values: Array, exact: Array, kind: PtxType) -> Array:
         wide = np.asarray(values, np.float64)

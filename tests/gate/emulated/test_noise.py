@@ -41,6 +41,8 @@ def test_exact_results_stay(expression):
         ("x[i] / 3.0f", 2**-24, 2**-22),
         ("__expf(x[i] / 8.0f)", 2**-24, 2**-19),
         ("__half2float(__float2half(x[i] / 3.0f))", 2**-11, 2**-8),
+        ("__low2float(__floats2half2_rn(x[i] / 3.0f, 1.0f))", 2**-11, 2**-8),
+        ("__high2float(__floats2half2_rn(1.0f, x[i] / 3.0f))", 2**-11, 2**-8),
     ],
     ids=lambda v: str(v),
 )
