@@ -191,7 +191,8 @@ _BELOW = re.compile(r"integers\(0, ([^,]+)\)")
 
 def _tried(argument: DraftArgument, room: int, drawn: bool) -> DraftArgument:
     """An argument as it is while the kernel is measured: indices have their largest value, or are `drawn`."""
-    values = argument.values if drawn else _BELOW.sub(r"integers(\1 - 1, \1)", argument.values)
+    is_kept = drawn or argument.kind == "scratch"  # cleared, which its values say
+    values = argument.values if is_kept else _BELOW.sub(r"integers(\1 - 1, \1)", argument.values)
     return replace(argument, values=values, shape=(str(room),) if room else argument.shape)
 
 

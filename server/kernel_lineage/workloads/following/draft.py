@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
@@ -274,8 +274,10 @@ def _shape(value: Value, buffer: Buffer | None, dtype: str | None, facts: Gather
     """The extents of a buffer, from its tensor or from the bytes that are allocated."""
     sizes = facts.sizes
     offset = value.offset if isinstance(value, Pointer) else None
-    if buffer is None or (offset is not None and not (offset.is_constant and offset.value == 0)):
+    if buffer is None:
         return None
+    if offset is not None and not (offset.is_constant and offset.value == 0):
+        return _rest(buffer, offset, dtype, facts)
     extents = buffer.tensor.shape if buffer.tensor is not None else None
     if extents is not None:
         numbers = [n for n in extents if not (n.is_constant and n.value == 1)]
@@ -296,11 +298,28 @@ def _shape(value: Value, buffer: Buffer | None, dtype: str | None, facts: Gather
             if "-" in factor:
                 extent = made(evaluate_int(factor, sizes.dims), factor)
                 sizes.require(combined(">", extent, plain(0)))
-    names = {name for number in numbers for name in names_in_order(number.text)}
-    if facts.has_list and not names & set(sizes.chosen):
-        # It is allocated once, for the largest of the sizes that the caller goes through.
+    if _is_for_largest(numbers, facts):
         return None
     return tuple(map(facts.expression, numbers)) or ("1",)
+
+
+def _is_for_largest(extents: Sequence[Number], facts: Gathered) -> bool:
+    """Whether a buffer is allocated once, for the largest of the sizes that the caller goes through."""
+    names = {name for number in extents for name in names_in_order(number.text)}
+    return facts.has_list and not names & set(facts.sizes.chosen)
+
+
+def _rest(buffer: Buffer, offset: Number, dtype: str | None, facts: Gathered) -> tuple[str, ...] | None:
+    """The extent from an element of a buffer to its end, where both count elements of one type."""
+    element = bytes_of(buffer.dtype)
+    is_one_type = dtype is not None and element is not None and element == _BYTES.get(dtype)
+    if not is_one_type or buffer.size is None:
+        return None
+    left = combined("-", divided(buffer.size, plain(element or 0)), offset)
+    if left.value <= 0 or _is_for_largest([left], facts):
+        return None
+    facts.sizes.require(combined(">", left, plain(0)))
+    return (facts.expression(left),)
 
 
 _BYTES = {dtype: size for name, dtype in DTYPES.items() if (size := bytes_of(name)) is not None}

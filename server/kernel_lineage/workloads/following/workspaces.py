@@ -41,7 +41,7 @@ def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tup
 
     With each, whether it sets the buffer otherwise than to the zeros that the launcher sets before each launch.
     """
-    name, taking = bare_pointer(argument), kernel
+    name, taking = bare_pointer(argument.partition("+")[0]), kernel
     for frame in reversed(frames) if name.isidentifier() else ():
         body = frame.function.body
         for node in _named(body, name):
@@ -56,7 +56,7 @@ def _uses(argument: str, kernel: str, frames: tuple[Frame, ...]) -> Iterator[tup
         if name not in places:
             return
         at, taking = places.index(name), frame.callee
-        name = bare_pointer(frame.arguments[at]) if at < len(frame.arguments) else ""
+        name = bare_pointer(frame.arguments[at].partition("+")[0]) if at < len(frame.arguments) else ""
         if not name.isidentifier():
             break
     yield _OUTSIDE, False
