@@ -37,6 +37,15 @@ def test_a_jump_excuses_nothing_unless_all_of_the_output_is_noise():
     assert with_noise(LIMITS, jump, 1e-6 * ROWS, 1.0).worst == 6.0
 
 
+def test_a_part_of_what_noise_does_to_an_element_is_no_other_side_of_a_comparison():
+    kind, want = DTYPES["float32"], np.ones((1, 4), np.float32)
+    moved = np.array([[0.4, 0.4, 1e-3, 0.4]])
+    got = np.array([[1.02, 1.5, 1.02, np.nan]], np.float32)
+    left = OwnNoise(Errors(0.4, 0.1), 1.0, moved).without_part(got, want, kind)
+    np.testing.assert_array_equal(left, np.array([[1.0, 1.5, 1.02, np.nan]], np.float32))
+    np.testing.assert_array_equal(OwnNoise(Errors(1e-3, 1e-4), 1.0, moved).without_part(got, want, kind), got)
+
+
 def test_what_is_rounded_otherwise_is_a_share_of_the_finite_elements():
     got = np.array([1.0, 2.0, np.nan, 4.0], np.float16)
     assert rounded_otherwise(got, np.array([1.0, 2.002, np.nan, 4.0], np.float64), DTYPES["float16"]) == 0.25

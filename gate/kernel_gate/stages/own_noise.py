@@ -22,7 +22,7 @@ from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.launching import LaunchError
 from kernel_gate.stages.check_state import CheckState, argument_of
 from kernel_gate.stages.reference import Reference
-from kernel_gate.tolerance import Allowed, Errors, scale_of
+from kernel_gate.tolerance import Allowed, Errors, relative_errors, scale_of
 
 _MOST_ELEMENTS = 1 << 18
 _SECONDS = 5.0
@@ -33,6 +33,8 @@ _JUMP = 2.0**-6
 """Relative; noise that does more has taken another side of a comparison, which excuses nothing, unless all of the
 output is smaller than usual by this factor: then it can be noise altogether.
 """
+_PART = 1 / 4
+"""Of the noise of an element: a candidate that differs by less has taken no other side, which is all of it or nothing."""
 _LEAST, _SHARE = 64, 1 / 8
 """Elements, and the share of them that must be rounded otherwise before that says something."""
 _TIMES = 8.0
@@ -48,6 +50,17 @@ class OwnNoise:
     errors: Errors
     share: float
     """The part of the elements that are other numbers of the output's type."""
+    moved: Array | None = None
+    """The largest relative change of each element."""
+
+    def without_part(self, got: Array, want: Array, dtype: DType) -> Array:
+        """An output in which elements are as expected that differ by a part of what noise does to them."""
+        if self.moved is None or self.errors.worst <= _JUMP:
+            return got
+        have, near = dtype.wide(got), dtype.wide(_narrow(want, dtype))
+        is_part = relative_errors(have, near, dtype.quantum) < _PART * self.moved
+        is_part &= np.isfinite(have) & np.isfinite(near) & (self.moved > _JUMP)
+        return np.where(is_part, _narrow(want, dtype), got)
 
 
 def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:
@@ -60,7 +73,8 @@ def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, 
             errors = [measure(outputs[name], want, dtype) for outputs in noisy]
             worst, rms = max(e.worst for e in errors), max(e.rms for e in errors)
             share = max(rounded_otherwise(outputs[name], want, dtype) for outputs in noisy)
-            noise[name] = OwnNoise(Errors(worst, rms), share)
+            each = [relative_errors(dtype.wide(o[name]), dtype.wide(want), dtype.quantum) for o in noisy]
+            noise[name] = OwnNoise(Errors(worst, rms), share, np.max(each, axis=0))
     return noise
 
 
@@ -94,9 +108,13 @@ def _outputs(
 
 def rounded_otherwise(got: Array, expected: Array, dtype: DType) -> float:
     """The share of elements that are not the number of the type that is nearest to the expected one."""
-    want = dtype.wide(expected if expected.dtype == dtype.storage else dtype.narrow(expected))
+    want = dtype.wide(_narrow(expected, dtype))
     have = dtype.wide(got)
     return float(np.mean(np.isfinite(have) & np.isfinite(want) & (have != want))) if got.size else 0.0
+
+
+def _narrow(expected: Array, dtype: DType) -> Array:
+    return expected if expected.dtype == dtype.storage else dtype.narrow(expected)
 
 
 def with_noise(allowed: Allowed, noise: OwnNoise, expected: Array, usual: float) -> Allowed:
