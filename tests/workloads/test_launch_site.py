@@ -232,3 +232,26 @@ def test_a_change_may_pass_another_number(tmp_path: Path, passed: str, number: f
         evaluate(a.value, {"n": 1000, "count": 1000, "a": 0.5}) for a in values if isinstance(a, Value)
     ]
     assert numbers == ([] if number is None else [pytest.approx(number)])
+
+
+def test_a_changed_launch_of_a_kernel_that_takes_a_structure_is_read(tmp_path: Path) -> None:
+    listed = '[[launches]]\nkernel = "scale"\narguments = ["y", "x", "s_count", "s_a"]\n'
+    text = _WORKLOAD.replace("[launch]\n", listed).replace('"count"', '"s_count"').replace('"a"', '"s_a"')
+    old = "struct Scaled { int count; float a; };\n" + _KERNEL.replace("int count, float a", "Scaled s")
+    old = old.replace("i < count", "i < s.count").replace("a * x", "s.a * x") + (
+        "void run(float* y, const float* x, const Scaled& s) {\n"
+        "    scale<<<(s.count + 6) / 7, 7>>>(y, x, s);\n}\n"
+    )
+    new = old.replace("<<<(s.count + 6) / 7, 7>>>", "<<<std::min<int>((s.count + 63) / 64, 8), 64>>>")
+    program = program_from_file(
+        tmp_path / "scale.cu",
+        "scale",
+        parse_workload(text),
+        data=new.encode(),
+        root=tmp_path,
+        changed_from=old.encode(),
+    )
+    (step,) = program.steps
+    assert isinstance(step, LaunchStep)
+    grids = [evaluate_int(step.launch.grid[0], {"n": n, "s_count": n}) for n in (65, 1000)]
+    assert (grids, step.launch.block) == ([2, 8], ("64",))

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int
@@ -15,7 +15,8 @@ from kernel_gate.expressions import names as names_in
 from kernel_gate.program import LaunchSpec
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload, address_name
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.workloads.following.fields import passed
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
@@ -67,9 +68,10 @@ def followed_launch(
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
         sizes = Sizes({}, {}, asked_of_tensors(entry))
-        launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
-        if launch is None or len(launch.arguments) != len(order):
+        reached = _in_parts(Follower(unit, sizes, kernel.name, leading).follow(entry), kernel, unit, order)
+        if reached is None:
             continue
+        launch, parameters = reached
         meanings = _meanings(launch, workload, order, also)
         named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
         if before is not None:
@@ -80,13 +82,16 @@ def followed_launch(
         if threads:
             # Numbers of threads that the code gives a name are no sizes of the data.
             sizes = Sizes({}, {}, asked_of_tensors(entry), threads=threads)
-            launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
-            if launch is None:
+            reached = _in_parts(
+                Follower(unit, sizes, kernel.name, leading).follow(entry), kernel, unit, order
+            )
+            if reached is None:
                 continue
+            launch, _ = reached
             meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
-            numbers, agreed = _numbers_passed(kernel, launch, meanings, workload, order, before)
+            numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
             return LaunchSite(
@@ -102,8 +107,21 @@ def followed_launch(
     return None
 
 
+def _in_parts(
+    launch: Launched | None, kernel: Kernel, unit: Unit, order: Sequence[str]
+) -> tuple[Launched, Sequence[Parameter]] | None:
+    """The launch with an argument for each of `order`, which has one for each field of a structure, and the parameters
+    that these are for; None where there are more or fewer.
+    """
+    if launch is None or len(launch.arguments) == len(order):
+        return (launch, kernel.parameters) if launch is not None else None
+    parts = passed(kernel, launch, unit)
+    apart = replace(launch, arguments=tuple(part.given for part in parts))
+    return (apart, [part.parameter for part in parts]) if len(parts) == len(order) else None
+
+
 def _numbers_passed(
-    kernel: Kernel,
+    parameters: Sequence[Parameter],
     launch: Launched,
     meanings: Mapping[str, str],
     workload: Workload,
@@ -116,10 +134,10 @@ def _numbers_passed(
     numbers: dict[int, Constant] = {}
     agreed: dict[str, str] = {}
     earlier = before.agreed if before is not None else {}
-    for position, (name, passed) in enumerate(zip(order, launch.arguments, strict=True)):
-        argument, parameter = workload.argument(name), kernel.parameters[position]
+    for position, (name, argued) in enumerate(zip(order, launch.arguments, strict=True)):
+        argument, parameter = workload.argument(name), parameters[position]
         dtype = argument.dtype if argument is not None else parameter.dtype
-        text = _translated(passed.value, meanings) if not parameter.pointer and dtype is not None else None
+        text = _translated(argued.value, meanings) if not parameter.pointer and dtype is not None else None
         if text is None or dtype is None or (argument is not None and argument.kind != "scalar"):
             continue
         if argument is not None and _is_number_of(name, text, workload):
@@ -146,8 +164,8 @@ def _cleared(
 ) -> Mapping[int, str | None]:
     """The outputs that are zero at a launch, as far as it is told how many of their bytes are."""
     cleared: dict[int, str | None] = {}
-    for position, (name, passed) in enumerate(zip(order, launch.arguments, strict=True)):
-        argument, value = workload.argument(name), passed.value
+    for position, (name, argued) in enumerate(zip(order, launch.arguments, strict=True)):
+        argument, value = workload.argument(name), argued.value
         buffer = value.buffer if isinstance(value, (Pointer, Tensor)) else None
         if argument is None or argument.kind != "output" or buffer is None or not buffer.cleared:
             continue
@@ -176,18 +194,18 @@ def _meanings(
     A kernel's argument tells what a name stands for; so does an extent of the grid that is a name alone.
     """
     meanings: dict[str, str] = {}
-    for passed, name in zip(launch.arguments, order, strict=True):
+    for argued, name in zip(launch.arguments, order, strict=True):
         argument = workload.argument(name)
         if argument is None:
             continue
         if argument.kind == "scalar":
-            if isinstance(passed.value, Number) and _NAME.fullmatch(passed.value.text):
-                meanings.setdefault(passed.value.text, name)
+            if isinstance(argued.value, Number) and _NAME.fullmatch(argued.value.text):
+                meanings.setdefault(argued.value.text, name)
             continue
-        buffer = passed.value.buffer if isinstance(passed.value, (Pointer, Tensor)) else None
+        buffer = argued.value.buffer if isinstance(argued.value, (Pointer, Tensor)) else None
         if buffer is not None and buffer.name:
             meanings.setdefault(address_name(buffer.name), address_name(argument.name))
-        extents = _extents(passed.value)
+        extents = _extents(argued.value)
         shape = argument.shape or ()
         for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
             if _NAME.fullmatch(extent.text):

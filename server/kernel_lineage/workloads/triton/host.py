@@ -93,6 +93,8 @@ class Reader:
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     only: ast.Call | None = None
     """The one launch that counts; None for any."""
+    assumed: Mapping[str, Size | Tensor | None] = field(default_factory=dict)
+    """What names stand for that the code is not understood to give anything."""
     examples: dict[int, str] = field(default_factory=dict)
     """Number of a test → the dim that it is where no name tells it from others."""
     called_as: dict[str, str] = field(default_factory=dict)

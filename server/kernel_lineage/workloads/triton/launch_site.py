@@ -80,7 +80,7 @@ def followed_launch(
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
     ]
     for function, call in _calls(kernel.name, own):
-        bindings = _bindings(kernel, call, workload, order)
+        bindings = _bindings(kernel, function, call, workload, order)
         own_names = dict(zip(own_parameters(kernel, workload), order, strict=False))
         agreed = before.agreed if before is not None else {}
         look = _Look(kernel, workload, bindings, own_names, agreed)
@@ -123,9 +123,13 @@ def own_parameters(kernel: Kernel, workload: Workload) -> list[str]:
     return [p.name for p in kernel.parameters if not p.constexpr and p.name not in workload.launch.constexpr]
 
 
-def _bindings(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[str]) -> _Bound:
-    """Host name that a launch passes → the argument of the workload that it is there, or None where it has none."""
-    fixed = workload.launch.constexpr
+def _bindings(
+    kernel: Kernel, function: ast.FunctionDef, call: ast.Call, workload: Workload, order: Sequence[str]
+) -> _Bound:
+    """Host name that a launch passes → the argument of the workload that it is there, or None where it has none; a name
+    that the function takes and passes for a constexpr is the number that the workload fixes.
+    """
+    fixed, taken = workload.launch.constexpr, names_of(function.args)
     own = own_parameters(kernel, workload)
     arguments = dict(zip(own, map(workload.argument, order), strict=False))
     passed = dict(zip((p.name for p in kernel.parameters), call.args, strict=False))
@@ -140,6 +144,9 @@ def _bindings(kernel: Kernel, call: ast.Call, workload: Workload, order: Sequenc
             bindings[host.id] = Size(argument.name) if scalar else Tensor(host.id, shape, argument.dtype)
         elif isinstance(host, ast.Name) and fixed.get(parameter) == "None":
             bindings[host.id] = None
+        elif isinstance(host, ast.Name) and host.id in taken and not is_word(fixed.get(parameter, "None")):
+            number = size_of(ast.parse(str(fixed[parameter]), mode="eval").body)
+            bindings[host.id] = number if isinstance(number, Size) else Size(str(number))
     return bindings
 
 
@@ -167,9 +174,11 @@ def _at(
     """The launch that a function comes to at one shape."""
     assert look.kernel.function is not None
     sizes: dict[str, Number] = {**dims, **look.workload.scalars(dims)}
-    reader = Reader(modules, look.kernel.function, sizes, lambda _n, _a: None, forced=True, only=call)
-    # Callers may pass what they like for what the workload does not tell: a default is no answer.
     bound = look.bindings
+    reader = Reader(
+        modules, look.kernel.function, sizes, lambda _n, _a: None, forced=True, only=call, assumed=bound
+    )
+    # Callers may pass what they like for what the workload does not tell: a default is no answer.
     names: Names = {n: bound.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)}
     try:
         reader.run(function, own, names)

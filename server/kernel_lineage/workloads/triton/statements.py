@@ -270,6 +270,7 @@ def assign(frame: Frame, target: ast.expr, value: object) -> None:
         case ast.Name(id=name):
             if type(value) is int and name in reader.shaping:
                 value = reader.named_example(name, value)
+            value = reader.assumed.get(name, value) if isinstance(value, Unknown) else value
             names[name] = named(value, name)
             if isinstance(value, Size) and value_at(value, reader.sizes) is not None:
                 reader.called_as.setdefault(value.text, name)

@@ -1,0 +1,79 @@
+"""The launch that a Triton kernel's host code comes to, read over the arguments of a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_gate.expressions import evaluate_int
+from kernel_gate.workload import parse_workload
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.triton.launch_site import followed_launch
+
+CODE = """\
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def groups_of(y, x, rows, groups, GROUP: tl.constexpr, EACH: tl.constexpr):
+    at = (tl.program_id(0) * EACH + tl.arange(0, EACH))[:, None] * GROUP + tl.arange(0, GROUP)[None, :]
+    tl.store(y + at, tl.load(x + at, mask=at < rows * groups * GROUP), mask=at < rows * groups * GROUP)
+
+
+def run(y, x, group_size=128):
+    rows, cols = x.shape
+    groups = cols // group_size
+    each = max(1, 256 // triton.next_power_of_2(group_size))
+    groups_of[(triton.cdiv(rows * groups, each),)](y, x, rows, groups, GROUP=group_size, EACH=each)
+"""
+# The rows are one, and the buffers are flat: the workload does not say what `x.shape` is.
+WORKLOAD = """\
+kernel = "groups_of"
+language = "triton"
+[dims]
+C = [64, 320]
+[[args]]
+name = "y"
+kind = "output"
+dtype = "float32"
+shape = ["C"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["C"]
+[[args]]
+name = "rows"
+kind = "scalar"
+dtype = "int32"
+value = "1"
+[[args]]
+name = "groups"
+kind = "scalar"
+dtype = "int32"
+value = "C // 32"
+[launch]
+grid = ["C // 32"]
+constexpr = { GROUP = "32", EACH = "1" }
+"""
+
+
+def test_names_that_are_passed_stand_for_what_the_workload_gives_there() -> None:
+    workload = parse_workload(WORKLOAD)
+    kernel = read(CODE.encode(), Language.TRITON).kernel("groups_of")
+    assert kernel is not None
+    site = followed_launch(kernel, Path("m.py"), workload, [a.name for a in workload.args], Path())
+    assert site is not None
+    assert site.launch.constexpr == {"GROUP": "32", "EACH": "8"}
+    grids = [evaluate_int(site.launch.grid[0], {"C": c, "rows": 1, "groups": c // 32}) for c in (64, 320)]
+    assert grids == [1, 2]
+
+
+def test_a_name_that_the_code_gives_another_number_is_no_argument() -> None:
+    workload = parse_workload(WORKLOAD)
+    kernel = read(
+        CODE.replace("rows, cols = x.shape", "rows, cols = 7, 32").encode(), Language.TRITON
+    ).kernel("groups_of")
+    assert kernel is not None
+    assert followed_launch(kernel, Path("m.py"), workload, [a.name for a in workload.args], Path()) is None
