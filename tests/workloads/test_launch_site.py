@@ -232,3 +232,25 @@ def test_a_change_may_pass_another_number(tmp_path: Path, passed: str, number: f
         evaluate(a.value, {"n": 1000, "count": 1000, "a": 0.5}) for a in values if isinstance(a, Value)
     ]
     assert numbers == ([] if number is None else [pytest.approx(number)])
+
+
+_OF_TYPES = "template <typename T> " + _KERNEL.replace("float", "T")
+_OF_ANY_TYPE = (
+    "template <typename U> void go(U* y, const U* x, int m) { scale<U><<<m, 64>>>(y, x, m, (U)2); }\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("caller", "type_"),
+    [
+        ("void all(double* y, double* x, int m) { go<double>(y, x, m); }", "double"),
+        ("int main() { half *x, *y; cudaMalloc(&x, 4096); cudaMalloc(&y, 4096); go(y, x, 99); }", "half"),
+        ("", "float"),
+    ],
+)
+def test_a_template_is_launched_with_the_types_of_the_call_of_its_launcher(tmp_path, caller, type_):
+    data = (_OF_TYPES + _OF_ANY_TYPE + caller).encode()
+    program = program_from_file(
+        tmp_path / "scale.cu", "scale", parse_workload(_WORKLOAD), data=data, root=tmp_path
+    )
+    assert program.template_arguments == (type_,)

@@ -62,7 +62,7 @@ def followed_drafts(
     function tells all.
     """
     roles, unseen = roles_of(rooted), handed_on(rooted)
-    ways = [(leading, entry) for leading in unit.launching(kernel.name) for entry in unit.entries(leading)]
+    ways = unit.ways_to(kernel.name)
     is_open = True
     for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
         if entry.template and not is_open:

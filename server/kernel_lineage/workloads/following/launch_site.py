@@ -21,7 +21,7 @@ from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import HostCode, Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
-from kernel_lineage.workloads.following.ways import names_used, threads_of
+from kernel_lineage.workloads.following.ways import names_used, templates_launched, threads_of
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
@@ -46,7 +46,7 @@ class LaunchSite:
     """By position, the numbers that the launch passes for parameters of which the workload has no argument, or another
     number."""
     template: tuple[str, ...] = ()
-    """What the kernel's template is launched with, where a function of the host is a template as well."""
+    """What the kernel's template is launched with, by a caller that is no template where there is one."""
     agreed: Mapping[str, str] = field(default_factory=dict)
     """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
 
@@ -89,6 +89,9 @@ def followed_launch(
             numbers, agreed = _numbers_passed(kernel, launch, meanings, workload, order, before)
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
+            template = launch.template
+            if entry.template:
+                template = next(templates_launched(unit, kernel.name), template)
             return LaunchSite(
                 spec if one else None,
                 meanings,
@@ -96,7 +99,7 @@ def followed_launch(
                 entry.words,
                 cleared,
                 numbers,
-                launch.template,
+                template,
                 agreed,
             )
     return None

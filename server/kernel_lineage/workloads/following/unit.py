@@ -154,12 +154,15 @@ class Unit:
         hosts = self.entries(self.leading_to(kernel))
         return bool(hosts), any(f.name == "main" for f in hosts)
 
-    def launching(self, kernel: str) -> list[frozenset[str]]:
-        """For each function that launches a kernel: the names by which it is called, its own and the kernel's too."""
+    def ways_to(self, kernel: str) -> list[tuple[frozenset[str], HostCode]]:
+        """For each function that launches a kernel: the names by which it is called, its own and the kernel's too, with
+        each function that calls one of them.
+        """
         direct = {
             f.name: None for fs in self.functions.values() for f in fs if f.of_host and kernel in f.words
         }
-        return [self.leading_to(name) | {kernel} for name in direct] or [self.leading_to(kernel)]
+        launching = [self.leading_to(name) | {kernel} for name in direct] or [self.leading_to(kernel)]
+        return [(leading, entry) for leading in launching for entry in self.entries(leading)]
 
     def outermost(self, kernel: str) -> frozenset[str]:
         """The functions that lead to a kernel and that nothing here calls; none where a program's `main` does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from kernel_lineage.workloads.following.launches import Launched
@@ -95,6 +95,14 @@ def follow_way(
             break
         dims = {n: size for n, size in fitted.items() if n not in threads}
     return result
+
+
+def templates_launched(unit: Unit, kernel: str) -> Iterator[tuple[str, ...]]:
+    """What a kernel's template is launched with, as each function that is no template comes to the launch."""
+    for leading, entry in unit.ways_to(kernel):
+        way = follow_way(unit, kernel, leading, entry) if not entry.template else None
+        if way is not None:
+            yield way[0].template
 
 
 def threads_of(launch: Launched, sizes: Sizes) -> dict[str, bool]:
