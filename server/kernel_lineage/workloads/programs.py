@@ -116,7 +116,7 @@ def program_from_file(
             program = of_kernel(order=by_names)
     if program is None:
         program = of_kernel(order=_order(kernel, workload, path) if arguments is None else tuple(arguments))
-    beside = launched_beside(kernel_name, former, source) if former is not None else ()
+    beside = launched_beside(kernel.name, former, source) if former is not None else ()
     return replace(program, name=name or path.name, beside=beside)
 
 
