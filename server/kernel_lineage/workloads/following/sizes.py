@@ -10,7 +10,7 @@ from kernel_gate.expressions import evaluate_int
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.chosen_sizes import stays_small
-from kernel_lineage.workloads.device_size import CHECKED, multiprocessors
+from kernel_lineage.workloads.device_size import CHECKED, MULTIPROCESSORS, multiprocessors
 from kernel_lineage.workloads.following.unit import HostCode
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -24,7 +24,6 @@ from kernel_lineage.workloads.following.values import (
     product,
 )
 
-MULTIPROCESSORS = "multiProcessorCount"
 BLOCK_SIZES = frozenset(
     {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
 )

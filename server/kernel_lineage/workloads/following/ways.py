@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import (
     BLOCK_SIZES,
     EDGE_OF_THREADS,
-    MULTIPROCESSORS,
     USUAL_THREADS,
     Sizes,
     asked_of_tensors,

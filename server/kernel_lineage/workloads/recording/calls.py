@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_gate.deadline import seconds_left
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS, USUAL
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call
@@ -61,8 +62,6 @@ _TABLE = 512
 _FIRST = (0, 0, 0)
 """The rank of what is tried beside a call that no check failed in."""
 _PLACE = re.compile(r"[0-9]{1,6}")
-_MULTIPROCESSORS = "multiProcessorCount"
-_DEVICE = 132
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,26 +298,26 @@ class Search:
         for name, value in base.items():
             changes += [{name: 2 * value}, *({name: value + step} for step in (_ANY, *_STEPS))]
         changes.append({n: v + 32 * (i + 1) for i, (n, v) in enumerate(base.items()) if v > 1})
-        counts = (2 * _DEVICE, _DEVICE + 5)
+        counts = (2 * USUAL, USUAL + 5)
         (launches, answers), *devices = self._run(
             entry,
             [(call, {**start, **change}) for change in changes],
-            *(({_MULTIPROCESSORS: count}, [(call, start)]) for count in counts),
+            *(({MULTIPROCESSORS: count}, [(call, start)]) for count in counts),
         )
         samples: list[tuple[dict[str, int], list[Launch]]] = [
-            ({**base, _MULTIPROCESSORS: _DEVICE, **change}, got)
+            ({**base, MULTIPROCESSORS: USUAL, **change}, got)
             for change, got, answer in zip(changes, launches, answers, strict=True)
             if answer.is_done and got
         ]
         for count, ((got,), _) in zip(counts, devices, strict=True):
             if got:
-                samples.append(({**base, _MULTIPROCESSORS: count}, got))
+                samples.append(({**base, MULTIPROCESSORS: count}, got))
         if not samples:
             return []
         tensors = shaped(call, asked_in(" ".join(answers[0].end[1:2])))
         self._remember(call, tensors)
         tensors |= {t for t in call.ranks if self.forms.get(t) == form(call, t)}
-        called = {n: call.names.get(n, n) for n in (*base, _MULTIPROCESSORS)}
+        called = {n: call.names.get(n, n) for n in (*base, MULTIPROCESSORS)}
         if len(set(called.values())) < len(called):
             called = {n: n for n in called}
         variants = []
@@ -383,7 +382,7 @@ def _multiples(samples: Sequence[tuple[Mapping[str, int], Launch]]) -> Iterator[
     alone = [{n: s - base[n] for n, s in sizes.items() if s != base[n]} for sizes, _ in samples[1:]]
     for name, size in base.items():
         added = {step[name] for step in alone if set(step) == {name}}
-        if name == _MULTIPROCESSORS or not added or _ANY in added:
+        if name == MULTIPROCESSORS or not added or _ANY in added:
             continue
         step = min(added)
         if size % step == 0:
