@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 
 _TOKEN = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]){1,4}\'|^[ \t]*#[^\n]*|[{};()]',
     re.DOTALL | re.MULTILINE,
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _GIVES = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*|\.\w+\s*)*(?:=(?!=)|\+=|-=|\*=|/=|\(|\{|;|,|\Z)")
 _CHECK = re.compile(r"\s*\w*(?:CHECK|check|assert|ASSERT|require|REQUIRE)\w*\s*\(")
@@ -138,7 +138,7 @@ class _Block:
 
     @property
     def words(self) -> set[str]:
-        return set(_WORD.findall(_COMMENT.sub(" ", f"{self.head} {self.tail}")))
+        return set(WORD.findall(_COMMENT.sub(" ", f"{self.head} {self.tail}")))
 
 
 def _cpp(text: str, kernel: str) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from kernel_lineage.kernels.python_text import Module, module_lines
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile
 from kernel_lineage.kernels.triton_definitions import assigned_value, names_in, own_nodes
+from kernel_lineage.kernels.words import WORD
 
 _MASK_AT = {"load": 1, "store": 2}
 _MASKED = frozenset({"load", "store", "atomic_add", "atomic_max", "atomic_min", "atomic_xchg", "atomic_cas"})
@@ -122,7 +123,7 @@ def _is_check(call: ast.Call) -> bool:
 
 def _words(launch: Launch) -> set[str]:
     written = " ".join((*launch.arguments, *launch.options.values(), *launch.grid))
-    return set(re.findall(r"[A-Za-z_]\w*", written))
+    return set(WORD.findall(written))
 
 
 def _assigned(statements: Sequence[ast.AST]) -> set[str]:

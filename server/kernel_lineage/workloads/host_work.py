@@ -5,7 +5,6 @@ A workload says all of this for its baseline. A change may compute it anew, and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Ste
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_as_written
 from kernel_lineage.kernels.source import Kernel, Launch, SourceFile
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.unit import Unit, unit_of
@@ -21,8 +21,6 @@ from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError
 from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
 from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
-
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +180,7 @@ def own_dims(workload: Workload, launches: Iterable[LaunchSpec | Value]) -> dict
             texts.append(one.value)
         else:
             texts += [*one.grid, *one.block, one.shared_bytes, *one.constexpr.values()]
-    words = {word for text in texts for word in _WORD.findall(text)}
+    words = {word for text in texts for word in WORD.findall(text)}
     sizes = (CHECKED, multiprocessors())
     return {name: sizes for name in NAMES if name in words and name not in workload.dims}
 

@@ -34,6 +34,7 @@ from kernel_lineage.code.values import (
     why,
 )
 from kernel_lineage.kernels.cuda_forms import bare, read_call, text_of
+from kernel_lineage.kernels.words import WORD
 
 _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stwt", "__stcg", "__stwb"})
@@ -309,7 +310,7 @@ def substituted_text(body: str, parameters: tuple[str, ...], arguments: list[Nod
     if parameters and parameters[-1].endswith("..."):
         bindings["__VA_ARGS__"] = ", ".join(texts[len(parameters) - 1 :])
     text = re.sub(r"(?<!#)#\s*([A-Za-z_]\w*)", '""', body)
-    text = re.sub(r"[A-Za-z_]\w*", lambda m: bindings.get(m.group(), m.group()), text)
+    text = WORD.sub(lambda m: bindings.get(m.group(), m.group()), text)
     return re.sub(r"\s*##\s*", "", text)
 
 

@@ -15,10 +15,10 @@ from math import prod
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import counts_multiprocessors
 from kernel_lineage.workloads.model import NULL, Draft, DraftArgument
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _PERTURBED = (3, 5, 7, 11, 13, 17, 19, 23)
 """Sizes are multiplied by these, so that no two that are equal by chance stay equal."""
 _SPLITS = "how {whole} is made up of {parts} is chosen"
@@ -157,12 +157,12 @@ def _equations(pairs: _Pairs) -> Iterator[_Equation]:
 
 
 def _product(extents: Sequence[str]) -> str:
-    return " * ".join(e if _NAME.fullmatch(e) else f"({e})" for e in extents)
+    return " * ".join(e if WORD.fullmatch(e) else f"({e})" for e in extents)
 
 
 def _open(text: str, state: Draft, solution: Mapping[str, str]) -> list[str]:
     """The state's dims in an expression of which nothing is known yet."""
-    return [n for n in dict.fromkeys(_NAME.findall(text)) if n in state.dims and n not in solution]
+    return [n for n in dict.fromkeys(WORD.findall(text)) if n in state.dims and n not in solution]
 
 
 def _alone(equation: _Equation, state: Draft, solution: Mapping[str, str]) -> dict[str, str] | None:
@@ -192,7 +192,7 @@ def _inverted(equation: _Equation, state: Draft, solution: Mapping[str, str]) ->
         tree = ast.parse(equation.mine, mode="eval").body
     except SyntaxError:
         return None
-    other = equation.other if _NAME.fullmatch(equation.other) else f"({equation.other})"
+    other = equation.other if WORD.fullmatch(equation.other) else f"({equation.other})"
     while not isinstance(tree, ast.Name):
         if not isinstance(tree, ast.BinOp):
             return None
@@ -240,7 +240,7 @@ def _substituted(text: str, names: Mapping[str, str]) -> str:
         new = names.get(match[0], match[0])
         return new if re.fullmatch(r"\w+", new) else f"({new})"
 
-    return _NAME.sub(one, text)
+    return WORD.sub(one, text)
 
 
 def _renamed(state: Draft, names: Mapping[str, str]) -> Draft:

@@ -30,6 +30,7 @@ from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, launches_of
 from kernel_lineage.rewrite.assists.digit_steps import Digit, DigitSteps, count_of, divided, strides_in
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
@@ -105,7 +106,7 @@ def _check(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
     check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
     own = {v.name for v in syntax.entry.variables}
     for name, taken, body in macros_of(kernel):
-        if used := own & (set(re.findall(r"[A-Za-z_]\w*", body)) - taken):
+        if used := own & (set(WORD.findall(body)) - taken):
             raise Refusal(f"the macro {name} uses `{min(used)}`, of which each element has its own")
 
 

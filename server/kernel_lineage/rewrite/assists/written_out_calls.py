@@ -15,6 +15,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import arguments_of, contains, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
@@ -115,7 +116,7 @@ def _taken(syntax: CudaSyntax) -> set[str]:
     for unit in syntax.units[1:]:
         taken |= identifiers_in(unit.node) - {v.name for v in unit.variables} - set(unit.parameters)
     for _, own, text in macros_of(syntax.kernel):
-        taken |= set(re.findall(r"[A-Za-z_]\w*", text)) - own
+        taken |= set(WORD.findall(text)) - own
     return taken
 
 

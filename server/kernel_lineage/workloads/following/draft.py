@@ -13,6 +13,7 @@ from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
@@ -51,7 +52,6 @@ _ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def followed_drafts(
@@ -105,7 +105,7 @@ class Gathered:
 
     def expression(self, number: Number) -> str:
         """A number as an expression."""
-        self.texts.append(_WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
+        self.texts.append(WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
         return self.texts[-1]
 
     def text(self, what: str, value: Value) -> str | None:

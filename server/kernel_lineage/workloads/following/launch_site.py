@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
@@ -25,7 +25,6 @@ from kernel_lineage.workloads.following.ways import names_used, templates_launch
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ def _meanings(
         if argument is None:
             continue
         if argument.kind == "scalar":
-            if isinstance(passed.value, Number) and _NAME.fullmatch(passed.value.text):
+            if isinstance(passed.value, Number) and WORD.fullmatch(passed.value.text):
                 meanings.setdefault(passed.value.text, name)
             continue
         buffer = passed.value.buffer if isinstance(passed.value, (Pointer, Tensor)) else None
@@ -193,11 +192,11 @@ def _meanings(
         extents = _extents(passed.value)
         shape = argument.shape or ()
         for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
-            if _NAME.fullmatch(extent.text):
+            if WORD.fullmatch(extent.text):
                 meanings.setdefault(extent.text, str(size))
     grid = workload.launch.grid
     for value, text in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
-        if isinstance(value, Number) and _NAME.fullmatch(value.text):
+        if isinstance(value, Number) and WORD.fullmatch(value.text):
             meanings.setdefault(value.text, str(text))
     for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
         meanings.setdefault(name, text)
@@ -228,9 +227,9 @@ def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
         return None
     if not used <= set(meanings):
         return None
-    texts = {n: meanings[n] if _NAME.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
+    texts = {n: meanings[n] if WORD.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
     # Parsed and written again, it has no more brackets than it needs.
-    return ast.unparse(tree_of(_NAME.sub(lambda m: texts.get(m[0], m[0]), value.text)))
+    return ast.unparse(tree_of(WORD.sub(lambda m: texts.get(m[0], m[0]), value.text)))
 
 
 def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:

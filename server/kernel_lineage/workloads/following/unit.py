@@ -14,6 +14,7 @@ from kernel_lineage.kernels.cuda_text import Macro, at_commas
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.bindings import Defaults, defaults_of_bindings
 from kernel_lineage.workloads.following.types import VECTORS
 
@@ -21,7 +22,6 @@ _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_BLOCK_NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Unit:
         words = {
             n: frozenset().union(*(f.words for f in fs if f.of_host)) for n, fs in self.functions.items()
         }
-        words |= {m.name: frozenset(_BLOCK_NAMES.findall(m.body)) for m in self.macros.values()}
+        words |= {m.name: frozenset(WORD.findall(m.body)) for m in self.macros.values()}
         while more := {n for n, inner in words.items() if n not in names and inner & names}:
             names |= more
         return frozenset(names)
@@ -131,7 +131,7 @@ class Unit:
             names |= waiting
             codes = [f for n in waiting for f in self.functions.get(n, ()) if f.of_host]
             macros = [self.macros[n].body for n in waiting if n in self.macros]
-            inner = [*(f.words for f in codes), *map(_BLOCK_NAMES.findall, macros)]
+            inner = [*(f.words for f in codes), *map(WORD.findall, macros)]
             waiting = {word for words in inner for word in words} - names
         return self.kernels & names if function in self.functions else frozenset()
 
@@ -327,7 +327,7 @@ def _keep_enumerators(node: Node, unit: Unit) -> None:
 
 def words_in(node: Node) -> frozenset[str]:
     """The names in a piece of code."""
-    return frozenset(_BLOCK_NAMES.findall(_COMMENT.sub(" ", text_of(node))))
+    return frozenset(WORD.findall(_COMMENT.sub(" ", text_of(node))))
 
 
 def bare_type(written: str) -> str:
@@ -389,7 +389,7 @@ def template_names(node: Node) -> tuple[str, ...]:
     listed = node.child_by_field_name("parameters") or next(lists, None)
     names = []
     for child in listed.named_children if listed is not None else ():
-        words = _BLOCK_NAMES.findall(text_of(child).split("=")[0])
+        words = WORD.findall(text_of(child).split("=")[0])
         names.append(words[-1] if words else "")
     return tuple(names)
 

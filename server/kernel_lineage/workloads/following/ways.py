@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import (
@@ -151,4 +152,4 @@ def _join(same: dict[str, str], one: str, other: str, nameless: set[str]) -> Non
 
 def names_in_order(text: str) -> list[str]:
     """The names in an expression."""
-    return re.findall(r"[A-Za-z_]\w*", text)
+    return WORD.findall(text)
