@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_gate.arguments import Argument
 from kernel_gate.built import Built
 from kernel_gate.cases import ALLOCATED, Case, elements, other_integer, repeat_options
 from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
@@ -33,7 +34,7 @@ from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
 from kernel_gate.verdict import Stage, StageStatus
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 _MOST_NAMED = 200
 """Cases that the evidence names."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.around_constants import last_place
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case, constant_scalars, elements
@@ -30,7 +31,7 @@ from kernel_gate.execution import Execution
 from kernel_gate.inputs import limits_of, make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.variations import Variation
-from kernel_gate.workload import Argument, Workload, WorkloadError
+from kernel_gate.workload import Workload, WorkloadError
 
 _SECONDS = 1.0
 """A processor's, for both programs together; what is not reached then is left out."""

@@ -12,8 +12,9 @@ from importlib import metadata
 from itertools import combinations
 from pathlib import Path
 
+from kernel_gate.arguments import Argument
 from kernel_gate.expressions import ExpressionError, Number, evaluate
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.memory import remembered_facts
