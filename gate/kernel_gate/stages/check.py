@@ -11,7 +11,7 @@ from typing import Any
 
 from kernel_gate.arguments import Argument
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, elements, other_integer, repeat_options
+from kernel_gate.cases import ALLOCATED, Case, other_integer, repeat_options
 from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
@@ -19,6 +19,7 @@ from kernel_gate.inputs import make_inputs
 from kernel_gate.memory_cases import each_alone
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.shapes import elements
 from kernel_gate.stages.algebra import Answer, Expressions
 from kernel_gate.stages.beyond import check_beyond
 from kernel_gate.stages.callers import check_callers

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.compare import measure
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements
 from kernel_gate.stages.check_state import CheckState, argument_of
 from kernel_gate.stages.reference import Reference
 from kernel_gate.tolerance import Allowed, Errors, scale_of

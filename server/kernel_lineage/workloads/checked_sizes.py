@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from kernel_gate.cases import elements
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.program import WARP
+from kernel_gate.shapes import elements
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
