@@ -17,12 +17,13 @@ from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
-from kernel_lineage.workloads.following.unit import Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     Number,

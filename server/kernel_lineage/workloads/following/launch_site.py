@@ -16,10 +16,11 @@ from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
-from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
 from kernel_lineage.workloads.following.ways import names_used, templates_launched, threads_of
 

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, MULTIPROCESSORS, multiprocessors
-from kernel_lineage.workloads.following.unit import HostCode
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.values import (
     Buffer,
     Number,

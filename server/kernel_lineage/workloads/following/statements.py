@@ -12,19 +12,14 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.clamps import Clamp, clamp_of
 from kernel_lineage.workloads.following.fills import Fills
+from kernel_lineage.workloads.following.functions import HostCode, bare_type, declared_name, words_in
 from kernel_lineage.workloads.following.launches import Launched, Reached
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.places import whole_numbers
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import INTEGERS
-from kernel_lineage.workloads.following.unit import (
-    HostCode,
-    Unit,
-    bare_type,
-    declared_name,
-    words_in,
-)
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import (
     BLOCK_SIZES,
@@ -19,7 +20,7 @@ from kernel_lineage.workloads.following.sizes import (
     root_of,
 )
 from kernel_lineage.workloads.following.statements import Follower
-from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number
 from kernel_lineage.workloads.promises import fitted_sizes
 
