@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from kernel_lineage.kernels.python_text import Module, module_lines
+from kernel_lineage.kernels.python_text import Module, module_lines, names_in, names_in_order
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile
-from kernel_lineage.kernels.triton_definitions import assigned_value, names_in, own_nodes
+from kernel_lineage.kernels.triton_definitions import assigned_value, own_nodes
 from kernel_lineage.kernels.words import WORD
 
 _MASK_AT = {"load": 1, "store": 2}
@@ -27,7 +27,7 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
     constexprs = {p.name for p in kernel.parameters if p.constexpr}
     for node in _in_order(function.body):
         if isinstance(node, ast.If):
-            names = set(names_in(node.test))
+            names = names_in(node.test)
             if _leaves(node.body):
                 passed = node in function.body
                 yield from _each(module, node.test, "early_return", "kernel", ast.Or, leaves=passed)
@@ -118,7 +118,7 @@ def _of_the_device(module: Module, test: ast.expr) -> bool:
 
 def _is_check(call: ast.Call) -> bool:
     named = isinstance(call.func, ast.Attribute) and call.func.attr in _CHECKS
-    return named and bool(call.args) and names_in(call.func)[:1] == ["torch"]
+    return named and bool(call.args) and names_in_order(call.func)[:1] == ["torch"]
 
 
 def _words(launch: Launch) -> set[str]:

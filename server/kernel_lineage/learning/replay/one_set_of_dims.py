@@ -15,6 +15,7 @@ from math import prod
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import counts_multiprocessors
 from kernel_lineage.workloads.model import NULL, Draft, DraftArgument
@@ -196,7 +197,7 @@ def _inverted(equation: _Equation, state: Draft, solution: Mapping[str, str]) ->
     while not isinstance(tree, ast.Name):
         if not isinstance(tree, ast.BinOp):
             return None
-        left, right = (names[0] in _names(side) for side in (tree.left, tree.right))
+        left, right = (names[0] in names_in(side) for side in (tree.left, tree.right))
         operand = f"({_substituted(ast.unparse(tree.right if left else tree.left), solution)})"
         inverse = _INVERSES.get((type(tree.op), left))
         if left == right or inverse is None:
@@ -229,10 +230,6 @@ def _split(
     return dict.fromkeys(names[:-1] if last else names[1:], "1"), _SPLITS.format(
         whole=equation.other, parts=" and ".join(names)
     )
-
-
-def _names(node: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _substituted(text: str, names: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
@@ -47,7 +48,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(
             f"the loop in line {loop.lineno} combines no tile in each round that it could combine once"
         )
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken = names_in(function)
     names = " and ".join(f"`{total.name}`" for total in totals)
     return ASSIST.candidate(
         kernel,
@@ -57,7 +58,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 
 
 def _carried(loop: ast.For) -> list[str]:
-    return sorted(set(stored_names(loop)) - {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)})
+    return sorted(set(stored_names(loop)) - names_in(loop.target))
 
 
 def _total(

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_row_in_passes import length_of, passes
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
@@ -102,7 +103,7 @@ def _site(
     values = dict(zip((p.name for p in kernel.parameters), launch.arguments, strict=False)) | dict(
         launch.options
     )
-    needed = {n.id for n in ast.walk(ast.parse(length)) if isinstance(n, ast.Name)}
+    needed = names_in(ast.parse(length))
     written = source_of(kernel).text(launch.span)
     if not all(values.get(n) for n in needed) or re.search(rf"\b{block}\s*=", written) is None:
         raise Refusal(f"the launch in line {launch.span.first_line} does not name {block}")

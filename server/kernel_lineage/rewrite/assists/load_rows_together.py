@@ -29,6 +29,7 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import fresh_name, insert_before
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
@@ -50,7 +51,7 @@ from kernel_lineage.rewrite.assists.triton_places import (
     span_of,
     stored_names,
 )
-from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, names_in, rounds_of
+from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, rounds_of
 from kernel_lineage.rewrite.assists.triton_steps import is_below_step, terms_of
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_totals import Total, can_begin, kept_apart, loop_at

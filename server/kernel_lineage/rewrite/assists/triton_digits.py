@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -131,7 +132,7 @@ def digits_of(kernel: Kernel, function: ast.FunctionDef) -> Digits:
 def _named(
     function: ast.FunctionDef, extents: tuple[_Factors, ...], parts: dict[int, tuple[int, int]]
 ) -> Digits:
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken = names_in(function)
     taken |= {a.arg for a in function.args.args}
     outer = fresh_name("outer", taken) if len(extents) > 1 else ""
     tiles_fast = f"tl.cdiv({_plain(extents[0])}, SPAN_Y)"
