@@ -71,6 +71,10 @@ class DType:
         with np.errstate(over="ignore", invalid="ignore"):
             return values.astype(self.storage, copy=False)
 
+    def stored(self, values: Array) -> Array:
+        """The same, of values that may be stored already."""
+        return values if values.dtype == self.storage else self.narrow(values)
+
     def scalar(self, value: float) -> np.generic:
         """One value, stored. Raises `OverflowError` for one that an exact type does not hold."""
         if not self.is_float and not self.holds(value):

@@ -365,7 +365,7 @@ def _from_file(argument: Argument, shape: tuple[int, ...], folder: Path | None, 
     if values.shape != shape:
         raise WorkloadError(f"{argument.name}: {path} has shape {values.shape}, the workload says {shape}")
     dtype = DTYPES[argument.dtype]
-    return values if values.dtype == dtype.storage else dtype.narrow(values)
+    return dtype.stored(values)
 
 
 def _array(data: bytes) -> Array:

@@ -95,7 +95,7 @@ def _outputs(
 
 def rounded_otherwise(got: Array, expected: Array, dtype: DType) -> float:
     """The share of elements that are not the number of the type that is nearest to the expected one."""
-    want = dtype.wide(expected if expected.dtype == dtype.storage else dtype.narrow(expected))
+    want = dtype.wide(dtype.stored(expected))
     have = dtype.wide(got)
     return float(np.mean(np.isfinite(have) & np.isfinite(want) & (have != want))) if got.size else 0.0
 

@@ -75,7 +75,7 @@ def needed_of_flushing(
     if case.variation is not Variation.SUBNORMAL or not dtype.is_float:
         return None
     want = reference.expected[name]
-    size = np.abs(dtype.wide(want if want.dtype == dtype.storage else dtype.narrow(want)))
+    size = np.abs(dtype.wide(dtype.stored(want)))
     subnormal = (size >= _FEW_STEPS * dtype.quantum) & (size < dtype.smallest_normal)
     if not subnormal.any() or dtype.wide(got)[subnormal].any():
         return None
