@@ -35,6 +35,7 @@ from kernel_lineage.rewrite.assists.vector_body import (
     vector,
 )
 from kernel_lineage.rewrite.assists.ways_through import always
+from kernel_lineage.rewrite.assists.written import in_brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ def neighbour_body(
         steps.lanes,
         index,
         tuple(runs),
-        tuple(_grouped(c_text(need)) for need in needs),
+        tuple(in_brackets(c_text(need)) for need in needs),
         tuple(statements),
         tuple(first),
         tuple(left_out),
@@ -213,10 +214,6 @@ def _check_kept_inside(syntax: CudaSyntax, statements: list[Node], nodes: list[N
 
 
 _PLACES = ("subscript_expression", "pointer_expression")
-
-
-def _grouped(text: str) -> str:
-    return text if text.isidentifier() else f"({text})"
 
 
 def _check_always(statements: list[Node], places: list[Node]) -> None:

@@ -24,6 +24,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
 from kernel_lineage.rewrite.assists.products import PLACES, Placing, Product, placed
 from kernel_lineage.rewrite.assists.term_text import c_text
+from kernel_lineage.rewrite.assists.written import in_brackets
 from kernel_lineage.rewrite.candidate import Edit
 
 _THREAD = frozenset({"threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "blockDim.x", "blockDim.y"})
@@ -150,10 +151,7 @@ def _places(
             smallest = _smallest(node, body, model, placing)
         if smallest is not None:
             whole, term = smallest
-            text = c_text(term, spelling)
-            edits[whole.start_byte, whole.end_byte] = replace_node(
-                whole, text if text.isidentifier() else f"({text})"
-            )
+            edits[whole.start_byte, whole.end_byte] = replace_node(whole, in_brackets(c_text(term, spelling)))
             continue
         if declared is None:
             raise Refusal(

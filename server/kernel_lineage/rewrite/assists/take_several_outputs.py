@@ -54,6 +54,7 @@ from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.together_code import TogetherCode
 from kernel_lineage.rewrite.assists.together_values import TogetherValues
 from kernel_lineage.rewrite.assists.wide_loads import WideLoads, wide_loads
+from kernel_lineage.rewrite.assists.written import in_brackets
 from kernel_lineage.rewrite.candidate import Candidate
 
 _ALONE, _BOTH = 4, (4, 4)
@@ -210,7 +211,7 @@ def _candidate(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, made: _Tog
     taken = identifiers_in(syntax.entry.node) | {made.lane}
     group, at, between = (fresh_name(n, taken) for n in ("group", "at", "between"))
     index, bound, kind = work.index.name, text_of(work.bound), work.type.removeprefix("const ")
-    limit = bound if bound.isidentifier() else f"({bound})"
+    limit = in_brackets(bound)
     old = dedented(data, work.inner, [])
     lines = [
         f"if ({' && '.join(_conditions(made, limit))}) {{",

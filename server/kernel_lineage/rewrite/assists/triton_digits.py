@@ -19,6 +19,7 @@ from kernel_lineage.rewrite.assists.layout import fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_many import AxisNames, axis_of
 from kernel_lineage.rewrite.assists.triton_places import called, calls_of, stored_names
+from kernel_lineage.rewrite.assists.written import in_brackets
 
 COUNT = "COUNT"
 _SLOW, _FAST = 0, 1
@@ -56,8 +57,8 @@ class Digits:
         first, last = part
         made = self._digit(last - 1)
         for digit in range(last - 2, first - 1, -1):
-            made = f"{_closed(made)} * {_product(self.extents[digit])} + {self._digit(digit)}"
-        return _closed(made)
+            made = f"{in_brackets(made)} * {_product(self.extents[digit])} + {self._digit(digit)}"
+        return in_brackets(made)
 
     def _digit(self, digit: int) -> str:
         if digit < len(self.names):
@@ -199,12 +200,8 @@ def _argument(kernel: Kernel, launch: Launch, name: str) -> ast.expr:
         raise Refusal(f"the launch in line {launch.span.first_line} does not tell `{name}`") from error
 
 
-def _closed(text: str) -> str:
-    return text if text.isidentifier() else f"({text})"
-
-
 def _plain(factors: Iterable[str]) -> str:
-    return " * ".join(map(_closed, factors)) or "1"
+    return " * ".join(map(in_brackets, factors)) or "1"
 
 
 def _product(factors: Sequence[str]) -> str:
