@@ -18,6 +18,7 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate
 from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import counts_multiprocessors
+from kernel_lineage.workloads.equal_dims import in_new_names
 from kernel_lineage.workloads.model import NULL, Draft, DraftArgument
 
 _PERTURBED = (3, 5, 7, 11, 13, 17, 19, 23)
@@ -246,24 +247,7 @@ def _renamed(state: Draft, names: Mapping[str, str]) -> Draft:
     def renamed(text: str) -> str:
         return text if is_word(text) else new if (new := names.get(text)) else _substituted(text, names)
 
-    arguments = tuple(
-        replace(
-            a,
-            shape=tuple(map(renamed, a.shape)) if a.shape is not None else None,
-            value=renamed(a.value) if isinstance(a.value, str) else a.value,
-            values=renamed(a.values),
-        )
-        for a in state.arguments
-    )
-    return replace(
-        state,
-        arguments=arguments,
-        grid=tuple(map(renamed, state.grid)),
-        block=tuple(map(renamed, state.block)),
-        shared_bytes=renamed(state.shared_bytes),
-        constexpr={name: renamed(text) for name, text in state.constexpr.items()},
-        promises=tuple(map(renamed, state.promises)),
-    )
+    return replace(in_new_names(state, renamed), assumed=state.assumed)
 
 
 def _equal(one: str, other: str, base: Draft) -> bool:
