@@ -14,10 +14,11 @@ from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, qualified_name
-from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.naming import kernel_apart, qualified_name
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.workloads.files import kernel_in, source_of
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
@@ -34,6 +35,7 @@ from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.preprocessed import standing_before, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError as LaunchChangedError
 from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
+from kernel_lineage.workloads.program_errors import UnknownKernelError as UnknownKernelError
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton.launch_site import own_parameters
@@ -41,10 +43,6 @@ from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
 _ASKED = re.compile(r"""\b__has_include\s*\(\s*["<]([^"<>\n]+)[">]\s*\)""")
-
-
-class UnknownKernelError(ProgramError):
-    """The file has no kernel of that name; the message lists those that it has."""
 
 
 class ArgumentsDifferError(ProgramError):
@@ -73,30 +71,16 @@ def program_from_file(
     by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate. Raises
     `ProgramError`.
     """
-    if source is not None:
-        data = source.data
-    if data is None:
-        try:
-            data = read_file(path)
-        except OSError as error:
-            raise ProgramError(f"{path} cannot be read: {error.strerror}") from error
-    language = language_of(str(path), data)
-    if language is None:
-        raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
-    source = source or read(data, language)
+    source = source or source_of(path, data)
+    language = source.language
     former = read(changed_from, language) if changed_from not in (None, source.data) else None
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name, former)
-    kernel = kernel_apart(source, kernel_name)
-    if kernel is None and language is Language.CUDA:
+    if language is Language.CUDA and kernel_apart(source, kernel_name) is None:
         unit = unit_of(source.data.decode("utf-8", "replace"))
         if kernel_name in unit.functions:
             return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
-    if kernel is None:
-        names = ", ".join(k.name for k in source.kernels) or "none"
-        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {names}")
-    if language is Language.CUDA and (namesake := earlier_namesake(kernel)) is not None:
-        raise ProgramError(f"{path}: {namesake}")
+    kernel = kernel_in(source, kernel_name, str(path))
     of_kernel = partial(
         _of_kernel,
         kernel,
