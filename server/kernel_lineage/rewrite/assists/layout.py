@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_forms import Loop
 from kernel_lineage.kernels.cuda_nodes import descendants as descendants
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.edits import Edit
@@ -128,11 +128,6 @@ def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
         if node.start_byte <= span.start and span.end <= node.end_byte:
             around = loop
     return inside or around
-
-
-def identifiers_in(node: Node) -> set[str]:
-    """The names that a piece of code uses."""
-    return {text_of(n) for n in descendants(node) if n.type == "identifier"}
 
 
 def fresh_name(wanted: str, taken: set[str]) -> str:

@@ -17,10 +17,11 @@ from kernel_gate.expr.polynomials import Polynomial
 from kernel_gate.expr.terms import variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access as Touch
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_runs import Run, check_order, runs_in, widest

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -23,7 +24,6 @@ from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     insert_before,

@@ -13,6 +13,7 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -25,7 +26,6 @@ from kernel_lineage.rewrite.assists.layout import (
     descendants,
     either_way,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,

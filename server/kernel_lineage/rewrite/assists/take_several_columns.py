@@ -25,6 +25,7 @@ from kernel_gate.expr.terms import Num, Term, Var, floor_div, quotient
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
     above,
@@ -44,7 +45,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     newline_of,
     replace_between,

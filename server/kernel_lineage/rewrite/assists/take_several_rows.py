@@ -23,10 +23,11 @@ from kernel_gate.program import WARP
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.element_work import check_alone
-from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, syntax_of
+from kernel_lineage.rewrite.assists.layout import fresh_name, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import place_work, with_body

@@ -12,6 +12,7 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import arguments_of, contains, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
@@ -22,7 +23,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
@@ -145,7 +145,7 @@ def _kept(unit: Unit, target: str, statement: Node, call: Node) -> str:
     const = declared is not None and any(n.type == "type_qualifier" for n in declared.children)
     alone = declared is not None and len(declared.children_by_field_name("declarator")) == 1
     used = set[str]().union(*(identifiers_in(a) for a in arguments_of(call)))
-    words = {text_of(n) for n in descendants(unit.node) if n.type == "identifier"} - {name}
+    words = identifiers_in(unit.node) - {name}
     fits = statement.type == "declaration" and target and target not in used | words
     return name if fits and alone and not const else ""
 
