@@ -91,7 +91,7 @@ def _in_function(module: Module, function: _Function, launch: Launch) -> Iterato
                 else:
                     span = module.span(*module.range(node.test))
                     yield Guard(f"not ({module.written(node.test)})", "dispatch", span, "launcher")
-            elif _raises(node.body) and node.lineno <= launch.span.first_line:
+            elif raises(node.body) and node.lineno <= launch.span.first_line:
                 leaves = id(node) in passed
                 kind = "check" if leaves else "branch"
                 yield from _each(module, node.test, kind, "launcher", ast.Or, leaves=leaves)
@@ -147,7 +147,8 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue))
 
 
-def _raises(body: Sequence[ast.stmt]) -> bool:
+def raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether some statements end in an error."""
     return bool(body) and isinstance(body[-1], ast.Raise)
 
 
