@@ -142,3 +142,11 @@ def statements_of(node: Node | None) -> list[Node]:
     if node is not None and node.type == "compound_statement":
         return [c for c in node.named_children if c.type != "comment"]
     return [node] if node is not None else []
+
+
+def with_pragmas(loop: Node) -> Node:
+    """What a loop begins with: nothing may stand between it and its #pragma."""
+    first = loop
+    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
+        first = first.prev_sibling
+    return first
