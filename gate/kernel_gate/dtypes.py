@@ -143,3 +143,8 @@ DTYPES: dict[str, DType] = {
         _exact("bool", "i1", np.uint8, 1),
     )
 }  # fmt: skip
+
+
+def rows_of(array: Array) -> Array:
+    """Two axes, the last one kept; an array without elements, or of no axes, is one row."""
+    return array.reshape(-1, array.shape[-1]) if array.ndim and array.size else array.reshape(1, -1)
