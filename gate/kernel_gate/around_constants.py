@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.limited_values import Limits
 from kernel_gate.variations import Variation
-from kernel_gate.workload import Argument
 
 _TURNS = (Variation.AROUND, Variation.ABOVE, Variation.BELOW)
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from kernel_gate.dtypes import Array, DType
+from kernel_gate.dtypes import Array, DType, rows_of
 from kernel_gate.reasons import Reason
 from kernel_gate.tolerance import Allowed, Errors, relative_errors
 
@@ -63,18 +63,13 @@ def _text(value: float | int | np.generic) -> str:
     return f"{number:.7g}".replace("nan", "NaN") if not float(number).is_integer() else f"{number:g}"
 
 
-def _rows(array: Array) -> Array:
-    """Two axes, the last one kept: errors are relative to the scale of a row."""
-    return array.reshape(-1, array.shape[-1]) if array.ndim and array.size else array.reshape(1, -1)
-
-
 def _widened(array: Array, dtype: DType) -> Array:
     return dtype.wide(array) if dtype.is_float and array.dtype == dtype.storage else array
 
 
 def _blocks(got: Array, expected: Array, dtype: DType) -> Iterator[_Block]:
     """The number of the first row, what was got and what is expected of it and some more, widened."""
-    rows, wanted = _rows(got), _rows(expected)
+    rows, wanted = rows_of(got), rows_of(expected)
     step = max(1, _BLOCK_ELEMENTS // max(1, rows.shape[1]))
     for start in range(0, len(rows), step):
         stop = start + step

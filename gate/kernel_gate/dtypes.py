@@ -71,6 +71,10 @@ class DType:
         with np.errstate(over="ignore", invalid="ignore"):
             return values.astype(self.storage, copy=False)
 
+    def stored(self, values: Array) -> Array:
+        """The same, of values that may be stored already."""
+        return values if values.dtype == self.storage else self.narrow(values)
+
     def scalar(self, value: float) -> np.generic:
         """One value, stored. Raises `OverflowError` for one that an exact type does not hold."""
         if not self.is_float and not self.holds(value):
@@ -139,3 +143,8 @@ DTYPES: dict[str, DType] = {
         _exact("bool", "i1", np.uint8, 1),
     )
 }  # fmt: skip
+
+
+def rows_of(array: Array) -> Array:
+    """Two axes, the last one kept; an array without elements, or of no axes, is one row."""
+    return array.reshape(-1, array.shape[-1]) if array.ndim and array.size else array.reshape(1, -1)

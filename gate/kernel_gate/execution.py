@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.cases import ALLOCATED, Memory
 from kernel_gate.devices.base import (
     Asserted,
@@ -35,7 +36,7 @@ from kernel_gate.launching import (
     Dim3,
 )
 from kernel_gate.program import FillStep, Program
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 _HEADERS = re.compile(r'^#line \d+ "(.+)"$', re.MULTILINE)
 SANITIZER_KINDS = frozenset({"race", "uninitialised"})

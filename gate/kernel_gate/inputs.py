@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.around_constants import last_place, put_around, put_rows_at
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array, DType
@@ -29,7 +30,7 @@ from kernel_gate.limited_values import (
 from kernel_gate.placed_integers import offsets, permutation
 from kernel_gate.value_variations import constant_rows, halves, masked, one_hot, powers_of_two, scaled, vary
 from kernel_gate.variations import IN_TURN, OF_ALL, OF_INDICES, ONE_INPUT, WITHIN_LIMITS, Variation, is_scaled
-from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
+from kernel_gate.workload import Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
 """Where float functions change character: zeros, exp's limits in float32, subnormals, large but harmless."""
@@ -364,7 +365,7 @@ def _from_file(argument: Argument, shape: tuple[int, ...], folder: Path | None, 
     if values.shape != shape:
         raise WorkloadError(f"{argument.name}: {path} has shape {values.shape}, the workload says {shape}")
     dtype = DTYPES[argument.dtype]
-    return values if values.dtype == dtype.storage else dtype.narrow(values)
+    return dtype.stored(values)
 
 
 def _array(data: bytes) -> Array:

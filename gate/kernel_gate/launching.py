@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.build.unit import Unit, extent_name
 from kernel_gate.cases import ALLOCATED, Case, Memory
 from kernel_gate.compile_time import Constant, constant
@@ -28,7 +29,7 @@ from kernel_gate.program import (
     Word,
 )
 from kernel_gate.reasons import Reason
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 GRID_MOST = (2**31 - 1, 65535, 65535)
 BLOCK_MOST = (1024, 1024, 64)

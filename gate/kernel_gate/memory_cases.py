@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kernel_gate.cases import Case, Memory, named_shapes, typical_shape
+from kernel_gate.arguments import Argument
+from kernel_gate.cases import Case, Memory
 from kernel_gate.cuda_text import code_alone
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.program import Program
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.shapes import named_shapes, typical_shape
+from kernel_gate.workload import Workload
 
 ALLOCATOR_ALIGNMENT = 256
 """Bytes; cudaMalloc's own. A workload's promise of more is kept by placing the buffer as an allocator would."""

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import decided
 from kernel_gate.cases import Case
@@ -26,7 +27,7 @@ from kernel_gate.processes.python import python_command
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_gate.threads import of_oracles
-from kernel_gate.workload import Argument, Workload, read_companion
+from kernel_gate.workload import Workload, read_companion
 
 _ANSWER_BYTES = 1 << 16
 _ELEMENT_BYTES = 32

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+WARP = 32
+"""Threads of a warp."""
 WARPS_MOST = 32
 STAGES_MOST = 16
 """What Triton takes as `num_warps` and `num_stages`."""

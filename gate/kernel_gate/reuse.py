@@ -49,7 +49,7 @@ def key_of(request: GateRequest) -> str | None:
     device = device_identity(request.device)
     if device is None:
         return None
-    question = {"inputs": _inputs_hash(request), "device": device, "toolchain": toolchain()}
+    question = {"inputs": inputs_hash_of(request), "device": device, "toolchain": toolchain()}
     return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
 
 
@@ -76,7 +76,8 @@ def judge_once(
     return verdict
 
 
-def _inputs_hash(request: GateRequest) -> str:
+def inputs_hash_of(request: GateRequest) -> str:
+    """The hash of all that a request is about."""
     workload = request.workload.model_copy(update={"folder": request.folder})
     programs = request.baseline, request.candidate
     return hash_inputs(*programs, workload, request.options, companion_files(workload))
@@ -88,6 +89,6 @@ def _may_be_kept(verdict: Verdict, request: GateRequest) -> bool:
     return (
         verdict.outcome is not Outcome.INCONCLUSIVE
         and verdict.code not in _OF_THE_MOMENT
-        and verdict.inputs_hash == _inputs_hash(request)
+        and verdict.inputs_hash == inputs_hash_of(request)
         and emulated == (device_identity(request.device) == EMULATED)
     )

@@ -23,9 +23,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import evaluate
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 _SINGLE = 2.0**-24
 _WORST_ROUNDINGS = {8: 8.0, 4: 8.0, 2: 4.0, 1: 1.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernel_gate.dtypes import Array, DType
+from kernel_gate.dtypes import Array, DType, rows_of
 from kernel_gate.variations import Variation
 
 _SATURATED = (11.0, 17.0)
@@ -160,7 +160,7 @@ def one_hot(shape: tuple[int, ...], generator: np.random.Generator, peak: float)
 def masked(values: Array, generator: np.random.Generator) -> Array:
     """Rows in turn as they are, with −inf in about half of the places, and all −inf: as attention masks leave them."""
     result = values.copy()
-    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    rows = rows_of(result)
     rows[1::3][generator.random(rows[1::3].shape) < 0.5] = -np.inf
     rows[2::3] = -np.inf
     return rows.reshape(values.shape)
@@ -184,7 +184,7 @@ _DEVICE_NAN = float(np.uint64(0x7FFFFFFFFFFFFFFF).view(np.float64))
 def _with_specials(values: Array, generator: np.random.Generator, specials: tuple[float, ...]) -> Array:
     """One special value in each of the first rows, so that they do not hide each other."""
     result = values.copy()
-    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    rows = rows_of(result)
     if rows.size:
         for row, special in zip(range(len(rows)), specials, strict=False):
             rows[row, generator.integers(0, rows.shape[1])] = special
@@ -194,7 +194,7 @@ def _with_specials(values: Array, generator: np.random.Generator, specials: tupl
 def _with_infinities(values: Array, generator: np.random.Generator) -> Array:
     """One infinity in the first row, and a row of infinities below zero, as masks leave it; a single row has one."""
     result = _with_specials(values, generator, (np.inf,))
-    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    rows = rows_of(result)
     rows[1:2] = -np.inf
     return rows.reshape(values.shape)
 
@@ -205,7 +205,7 @@ def _with_nans(values: Array, generator: np.random.Generator) -> Array:
     A dropped element's NaN must not reach the output: with one NaN alone it depends on the draw whether one is dropped.
     """
     result = _with_specials(values, generator, (_DEVICE_NAN,))
-    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    rows = rows_of(result)
     row = rows[min(1, len(rows) - 1)]
     row[generator.random(row.shape) < 0.5] = _DEVICE_NAN
     return rows.reshape(values.shape)

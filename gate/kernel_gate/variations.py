@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from kernel_gate.arguments import Argument
 from kernel_gate.dtype_names import FLOAT_NAMES
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 
 class Variation(StrEnum):

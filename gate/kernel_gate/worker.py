@@ -20,11 +20,11 @@ from pydantic import ValidationError
 
 from kernel_gate.conclusion import conclude
 from kernel_gate.devices.error import DeviceError
-from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.reasons import Reason
 from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
+from kernel_gate.reuse import inputs_hash_of
 from kernel_gate.standing import ExitCode
 from kernel_gate.threads import ONE_THREAD
 from kernel_gate.verdict import Stage, StageStatus, Verdict
@@ -271,9 +271,4 @@ def without_answer(
         )
         before.append(lost)
     stage = Stage(name=at, status=StageStatus.UNAVAILABLE, code=code, reason=reason)
-    baseline, candidate = request.baseline, request.candidate
-    workload = request.workload.model_copy(update={"folder": request.folder})
-    companions = companion_files(workload)
-    return conclude(
-        [*before, stage], None, {}, hash_inputs(baseline, candidate, workload, request.options, companions)
-    )
+    return conclude([*before, stage], None, {}, inputs_hash_of(request))

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernel_gate import launch_tables, workload
+from kernel_gate import arguments, launch_tables, workload
 from kernel_gate.dtype_names import NAMES
 from kernel_gate.value_kinds import FORMS
 
@@ -95,7 +95,7 @@ def _sizes(rule: Any) -> Any:
 def _field_docs() -> dict[tuple[str, str], str]:
     """(Class, field) → the text below the field."""
     docs: dict[tuple[str, str], str] = {}
-    for module in (workload, launch_tables):
+    for module in (workload, arguments, launch_tables):
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for made in tree.body:
             if isinstance(made, ast.ClassDef):

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
-from kernel_gate.cases import Case, named_shapes
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.dtypes import DTYPES
@@ -19,6 +19,7 @@ from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.shapes import named_shapes
 from kernel_gate.workload import Workload
 
 DRAWS = 5

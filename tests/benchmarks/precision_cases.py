@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from kernel_gate.cases import named_shapes
+from kernel_gate.shapes import named_shapes
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.hints import hints_of

@@ -9,12 +9,13 @@ from functools import cache
 
 from kernel_gate.build.errors import BuildError
 from kernel_gate.building import build_program
-from kernel_gate.cases import Case, named_shapes
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.launching import LaunchError
 from kernel_gate.program import Program
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.tool import SpareTools
+from kernel_gate.shapes import named_shapes
 from kernel_gate.workload import Workload
 
 _SECONDS = 60.0

@@ -26,7 +26,7 @@ from kernel_gate.build.errors import BuildError
 from kernel_gate.build.triton_build import _as_triton
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
-from kernel_gate.cases import Case, named_shapes
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, _marshal
 from kernel_gate.dtypes import DTYPES
@@ -37,6 +37,7 @@ from kernel_gate.execution import Run
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import BoundLaunch, BoundPointer, LaunchError, bind
 from kernel_gate.program import Program
+from kernel_gate.shapes import named_shapes
 from kernel_gate.workload import Workload
 
 _INSTRUMENT = """

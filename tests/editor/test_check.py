@@ -12,7 +12,8 @@ from lsprotocol import types
 from editor.session import session
 from editor.test_apply import WORKLOAD
 from editor.test_documents import INLINE
-from kernel_lineage.editor.checks import PAUSE, crowding
+from kernel_lineage.editor.checks import PAUSE
+from kernel_lineage.editor.crowding import crowding
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 ON = {"checkSeconds": 60}

@@ -8,15 +8,14 @@ from kernel_gate.cases import (
     Case,
     constant_integers,
     float_scalars,
-    hidden_shapes,
     needed_of_scalars,
-    next_prime,
     parse_dims,
     plan,
     repeat_options,
     the_case,
 )
 from kernel_gate.inputs import make_inputs, perturbed
+from kernel_gate.shapes import hidden_shapes, next_prime
 from kernel_gate.variations import OF_ALL, OF_CONSTANTS, OF_RANGE, Variation
 from kernel_gate.workload import WorkloadError
 

@@ -255,3 +255,25 @@ def test_a_changed_launch_of_a_kernel_that_takes_a_structure_is_read(tmp_path: P
     assert isinstance(step, LaunchStep)
     grids = [evaluate_int(step.launch.grid[0], {"n": n, "s_count": n}) for n in (65, 1000)]
     assert (grids, step.launch.block) == ([2, 8], ("64",))
+
+
+_OF_TYPES = "template <typename T> " + _KERNEL.replace("float", "T")
+_OF_ANY_TYPE = (
+    "template <typename U> void go(U* y, const U* x, int m) { scale<U><<<m, 64>>>(y, x, m, (U)2); }\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("caller", "type_"),
+    [
+        ("void all(double* y, double* x, int m) { go<double>(y, x, m); }", "double"),
+        ("int main() { half *x, *y; cudaMalloc(&x, 4096); cudaMalloc(&y, 4096); go(y, x, 99); }", "half"),
+        ("", "float"),
+    ],
+)
+def test_a_template_is_launched_with_the_types_of_the_call_of_its_launcher(tmp_path, caller, type_):
+    data = (_OF_TYPES + _OF_ANY_TYPE + caller).encode()
+    program = program_from_file(
+        tmp_path / "scale.cu", "scale", parse_workload(_WORKLOAD), data=data, root=tmp_path
+    )
+    assert program.template_arguments == (type_,)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from kernel_gate.workload import parse_workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.launched_beside import launched_beside
+from kernel_lineage.workloads.programs import program_from_file
 
 CUDA = """
 __global__ void sums(float* out, const float* x, int n) { out[threadIdx.x] = x[threadIdx.x]; }
@@ -67,3 +71,46 @@ def test_kernels_that_the_same_host_function_launches_after_a_change_of_cuda(aft
 def test_kernels_that_the_same_host_function_launches_after_a_change_of_triton(after, beside):
     before, now = (read(text.encode(), Language.TRITON) for text in (TRITON, after))
     assert launched_beside("sums", before, now) == beside
+
+
+WORKLOAD = """
+kernel = "sums"
+language = "cuda"
+[dims]
+n = [32]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = [1]
+block = [32]
+"""
+
+
+@pytest.mark.parametrize("name", ["sums", "ours::sums", "::ours::sums", "3"])
+def test_a_kernel_may_be_named_in_any_way(tmp_path: Path, name: str):
+    before, after = (
+        f"namespace ours {{ {text} }}".encode()
+        for text in (CUDA, MERGE + CUDA.replace("(out, x, n); }", "(out, x, n); merge<<<1, 1>>>(out, n); }"))
+    )
+    program = program_from_file(
+        tmp_path / "sums.cu",
+        name,
+        parse_workload(WORKLOAD),
+        data=after,
+        root=tmp_path,
+        changed_from=before,
+    )
+    assert program.beside == ("merge",)

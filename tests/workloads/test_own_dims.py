@@ -107,7 +107,7 @@ def pair(folder: Path, file: str, before: str, after: str) -> tuple[Program, Pro
 def test_a_grid_that_fills_the_device_is_small_where_it_is_checked(
     tmp_path, monkeypatch, file, before, after, wrong
 ):
-    monkeypatch.setattr(device_size, "_USUAL", 77)
+    monkeypatch.setattr(device_size, "USUAL", 77)
     old, new, workload = pair(tmp_path, file, before, after)
     (tmp_path / ".git").rmdir()
     ((name, (checked, timed)),) = new.own_dims.items()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-WARP = 32
+from kernel_gate.program import WARP
 
 
 @dataclass(frozen=True, slots=True)

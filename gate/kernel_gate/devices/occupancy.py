@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-_WARP = 32
+from kernel_gate.program import WARP
+
 _REGISTER_UNIT = 256
 _WARP_UNIT = 4
 _SHARED_UNIT = 128
@@ -41,14 +42,14 @@ class Occupancy:
 
 def occupancy(sm: Multiprocessor, block_threads: int, registers: int, shared_bytes: int) -> Occupancy:
     """The occupancy of a kernel with so many registers per thread and bytes of shared memory per block."""
-    warps = math.ceil(block_threads / _WARP)
-    limits: dict[Limit, int] = {"warps": sm.threads // _WARP // warps, "blocks": sm.blocks}
+    warps = math.ceil(block_threads / WARP)
+    limits: dict[Limit, int] = {"warps": sm.threads // WARP // warps, "blocks": sm.blocks}
     if registers:
-        per_warp = math.ceil(registers * _WARP / _REGISTER_UNIT) * _REGISTER_UNIT
+        per_warp = math.ceil(registers * WARP / _REGISTER_UNIT) * _REGISTER_UNIT
         limits["registers"] = sm.registers // per_warp // _WARP_UNIT * _WARP_UNIT // warps
     taken = math.ceil((shared_bytes + sm.reserved_shared_bytes) / _SHARED_UNIT) * _SHARED_UNIT
     if taken:
         limits["shared memory"] = sm.shared_bytes // taken
     limited_by = min(limits, key=lambda name: limits[name])
     blocks = limits[limited_by]
-    return Occupancy(blocks, blocks * warps * _WARP / sm.threads, limited_by)
+    return Occupancy(blocks, blocks * warps * WARP / sm.threads, limited_by)

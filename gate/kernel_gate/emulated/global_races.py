@@ -26,6 +26,7 @@ from kernel_gate.emulated.addresses import SEGMENT_BITS, Segment
 from kernel_gate.emulated.overtaken import Overtaken
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.released import Released
+from kernel_gate.program import WARP
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
@@ -42,7 +43,6 @@ _OF_BLOCK = 16 << _THREAD_BITS
 _EVENT_SHIFT = _THREAD_BITS + 5
 _GRANULE_BITS = SEGMENT_BITS
 _GRANULE = (1 << _GRANULE_BITS) - 1
-_WARP = 32
 _MOST_PLACES = 4096
 """Places of one instruction that are looked at for what they release; flags and counters are few."""
 
@@ -251,7 +251,7 @@ class GlobalRaces:
         many = fresh & (~same_block | (last & _MANY_BLOCKS != 0))
         flags = np.where(many, _MANY_BLOCKS, 0)
         current = (last >= 0) & same_block & (event >= self.barrier[blocks])
-        same_warp = other % size // _WARP == threads % size // _WARP
+        same_warp = other % size // WARP == threads % size // WARP
         warps = current & (~same_warp | (last & _MANY_WARPS != 0))
         flags |= np.where(warps, _MANY_WARPS, 0)
         since = current & (event >= self.warp_barrier[wave.warp[wave.index][matters]])
@@ -266,7 +266,7 @@ class GlobalRaces:
             second[granule[lost]] = key[lost]
             near = lost & ((kept & _THREAD) // size == threads // size)
             reader[granule[near]] |= _MANY_THREADS
-            apart = near & ((kept & _THREAD) % size // _WARP != threads % size // _WARP)
+            apart = near & ((kept & _THREAD) % size // WARP != threads % size // WARP)
             reader[granule[apart]] |= _MANY_WARPS
             reader[granule[lost & ~near]] |= _MANY_BLOCKS
 
@@ -323,7 +323,7 @@ class GlobalRaces:
         near = same_block & ((other != threads) | (before & _MANY_THREADS != 0))
         near &= (event >= self.barrier[blocks]) & (not self.between_blocks_only)
         if near.any() and self.warp_barrier.any():
-            same_warp = (other % size // _WARP == threads % size // _WARP) & (before & _MANY_WARPS == 0)
+            same_warp = (other % size // WARP == threads % size // WARP) & (before & _MANY_WARPS == 0)
             near &= ~(same_warp & (event < self.warp_barrier[wave.warp[wave.index]]))
         result: npt.NDArray[np.bool_] = (before >= 0) & (foreign | near)
         return result
@@ -338,7 +338,7 @@ class GlobalRaces:
     def _of_warp(wave: Wave, before: Index, threads: Index) -> Flags:
         """Whether the earlier accesses were all by threads of the active thread's warp."""
         size, other = wave.launch.block_threads, before & _THREAD
-        same = (other // size == threads // size) & (other % size // _WARP == threads % size // _WARP)
+        same = (other // size == threads // size) & (other % size // WARP == threads % size // WARP)
         result: Flags = same & (before & (_MANY_WARPS | _MANY_BLOCKS) == 0)
         return result
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.program import WARP
+
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Wave
 
@@ -21,7 +23,6 @@ Index = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Place = tuple[int, int]
 """Number of a segment, and granule within it."""
-_WARP = 32
 _MOST_CELLS = 1 << 22
 _MOST_APART = 1024
 """Threads or warps that are told apart in one place; of more it is taken that their blocks had met."""
@@ -114,7 +115,7 @@ class Released:
             numbers = wave.blocks[block] * self.block_threads + wave.thread_in_block[threads]
             own.of_thread = dict.fromkeys(numbers.tolist(), fenced)
             before = np.minimum(warp_barrier[wave.warp[threads]], fenced)
-            first = numbers - numbers % self.block_threads % _WARP
+            first = numbers - numbers % self.block_threads % WARP
             own.of_warp = dict(zip(first.tolist(), before.tolist(), strict=True))
         knowledge.learn(self.learned[block], self.block_threads)
         knowledge.learn(own, self.block_threads)
@@ -142,6 +143,6 @@ class Released:
             if learned.of_thread or learned.of_warp:
                 chosen = chosen[unknown[chosen] & single[chosen]]
                 other = threads[chosen]
-                first = other - other % self.block_threads % _WARP
+                first = other - other % self.block_threads % WARP
                 unknown[chosen] = ~learned.covers(other, first, events[chosen])
         return unknown

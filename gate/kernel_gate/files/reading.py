@@ -17,7 +17,7 @@ from pathlib import Path
 MOST_TEXT = 16 << 20
 """Bytes of a source, a header, a card: a larger one is no text that a person wrote."""
 MOST_WORKLOAD = 1 << 20
-MOST_SECONDS = 20.0
+_SECONDS = 20.0
 """For one file: a disk that takes longer does not answer."""
 _PIECE = 1 << 20
 _KINDS = {
@@ -43,9 +43,7 @@ class RefusedFile(OSError):  # noqa: N818 - an `OSError` as those that the syste
         return f"{self.filename}: {self.strerror}"
 
 
-def read_file(
-    path: Path, *, within: Path | None = None, most: int = MOST_TEXT, seconds: float = MOST_SECONDS
-) -> bytes:
+def read_file(path: Path, *, within: Path | None = None, most: int = MOST_TEXT) -> bytes:
     """The contents of a regular file of at most `most` bytes.
 
     `within` is the folder that the file must lie in, links followed; by default the repository that the path lies in,
@@ -55,14 +53,14 @@ def read_file(
     try:
         if os.fstat(handle).st_size > most:
             raise RefusedFile(path, _too_large(most))
-        pieces, length, end = [], 0, time.monotonic() + seconds
+        pieces, length, end = [], 0, time.monotonic() + _SECONDS
         while piece := os.read(handle, min(_PIECE, most + 1 - length)):
             pieces.append(piece)
             length += len(piece)
             if length > most:
                 raise RefusedFile(path, _too_large(most))
             if time.monotonic() > end:
-                raise RefusedFile(path, f"could not be read within {seconds:g} s")
+                raise RefusedFile(path, f"could not be read within {_SECONDS:g} s")
         return b"".join(pieces)
     finally:
         os.close(handle)

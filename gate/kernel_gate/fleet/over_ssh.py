@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.fleet.answering import Hello, Question, Reply
 from kernel_gate.fleet.travelling import ClusterError, companions, gate_fingerprint
 from kernel_gate.processes.group import kill_group
@@ -31,6 +30,7 @@ from kernel_gate.processes.python import start
 from kernel_gate.processes.surroundings import environment, find_program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
+from kernel_gate.reuse import inputs_hash_of
 from kernel_gate.verdict import Stage, Verdict
 from kernel_gate.worker import Progress, without_answer
 
@@ -147,7 +147,7 @@ class SshPool:
             finally:
                 if not answered:
                     self.close()
-        expected = _hash(request)
+        expected = inputs_hash_of(request)
         if verdict.inputs_hash != expected:
             raise ClusterError(
                 f"the verdict of {self._host.name} is about other inputs than those that were sent"
@@ -269,12 +269,6 @@ class SshPool:
         if self._hears is not None:
             self._hears.join(_LAST_WORD_SECONDS)
         return f": {self._last_words[-1]}" if self._last_words else ""
-
-
-def _hash(request: GateRequest) -> str:
-    workload = request.workload.model_copy(update={"folder": request.folder})
-    programs = (request.baseline, request.candidate)
-    return hash_inputs(*programs, workload, request.options, companion_files(workload))
 
 
 def _write(process: subprocess.Popen[bytes], line: bytes) -> None:

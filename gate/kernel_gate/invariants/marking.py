@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_gate.invariants.comments import Comment
-from kernel_gate.invariants.model import Amount, Assertion, Coordinate, Statements
+from kernel_gate.invariants.model import Assertion, Statements
 from kernel_gate.invariants.triton_marks import with_calls
 from kernel_gate.program import Program
 
@@ -68,8 +68,7 @@ def marked(program: Program, statements: Statements, places: Mapping[int, Commen
 
 
 def _cuda_marks(assertion: Assertion) -> str:
-    coordinates = {c.operand for r in assertion.relations for c in r.terms if isinstance(c, Coordinate)}
-    amounts = {t.operand for r in assertion.relations for t in r.terms if isinstance(t, Amount)}
+    coordinates, amounts = assertion.coordinates, assertion.amounts
     marks = []
     for position, text in enumerate(assertion.operands):
         what = f"{assertion.number}, {position}"

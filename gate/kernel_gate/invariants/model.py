@@ -75,6 +75,16 @@ class Assertion:
     owner: str | None
     """The kernel in whose body it stands; None: a function's that kernels may call."""
 
+    @property
+    def coordinates(self) -> set[int]:
+        """The operands whose coordinates are compared."""
+        return {c.operand for r in self.relations for c in r.coordinates}
+
+    @property
+    def amounts(self) -> set[int | None]:
+        """The operands that are numbers themselves; None among them for a literal."""
+        return {t.operand for r in self.relations for t in r.terms if isinstance(t, Amount)}
+
     def name(self, operand: int) -> str:
         """What an operand is called in a message."""
         return OPERAND_NAMES[operand] if operand < 0 else self.operands[operand]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernel_gate.invariants.comments import Comment
-from kernel_gate.invariants.model import Amount, Assertion, Coordinate, Statements
+from kernel_gate.invariants.model import Assertion, Statements
 
 _HEAD = """
 
@@ -46,8 +46,7 @@ def with_calls(source: str, statements: Statements, places: Mapping[int, Comment
 
 
 def _function(assertion: Assertion) -> str:
-    coordinates = {c.operand for r in assertion.relations for c in r.terms if isinstance(c, Coordinate)}
-    amounts = {t.operand for r in assertion.relations for t in r.terms if isinstance(t, Amount)}
+    coordinates, amounts = assertion.coordinates, assertion.amounts
     marks, constraints, values = [], ["=r"], []
     for position in range(len(assertion.operands)):
         what = f"{assertion.number}_{position}"

@@ -18,7 +18,7 @@ import numpy as np
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.building import build_program
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH, open_quiet
@@ -31,6 +31,7 @@ from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.shapes import elements
 from kernel_gate.workload import Workload
 
 _FAST_MATH = "--use_fast_math"

@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from kernel_gate.cases import Case, is_valid, named_shapes, typical_shape
+from kernel_gate.cases import Case
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import is_valid, named_shapes, typical_shape
 from kernel_gate.stages.callers import Reached, check_blocks
 from kernel_gate.stages.check_state import CheckState, Stop
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.compare import Mismatch
 from kernel_gate.devices.base import Birth, DeviceError
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import Array
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements
 from kernel_gate.stages.check_state import CheckState
 
 _MOST_ELEMENTS = 1 << 18

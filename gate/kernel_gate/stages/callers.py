@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from kernel_gate.cases import Case, elements, is_valid, named_shapes, typical_shape
+from kernel_gate.cases import Case
 from kernel_gate.compare import compare
 from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import DeviceError
@@ -30,6 +30,7 @@ from kernel_gate.execution import SANITIZER_KINDS
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.shapes import elements, is_valid, named_shapes, typical_shape
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_state import (
     CheckState,

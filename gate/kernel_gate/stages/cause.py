@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, elements
+from kernel_gate.cases import ALLOCATED, Case
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.sanitizer.opinions import Tools, emulate
 from kernel_gate.sanitizer.tool import SpareTools
+from kernel_gate.shapes import elements
 from kernel_gate.stages.check import CheckResult
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload

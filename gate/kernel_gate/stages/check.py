@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_gate.arguments import Argument
 from kernel_gate.built import Built
-from kernel_gate.cases import ALLOCATED, Case, elements, other_integer, repeat_options
+from kernel_gate.cases import ALLOCATED, Case, other_integer, repeat_options
 from kernel_gate.deadline import TimeSpentError, ends_within, seconds_left
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
@@ -18,6 +19,7 @@ from kernel_gate.inputs import make_inputs
 from kernel_gate.memory_cases import each_alone
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.shapes import elements
 from kernel_gate.stages.algebra import Answer, Expressions
 from kernel_gate.stages.beyond import check_beyond
 from kernel_gate.stages.callers import check_callers
@@ -33,7 +35,7 @@ from kernel_gate.stages.scalar_order import needed_of_kind, needed_of_order
 from kernel_gate.stages.uncompiled import uncompiled_changes
 from kernel_gate.variations import Variation
 from kernel_gate.verdict import Stage, StageStatus
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 _MOST_NAMED = 200
 """Cases that the evidence names."""

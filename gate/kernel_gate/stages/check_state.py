@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from kernel_gate.arguments import Argument
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case
 from kernel_gate.deadline import TimeSpentError, seconds_left
@@ -19,7 +20,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Algebra, Expressions
 from kernel_gate.stages.depth import Depths
 from kernel_gate.tolerance import coarsest_arithmetic
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 
 if TYPE_CHECKING:
     from kernel_gate.stages.callers import Reached

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import Device, DeviceError
 from kernel_gate.devices.launch_counts import LaunchCounts
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements
 from kernel_gate.workload import Workload
 
 _MOST_ELEMENTS = 1 << 16

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import ALLOCATED, Case, elements
+from kernel_gate.cases import ALLOCATED, Case
 from kernel_gate.devices.base import Device, DeviceError
 from kernel_gate.devices.launch_counts import WorkDone
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload
 

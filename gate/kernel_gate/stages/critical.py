@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.around_constants import last_place
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, constant_scalars, elements
+from kernel_gate.cases import Case, constant_scalars
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import open_quiet
@@ -29,8 +30,9 @@ from kernel_gate.emulated.decisions import Decided, Decisions, Watched
 from kernel_gate.execution import Execution
 from kernel_gate.inputs import limits_of, make_inputs
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements
 from kernel_gate.variations import Variation
-from kernel_gate.workload import Argument, Workload, WorkloadError
+from kernel_gate.workload import Workload, WorkloadError
 
 _SECONDS = 1.0
 """A processor's, for both programs together; what is not reached then is left out."""

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements, named_shapes
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.emulated.terms import Terms
 from kernel_gate.execution import SANITIZER_KINDS
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements, named_shapes
 from kernel_gate.tolerance import reduction_depth
 from kernel_gate.workload import Workload
 

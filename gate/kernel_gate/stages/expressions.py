@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kernel_gate.cases import ALLOCATED, Case, elements
+from kernel_gate.cases import ALLOCATED, Case
 from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.shapes import elements
 from kernel_gate.stages.algebra import Algebra, Answer
 from kernel_gate.stages.check_state import CheckState
 from kernel_gate.verdict import Stage

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.reasons import Reason
 from kernel_gate.sanitizer.opinions import emulate
+from kernel_gate.shapes import elements
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 

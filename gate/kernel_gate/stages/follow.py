@@ -16,13 +16,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import ALLOCATED, Case, elements, float_scalars, is_valid, named_shapes, typical_shape
+from kernel_gate.cases import ALLOCATED, Case, float_scalars
 from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
+from kernel_gate.shapes import elements, is_valid, named_shapes, typical_shape
 from kernel_gate.stages.critical import critical_cases
 from kernel_gate.stages.scalar_sides import Scalars, Side, scalar_cases
 from kernel_gate.variations import Variation, may_shrink

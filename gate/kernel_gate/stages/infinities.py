@@ -84,7 +84,7 @@ def _without_nans(run: CheckState, case: Case, name: str, got: Array, reference:
     if not dtype.is_float:
         return got
     want = reference.expected[name]
-    expected = want if want.dtype == dtype.storage else dtype.narrow(want)
+    expected = dtype.stored(want)
     wide = dtype.wide(expected)
     have, wanted = dtype.wide(got), np.isnan(wide)
     nans = np.isnan(have) & ~wanted

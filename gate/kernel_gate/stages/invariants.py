@@ -14,7 +14,7 @@ from typing import Any
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.building import build_program
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import ALLOCATED, Case, elements
+from kernel_gate.cases import ALLOCATED, Case
 from kernel_gate.devices.base import Asserted, DeviceError, Fault, Place
 from kernel_gate.devices.opening import EMULATED_ARCH, open_quiet
 from kernel_gate.dtypes import DTYPES
@@ -29,6 +29,7 @@ from kernel_gate.invariants.reading import read_statements
 from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchStep, Program
+from kernel_gate.shapes import elements
 from kernel_gate.workload import Workload
 
 _NAMED, _HIDDEN = 6, 4

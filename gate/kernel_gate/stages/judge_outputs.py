@@ -76,7 +76,7 @@ def _where_finite(
     order, or in more bits, overflows elsewhere or not at all.
     """
     want = reference.expected[name]
-    expected = want if want.dtype == dtype.storage else dtype.narrow(want)
+    expected = dtype.stored(want)
     wide = dtype.wide(expected)
     overflows = ~np.isfinite(wide)
     if not overflows.any() or not _are_finite(run, reference.inputs):
@@ -105,7 +105,7 @@ def _where_cancelled(got: Array, want: Array, dtype: DType, noise: float) -> Arr
     """The output with what is expected in rows that cancel: where `noise`, the rounding of the inputs, covers all of
     the row and the difference. `x * s - m * s` of a row of one element is such noise, and `(x - m) * s` is zero.
     """
-    expected = want if want.dtype == dtype.storage else dtype.narrow(want)
+    expected = dtype.stored(want)
     wide, own = dtype.wide(expected), dtype.wide(got)
     with np.errstate(invalid="ignore", over="ignore"):
         covered = (scale_of(wide) <= noise) & (np.abs(own - wide) <= noise)

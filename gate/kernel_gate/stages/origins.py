@@ -9,9 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import Place
 from kernel_gate.reasons import Reason
+from kernel_gate.shapes import elements
 from kernel_gate.stages.changed_lines import Alignment, align, changed_and_fed
 from kernel_gate.stages.feeding import Element, Feeding, feeding, feeding_of_fault, in_users_lines
 from kernel_gate.stages.suspects import MOST, leading_to, ranked

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.compare import measure
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.launching import LaunchError
+from kernel_gate.shapes import elements
 from kernel_gate.stages.check_state import CheckState, argument_of
 from kernel_gate.stages.reference import Reference
 from kernel_gate.tolerance import Allowed, Errors, relative_errors, scale_of
@@ -57,10 +58,10 @@ class OwnNoise:
         """An output in which elements are as expected that differ by a part of what noise does to them."""
         if self.moved is None or self.errors.worst <= _JUMP:
             return got
-        have, near = dtype.wide(got), dtype.wide(_narrow(want, dtype))
+        have, near = dtype.wide(got), dtype.wide(dtype.stored(want))
         is_part = relative_errors(have, near, dtype.quantum) < _PART * self.moved
         is_part &= np.isfinite(have) & np.isfinite(near) & (self.moved > _JUMP)
-        return np.where(is_part, _narrow(want, dtype), got)
+        return np.where(is_part, dtype.stored(want), got)
 
 
 def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, OwnNoise]:
@@ -108,13 +109,9 @@ def _outputs(
 
 def rounded_otherwise(got: Array, expected: Array, dtype: DType) -> float:
     """The share of elements that are not the number of the type that is nearest to the expected one."""
-    want = dtype.wide(_narrow(expected, dtype))
+    want = dtype.wide(dtype.stored(expected))
     have = dtype.wide(got)
     return float(np.mean(np.isfinite(have) & np.isfinite(want) & (have != want))) if got.size else 0.0
-
-
-def _narrow(expected: Array, dtype: DType) -> Array:
-    return expected if expected.dtype == dtype.storage else dtype.narrow(expected)
 
 
 def with_noise(allowed: Allowed, noise: OwnNoise, expected: Array, usual: float) -> Allowed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernel_gate.arguments import Argument
 from kernel_gate.cases import Case
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.dtypes import DTYPES, Array, DType
@@ -21,7 +22,6 @@ from kernel_gate.stages.reference import Reference, condition_of, run_baseline
 from kernel_gate.stages.unordered_sums import adds_in_any_order
 from kernel_gate.value_variations import scale_of
 from kernel_gate.variations import OF_RANGE, TO_LARGEST, TO_SMALLEST, Variation, is_scaled
-from kernel_gate.workload import Argument
 
 _NOISE = 2.0**-6
 """Relative error of the baseline's output, for inputs or results in between that differ in their last bit, from which
@@ -75,7 +75,7 @@ def needed_of_flushing(
     if case.variation is not Variation.SUBNORMAL or not dtype.is_float:
         return None
     want = reference.expected[name]
-    size = np.abs(dtype.wide(want if want.dtype == dtype.storage else dtype.narrow(want)))
+    size = np.abs(dtype.wide(dtype.stored(want)))
     subnormal = (size >= _FEW_STEPS * dtype.quantum) & (size < dtype.smallest_normal)
     if not subnormal.any() or dtype.wide(got)[subnormal].any():
         return None

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, elements
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.parts import Parts
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.sanitizer.opinions import Opinion, Suspicion, Tools, emulate
 from kernel_gate.sanitizer.tool import SpareTools
+from kernel_gate.shapes import elements
 from kernel_gate.stages.check import CheckResult
 from kernel_gate.stages.counted import counts_of
 from kernel_gate.stages.counted_work import counted_work

@@ -22,7 +22,8 @@ def _axes(dim: Dims) -> int | tuple[int, ...] | None:
     return tuple(dim) if isinstance(dim, list | tuple) else dim  # type: ignore[return-value]
 
 
-def _sizes(sizes: tuple[Any, ...]) -> tuple[int, ...]:
+def whole_sizes(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes that are given one by one, or as a list."""
     flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
     return tuple(int(s) for s in flat)
 
@@ -173,7 +174,7 @@ def _parts(input: Array, size: int | Sequence[int], dim: int) -> tuple[Array, ..
 
 
 def _expanded(input: Array, *sizes: Any) -> Array:
-    wanted = _sizes(sizes)
+    wanted = whole_sizes(sizes)
     own = (1,) * (len(wanted) - input.ndim) + input.shape
     return np.broadcast_to(input, [e if s == -1 else s for s, e in zip(wanted, own, strict=True)])
 
@@ -271,13 +272,13 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "diag": np.diag, "diagonal": _diagonal, "cholesky": np.linalg.cholesky,
     "flip": lambda input, dims: np.flip(input, axis=_axes(dims)),
     "transpose": _swapped, "t": lambda input: input.T,
-    "permute": lambda input, *dims: np.transpose(input, _sizes(dims)),
-    "reshape": lambda input, *shape: input.reshape(_sizes(shape)),
-    "view": lambda input, *shape: input.reshape(_sizes(shape)), "flatten": _flatten,
+    "permute": lambda input, *dims: np.transpose(input, whole_sizes(dims)),
+    "reshape": lambda input, *shape: input.reshape(whole_sizes(shape)),
+    "view": lambda input, *shape: input.reshape(whole_sizes(shape)), "flatten": _flatten,
     "unsqueeze": lambda input, dim: np.expand_dims(input, dim),
     "squeeze": lambda input, dim=None: np.squeeze(input, axis=dim),
     "expand": _expanded,
-    "repeat": lambda input, *sizes: np.tile(input, _sizes(sizes)),
+    "repeat": lambda input, *sizes: np.tile(input, whole_sizes(sizes)),
     "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
     "stack": lambda tensors, dim=0: np.stack(tensors, axis=dim),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernel_gate.dtypes import DTYPES
-from kernel_lineage.auditing.operations import OPERATIONS
+from kernel_lineage.auditing.operations import OPERATIONS, whole_sizes
 from kernel_lineage.auditing.tensors import (
     DTypeName,
     NotEvaluableError,
@@ -187,7 +187,7 @@ class Torch:
         if name == "full":
             value = args[1] if len(args) > 1 else kwargs["fill_value"]
             plain = "float32" if isinstance(value, float) else "int64"
-            return self.tensor(np.full(_sizes(args[:1]), value), dtype or plain)
+            return self.tensor(np.full(whole_sizes(args[:1]), value), dtype or plain)
         if name == "arange":
             values = np.arange(*args)
             return self.tensor(values, dtype or ("float32" if values.dtype.kind == "f" else "int64"))
@@ -199,7 +199,9 @@ class Torch:
             return self.tensor(np.eye(*args), dtype or "float32")
         if name not in (*_NEW, "rand", "randn", "randint"):
             return None
-        sizes = () if name == "randint" else _sizes(args) if args else _sizes([kwargs.get("size", ())])
+        sizes = (
+            () if name == "randint" else whole_sizes(args) if args else whole_sizes([kwargs.get("size", ())])
+        )
         if math.prod(sizes) > self.most:
             raise TooLargeError(f"a tensor of shape {sizes}")
         if name in _NEW:
@@ -273,11 +275,6 @@ class Torch:
 
 def _only(kwargs: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {name: kwargs[name]} if name in kwargs else {}
-
-
-def _sizes(args: Sequence[Any]) -> tuple[int, ...]:
-    flat = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
-    return tuple(int(size) for size in flat)
 
 
 def _array_of(tensor: Tensor) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kernel_gate.expr.terms import Term, variables
+from kernel_gate.expr.terms import Num, Term, Var, at_most, less, variables
 
 
 class UnreadableError(Exception):
@@ -180,6 +180,16 @@ class Model:
     """Why a place in the code may not be reached although the conditions on its path hold."""
     problems: list[tuple[int, str]] = field(default_factory=list)
     """Line and construct that could not be modelled, when accesses may hide in it."""
+
+    def take_places(self, what: str, extents: Iterable[Term]) -> None:
+        """Tell the threads of a block (`threadIdx`) or the blocks of a grid (`blockIdx`) apart along their axes."""
+        for axis, extent in zip("xyz", extents, strict=True):
+            if extent != Num(1):
+                variable = Var(f"{what}.{axis}")
+                self.ranges[variable.name] = (at_most(Num(0), variable), less(variable, extent))
+                self.places[variable.name] = extent
+                self.naturals.add(variable.name)
+                self.instance.add(variable.name)
 
     def facts(self, terms: tuple[Term, ...]) -> list[Term]:
         """What is known of every variable that occurs in some terms, directly or through what is known."""

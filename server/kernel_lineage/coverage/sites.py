@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_lineage.kernels.source import Launch, SourceFile
-
-_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+from kernel_lineage.kernels.words import WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,6 @@ def _through_launcher(source: SourceFile, launch: Launch) -> Iterator[list[str]]
 
 def _followed(text: str, definitions: Mapping[str, str], depth: int = 4) -> str:
     """A name that the launcher defines, replaced by what it is defined as."""
-    while depth and _NAME.match(text) and text in definitions:
+    while depth and WORD.fullmatch(text) and text in definitions:
         text, depth = definitions[text].strip(), depth - 1
     return text

@@ -9,6 +9,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.check_document import (
     HINT,
     UNMASKED_CODE,
@@ -30,7 +31,6 @@ _WHATEVER_IS_GIVEN = re.compile(r"\b(?:NameError|SyntaxError)\b|module '")
 """How compilations fail that no other types and constants would mend."""
 _BORROWED = re.compile(r" is taken to have the shape .* of a tensor of ")
 """How a draft says that a tensor has the shape of another, because nobody was seen to give it one."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def checked_document(checked: CheckedKernel) -> CheckedDocument:
@@ -174,10 +174,10 @@ def loose_dims(workload: Workload, buffer: str) -> list[str]:
     argument = workload.argument(buffer)
     if argument is None or argument.shape is None:
         return []
-    own = {n for extent in argument.shape for n in _WORD.findall(str(extent))} & workload.dims.keys()
+    own = {n for extent in argument.shape for n in WORD.findall(str(extent))} & workload.dims.keys()
     args = tuple(a.model_copy(update={"shape": None}) for a in workload.args)
     rest = workload.model_copy(update={"args": args, "dims": {}, "profile_dims": (), "promises": ()})
-    return sorted(own - set(_WORD.findall(rest.model_dump_json())))
+    return sorted(own - set(WORD.findall(rest.model_dump_json())))
 
 
 def _compared(result: SavedVerdict, agreement: str) -> str:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
-import uuid
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types
 
+from kernel_lineage.editor.beside import Beside
 from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.check_work import ASKED_SECONDS, CheckWork
+from kernel_lineage.editor.crowding import crowding
 from kernel_lineage.editor.documents import PAUSE as PARSED_AFTER
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.judged import Judged, in_words, with_proofs
@@ -30,7 +30,6 @@ from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.repairing import Broken, Mended
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
-from kernel_lineage.editor.surroundings import surroundings
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.verdicts import Verdicts
 from kernel_lineage.editor.views.runs import check_page
@@ -43,8 +42,6 @@ REST = 3.0
 """Seconds without an edit after such a check until the source is asked as well."""
 _COLD_SECONDS = 10.0
 """More for the first check, whose processes have to start."""
-_MOST_CROWDED = 4.0
-"""A check waits no longer than so many times its seconds."""
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +62,7 @@ class Checks:
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._comparing: dict[str, asyncio.TimerHandle] = {}
         self._comparisons: set[asyncio.Task[None]] = set()
-        self._around: dict[str, str | None] = {}
-        """The fingerprint of what is beside a document; None where it cannot be told."""
-        self._drafted_in: dict[str, str] = {}
-        """The same, for drafts: where it cannot be told, another one at each look."""
+        self._beside = Beside(self._kept.thread)
         self._in_work: dict[str, set[str]] = {}
         self._seen: dict[str, dict[str, float]] = {}
         """By document and kernel, when it was last in view."""
@@ -124,8 +118,7 @@ class Checks:
         if (task := self._running.get(uri)) is not None:
             task.cancel()
         self._seen.pop(uri, None)
-        self._around.pop(uri, None)
-        self._drafted_in.pop(uri, None)
+        self._beside.forget(uri)
         self._verdicts.forget(uri)
         self._server.told_of_kernels()
 
@@ -220,7 +213,7 @@ class Checks:
         loop = asyncio.get_running_loop()
         there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
         if occasion is not Occasion.RESTED:
-            await self._look_around(snapshot, occasion)
+            await self._beside.look(snapshot, occasion)
         if occasion is Occasion.SHOWN and at is None:
             await self._recall(snapshot, there)
         kept = self._verdicts.keep_only(uri, there)
@@ -229,7 +222,7 @@ class Checks:
             return self._verdicts.tell(uri, "unclear", "not checked: there is no kernel")
         changed = self._edited(uri, there)
         if occasion is Occasion.SHOWN:  # its launch may be in a file that was changed meanwhile
-            around = self._around[uri]
+            around = self._beside.of(uri)
             changed += [t for t in there if t not in changed and kept[t.name].around != around]
         self._outdate(uri, there, changed)
         wanted = changed if occasion is not Occasion.RESTED else []
@@ -287,9 +280,9 @@ class Checks:
         uri = snapshot.uri
         for target in wanted:
             passed = self._verdicts.passed(uri, target.name)
-            around = self._drafted_in[uri]
+            around = self._beside.of_drafts(uri)
             judged = await self._work.judge(snapshot, target, around, passed, deadline, stage)
-            self._keep(snapshot, target.name, replace(judged, around=self._around.get(uri)))
+            self._keep(snapshot, target.name, replace(judged, around=self._beside.of(uri)))
         self._remember(snapshot, about)
         return self._verdicts.conclude(uri, about)
 
@@ -320,7 +313,7 @@ class Checks:
             if left <= 0:
                 break
             stage(f"prove: {target.name}")
-            proved = await self._work.prove(snapshot, target, self._drafted_in[uri], left)
+            proved = await self._work.prove(snapshot, target, self._beside.of_drafts(uri), left)
             if proved is None:
                 break  # its process is gone
             now = with_proofs(judged, proved)
@@ -346,7 +339,7 @@ class Checks:
             path=snapshot.path,
             text=snapshot.text.data,
             kernel=kernel,
-            around=self._drafted_in[snapshot.uri],
+            around=self._beside.of_drafts(snapshot.uri),
             code=findings[0].code or "",
             lines=(line, *(r.line for r in findings[0].related)),
             passed=self._verdicts.sound(snapshot.uri, kernel),
@@ -363,23 +356,15 @@ class Checks:
         if self._server.trust.granted:
             loop = asyncio.get_running_loop()
             there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
-            await self._look_around(snapshot, Occasion.SHOWN)
+            await self._beside.look(snapshot, Occasion.SHOWN)
             await self._recall(snapshot, there)
             if there and all(target.name in self.judged(snapshot.uri) for target in there):
                 self._verdicts.conclude(snapshot.uri, there)
 
-    async def _look_around(self, snapshot: Snapshot, occasion: Occasion) -> None:
-        """See what is beside a document now."""
-        uri, loop = snapshot.uri, asyncio.get_running_loop()
-        around = await loop.run_in_executor(self._kept.thread, surroundings, snapshot.path)
-        self._around[uri] = around
-        if around is not None or occasion is Occasion.SHOWN or uri not in self._drafted_in:
-            self._drafted_in[uri] = around or uuid.uuid4().hex
-
     async def _recall(self, snapshot: Snapshot, there: list[Target]) -> None:
         """Keep what an earlier check said of kernels of which nothing is known, where it would read the same now."""
         uri, loop = snapshot.uri, asyncio.get_running_loop()
-        around = self._around[uri]
+        around = self._beside.of(uri)
         new = [target for target in there if target.name not in self.judged(uri)]
         if around is not None and new:
             recalled = await loop.run_in_executor(
@@ -391,7 +376,7 @@ class Checks:
     def _remember(self, snapshot: Snapshot, about: list[Target]) -> None:
         """Keep what was said of a text, unless it has moved on."""
         current = self._server.documents.current(snapshot.uri)
-        around = self._around.get(snapshot.uri)
+        around = self._beside.of(snapshot.uri)
         if around is not None and current is not None and current[1].data == snapshot.text.data:
             judged = dict(self.judged(snapshot.uri))
             self._kept.thread.submit(self._kept.keep, snapshot, about, judged, around)
@@ -400,15 +385,3 @@ class Checks:
         self._verdicts.keep(snapshot, name, judged)
         self._in_work.get(snapshot.uri, set()).discard(name)
         self._server.told_of_kernels()
-
-
-def crowding() -> float:
-    """How many times as long as on a quiet machine work takes here now: tasks that want a processor, for each.
-
-    The seconds of a check are what it may cost, and on a busy machine it costs no more for taking longer.
-    """
-    try:
-        wanting = os.getloadavg()[0]
-    except (AttributeError, OSError):  # Windows counts none
-        return 1.0
-    return min(max(wanting / (os.cpu_count() or 1), 1.0), _MOST_CROWDED)

@@ -12,6 +12,7 @@ from kernel_lineage.kernels.cuda import comment_above
 from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
 from kernel_lineage.kernels.cuda_text import Macro, Text, directives, text_of
 from kernel_lineage.kernels.device_headers import header_name
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 
 _ENUM = re.compile(rb"\benum\b")
 _ENUMERATOR = re.compile(rb"[{,]\s*([A-Za-z_]\w*)")
@@ -20,7 +21,6 @@ _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\
 _FUNCTOR = re.compile(rb"\b([A-Z]\w*)\s*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]")
 """An object that is made to be handed over: a kernel of someone else may call it."""
 _FUNCTION_VALUE = re.compile(rb"\bauto\s*[*&]?\s*\w+\s*=\s*&?\s*([A-Za-z_]\w*)\s*[<;]")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 _LONGEST_VALUE = 4000
 """Characters; a longer constant is a table of data."""
 _MAY_MATTER = re.compile(
@@ -105,7 +105,7 @@ class _Chunks:
         if not name:
             return
         data = self.text.data[slice(*place)] if written is None else written
-        words = set(_WORD.findall(self.text.masked[slice(*place)])) - _NOT_NAMES
+        words = set(WORD_OF_BYTES.findall(self.text.masked[slice(*place)])) - _NOT_NAMES
         names = frozenset(word.decode() for word in words) - {name}
         key = digest(data)
         self.texts[key] = data.decode("utf-8", "replace")
@@ -148,7 +148,7 @@ def _add_type(chunks: _Chunks, declared: Declaration) -> None:
     if _ENUM.search(code, 0, opening):
         named += _ENUMERATOR.findall(code[opening:])
     if code.startswith(b"typedef"):
-        named += _WORD.findall(code[code.rfind(b"}") :])
+        named += WORD_OF_BYTES.findall(code[code.rfind(b"}") :])
     functor = b"DEVICE" in code.upper() and _DEVICE_CALL.search(code) is not None
     for name in dict.fromkeys(named):
         chunks.add(Role.DEVICE, name.decode(), place, entry=functor)
@@ -169,7 +169,7 @@ def _add_function(chunks: _Chunks, declared: Declaration) -> None:
     if may_launch:
         launches.update(_FUNCTION_VALUE.findall(masked))
     for arguments in _LAUNCH_CALL.findall(masked):
-        launches.update(_WORD.findall(arguments))
+        launches.update(WORD_OF_BYTES.findall(arguments))
     names = frozenset(n.decode() for n in launches)
     chunks.add(role, name, place, launches=names, marks=marks)
 
@@ -185,7 +185,7 @@ def _classify(text: Text, declared: Declaration) -> tuple[Role, str, frozenset[s
     marks = frozenset(m.decode() for m in _UPPER.findall(text.code, declared.start, declared.name_at[1]))
     if any("DEVICE" in m for m in marks):  # as libraries call it whose headers are elsewhere
         return Role.DEVICE, declared.name, marks
-    first = _WORD.search(text.code, *declared.parameters)
+    first = WORD_OF_BYTES.search(text.code, *declared.parameters)
     if declared.name in marks and first and not before.strip():
         return Role.HOST, first[0].decode(), marks  # `DEFINE_KERNEL(name, …) {`
     return Role.HOST, declared.name, marks

@@ -15,6 +15,7 @@ from kernel_lineage.history.model import Commit, Intent
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 from kernel_lineage.kernels.mechanisms.registry import title_of
+from kernel_lineage.kernels.words import WORD
 
 _ENOUGH = 0.8
 _ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation", "kernel_fusion"})
@@ -26,7 +27,6 @@ _OF_THE_WHOLE_LAUNCH = re.compile(
     r"\b[A-Za-z_]\w*\s*%\s*\d+\s*[=!]=|capability|is_contiguous|\.dtype\b|align"
 )
 """Guards that test a size, a type, a layout or a device, not a thread's own index."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _WAITS = re.compile(
     r"^[\w:.<>()\-]*(?:(?<!a)sync|barrier|fence|arrive_and_wait)\w*(?:<[^;=]*>)?(?:\([^;=]*\))?(?:\.\w+\(\))?;?$",
     re.IGNORECASE,
@@ -174,7 +174,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
 
 def _asks_for(expr: str, parameters: Sequence[str]) -> bool:
     """Whether a guard asks for a parameter that is new: an option, not a bound."""
-    return not {word.casefold() for word in _WORD.findall(expr)}.isdisjoint(parameters)
+    return not {word.casefold() for word in WORD.findall(expr)}.isdisjoint(parameters)
 
 
 def _of_a_copy(diff: Difference) -> Sign:

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 
 _TOKEN = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]){1,4}\'|^[ \t]*#[^\n]*|[{};()]',
     re.DOTALL | re.MULTILINE,
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _GIVES = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*|\.\w+\s*)*(?:=(?!=)|\+=|-=|\*=|/=|\(|\{|;|,|\Z)")
 _CHECK = re.compile(r"\s*\w*(?:CHECK|check|assert|ASSERT|require|REQUIRE)\w*\s*\(")
@@ -49,7 +50,7 @@ def _python(text: str, kernel: str) -> str | None:
         for statement in reversed(list(_statements(function.body))):
             if id(statement) not in kept and _is_wanted(statement, kernel, used, kept):
                 kept.add(id(statement))
-                used |= {n.id for n in ast.walk(_head(statement)) if isinstance(n, ast.Name)} - {kernel}
+                used |= names_in(_head(statement)) - {kernel}
         if (len(kept), len(used)) == before:
             break
     if not kept:
@@ -91,14 +92,14 @@ def _is_wanted(statement: ast.stmt, kernel: str, used: set[str], kept: set[int])
         if any(id(s) in kept for s in inside):
             return True
         leaves = isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Raise | ast.Return)
-        return leaves and not used.isdisjoint(_names(_head(statement)))
+        return leaves and not used.isdisjoint(names_in(_head(statement)))
     if any(_names_kernel(n, kernel) for n in ast.walk(statement)):
         return True
     if isinstance(statement, ast.Assert):
-        return not used.isdisjoint(_names(statement))
+        return not used.isdisjoint(names_in(statement))
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return any(not used.isdisjoint(_names(t)) for t in targets)
+        return any(not used.isdisjoint(names_in(t)) for t in targets)
     return isinstance(statement, ast.FunctionDef) and statement.name in used
 
 
@@ -106,10 +107,6 @@ def _names_kernel(node: ast.AST, kernel: str) -> bool:
     return (isinstance(node, ast.Name) and node.id == kernel) or (
         isinstance(node, ast.Attribute) and node.attr == kernel
     )
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _pruned(body: Sequence[ast.stmt], kept: set[int]) -> list[ast.stmt]:
@@ -138,7 +135,7 @@ class _Block:
 
     @property
     def words(self) -> set[str]:
-        return set(_WORD.findall(_COMMENT.sub(" ", f"{self.head} {self.tail}")))
+        return set(WORD.findall(_COMMENT.sub(" ", f"{self.head} {self.tail}")))
 
 
 def _cpp(text: str, kernel: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,10 +9,10 @@ from kernel_lineage.history.launch_slices import launch_slice
 from kernel_lineage.history.outline import Outline, Piece, Role, digest
 from kernel_lineage.history.seen import Part
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 
 _LONG_LAUNCHER_LINES = 120
 """A longer launcher (a `main`, a whole training step) belongs to a kernel only with what it does for the kernel."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class LauncherParts:
         for piece in outline.pieces:
             if not piece.launches and not piece.marks:
                 by_name.setdefault(piece.name, []).append(piece)
-        waiting: Sequence[str] = sorted(set(_WORD.findall(text)))
+        waiting: Sequence[str] = sorted(set(WORD.findall(text)))
         done: set[str] = set()
         used: list[Piece] = []
         while waiting:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_lineage.history.outline import Chunk, ChunkReader, Piece, Role, Wrapped, digest
+from kernel_lineage.kernels.triton import dotted
 
 _TOP = re.compile(rb"^(?:@|(?:async\s+)?def\b|class\b|[A-Za-z_])", re.MULTILINE)
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
@@ -100,7 +101,7 @@ def _collect(node: ast.stmt, chunk: _Chunks) -> None:
         chunk.pieces += [_piece(name, node, nodes, chunk) for name in names]
         if isinstance(node, ast.Assign):
             _wrap(node, chunk)
-            module, _, attribute = _dotted(node.value).rpartition(".")
+            module, _, attribute = dotted(node.value, {}).rpartition(".")
             if module:  # `jit = triton.jit` is as good as an import
                 chunk.imports += [(name, module, attribute) for name in names]
     elif isinstance(node, ast.ClassDef | ast.If | ast.Try | ast.With | ast.For | ast.While):
@@ -144,15 +145,7 @@ def _wrap(node: ast.Assign, chunk: _Chunks, named: str = "") -> None:
 
 def _callee(call: ast.Call) -> str:
     """What is called, with a call for its options taken off: `triton.jit(debug=True)(f)`."""
-    return _dotted(call.func.func if isinstance(call.func, ast.Call) else call.func)
-
-
-def _dotted(expression: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(expression, ast.Attribute):
-        parts.append(expression.attr)
-        expression = expression.value
-    return ".".join([expression.id, *reversed(parts)]) if isinstance(expression, ast.Name) else ""
+    return dotted(call.func.func if isinstance(call.func, ast.Call) else call.func, {})
 
 
 def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], chunk: _Chunks) -> Piece:
@@ -199,7 +192,7 @@ def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], chunk: _Chunks) -> P
         names=frozenset(names - {name}),
         launches=frozenset(launches),
         entry=function is not None and not gives,
-        marks=frozenset(_dotted(d.func if isinstance(d, ast.Call) else d) for d in decorators) - {""},
+        marks=frozenset(dotted(d.func if isinstance(d, ast.Call) else d, {}) for d in decorators) - {""},
         wraps=frozenset(wraps) - {""} if function else frozenset(),
         constant=function is None,
         comment="\n".join(line.strip().lstrip("#").strip() for line in comment),

@@ -6,7 +6,6 @@ of all that, so a changed `num_warps`, a guard in the wrapper or a device functi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,8 +15,8 @@ from kernel_lineage.history.outline import Outline, Piece, Role
 from kernel_lineage.history.reference_graph import Outlines, ReferenceGraph
 from kernel_lineage.history.seen import ForeignLaunch, KernelSeen, Part, digest_of
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _KEPT = 4000
 """Files in one state whose kernels are remembered."""
 Placed = tuple[str, Piece]
@@ -130,7 +129,7 @@ class Units:
         if digest not in self._words:
             if len(self._words) > _KEPT:
                 self._words.clear()
-            self._words[digest] = frozenset(_WORD.findall(self._text_of(digest)))
+            self._words[digest] = frozenset(WORD.findall(self._text_of(digest)))
         return self._words[digest]
 
     def _part(self, own: str, path: str, piece: Piece, role: Role) -> Part:

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from kernel_lineage.history.outline import Role
 from kernel_lineage.history.seen import KernelSeen
+from kernel_lineage.kernels.words import WORD
 
 _LAST_NUMBER = re.compile(r"^(?P<stem>.*?[A-Za-z_])_?(?P<v>[vV])?(?P<n>\d{1,2})$")
 _INNER_NUMBER = re.compile(r"^(?P<stem>\w*?(?:kernel|_v|_k))_?(?P<n>\d{1,2})_\w*[A-Za-z]\w*$")
@@ -100,7 +101,7 @@ def parameter_names(text: str, symbol: str) -> frozenset[str]:
         elif character in ")]}":
             depth -= 1
         if (character == "," and depth == 1) or depth == 0:
-            words = re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", text[start:i])[0])
+            words = WORD.findall(re.split(r"[:=]", text[start:i])[0])
             names += words[-1:]
             start = i + 1
             if depth == 0:

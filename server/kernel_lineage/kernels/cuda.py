@@ -25,9 +25,9 @@ from kernel_lineage.kernels.cuda_parameters import (
 )
 from kernel_lineage.kernels.cuda_text import Text, closing, one_line, text_of
 from kernel_lineage.kernels.source import DeviceFunction, Kernel, Language, Launch, Problem, SourceFile
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 
 _BOUNDS = re.compile(rb"\b(__launch_bounds__|__cluster_dims__|__block_size__|__maxnreg__)\s*\(")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 _COMMENT_LINE = re.compile(r"^\s*(?://[/!]*<?|\*(?!/))\s?")
 
 
@@ -94,7 +94,7 @@ def _qualifiers(text: Text) -> tuple[frozenset[bytes], frozenset[bytes]]:
 
 def _has_word(text: Text, function: Declaration, words: frozenset[bytes]) -> bool:
     head = text.code[function.start : function.name_at[0]]
-    return not words.isdisjoint(_WORD.findall(head))
+    return not words.isdisjoint(WORD_OF_BYTES.findall(head))
 
 
 def _problems(text: Text, declarations: Sequence[Declaration]) -> Iterator[Problem]:
@@ -147,7 +147,7 @@ def _attributes(text: Text, head: Declaration) -> dict[str, str]:
         if close is not None:
             name = match.group(1).strip(b"_").decode()
             attributes[name] = one_line(text.data[head.start + match.end() : head.start + close])
-    words = set(_WORD.findall(text.code[head.start : head.name_at[0]]))
+    words = set(WORD_OF_BYTES.findall(text.code[head.start : head.name_at[0]]))
     if b"extern" in words or head.extern_c:
         attributes["extern_c"] = "true"
     for word in (b"static", b"inline"):
@@ -203,6 +203,6 @@ class _Reach:
 
     def _called(self, function: Declaration) -> frozenset[bytes]:
         if function.start not in self._direct:
-            words = set(_WORD.findall(self._text.code, function.head_end, function.end))
+            words = set(WORD_OF_BYTES.findall(self._text.code, function.head_end, function.end))
             self._direct[function.start] = frozenset(words & self._names)
         return self._direct[function.start]

@@ -19,6 +19,7 @@ from kernel_lineage.kernels.cuda_forms import (
     Variable,
     contains,
     declarators,
+    field_of,
     operator_of,
     read_call,
     read_loop,
@@ -126,6 +127,15 @@ class Unit:
             return None
         holding = [value for start, end, value in values if start <= before < end]
         return holding[-1] if holding else values[0][2]
+
+    @cached_property
+    def values_of_targets(self) -> dict[int, Node | None]:
+        """What each assignment gives its target, by the target's id."""
+        return {
+            left.id: node.child_by_field_name("right")
+            for node in self.of("assignment_expression")
+            if (left := field_of(node, "left")) is not None
+        }
 
     @property
     def parameters(self) -> tuple[str, ...]:

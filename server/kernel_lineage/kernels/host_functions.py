@@ -8,7 +8,7 @@ import re
 from collections.abc import Set as AbstractSet
 
 from kernel_lineage.kernels.cuda_text import Text, closing, text_of
-from kernel_lineage.kernels.slice_needs import WORD
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 
 _HOST, _DEVICE = re.compile(rb"\b__host__\b"), re.compile(rb"\b(?:__device__|__global__)\b")
 _BEFORE = re.compile(rb"[;{}]|\b(?:public|private|protected)\s*:")
@@ -53,8 +53,8 @@ def without_members(
         head_end, after = _ends(text.code, position)
         if after is None or after > end:
             break
-        words = set(WORD.findall(text.code, position, after))
-        marks = set(WORD.findall(text.code, position, head_end))
+        words = set(WORD_OF_BYTES.findall(text.code, position, after))
+        marks = set(WORD_OF_BYTES.findall(text.code, position, head_end))
         if text.code[head_end : head_end + 1] == b"(" and words & names and not marks & on_device:
             _blank(written, text, position, after)
         position = after

@@ -81,12 +81,6 @@ def qualified_name(kernel: Kernel) -> str:
     return "::".join((*(namespaces_around(kernel.node) if kernel.node is not None else ()), kernel.name))
 
 
-def kernels_apart(source: SourceFile) -> tuple[Kernel, ...]:
-    """The kernels of a file, each by a name and in a text in which no other one has its name, in the file's order."""
-    apart = told_apart(source)
-    return tuple(without_overloads(apart, place) for place in range(len(apart.kernels)))
-
-
 def kernel_apart(source: SourceFile, name: str) -> Kernel | None:
     """The kernel that a person means, in the text in which no other one has its name."""
     apart, kernel = told_apart(source), kernel_as_written(source, name)

@@ -147,3 +147,13 @@ def _cuts(data: bytes) -> list[int]:
             cuts.append(match.start())
         decorated = line.startswith(b"@") or (decorated and not line.startswith((b"def", b"class", b"async")))
     return [*sorted(set(cuts)), len(data)]
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that stand in some code."""
+    return set(names_in_order(node))
+
+
+def names_in_order(node: ast.AST) -> list[str]:
+    """The same, as often as they stand there; those that are nested less come first."""
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]

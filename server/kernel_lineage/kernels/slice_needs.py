@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.cuda_outline import Declaration, What, skip_templates
 from kernel_lineage.kernels.cuda_text import Directive, Text, closing_angle
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 
-WORD = re.compile(rb"[A-Za-z_]\w*")
 KEYWORDS = frozenset(
     b"alignas auto bool break case char class const constexpr continue default delete do double else enum explicit"
     b" extern false float for friend if inline int long namespace new nullptr operator private protected public return"
@@ -136,11 +136,11 @@ def _taken(piece: Piece) -> set[bytes]:
     declaration = piece.declaration
     if declaration is None:
         return set()
-    return set(WORD.findall(piece.text.masked, *declaration.parameters)) - KEYWORDS
+    return set(WORD_OF_BYTES.findall(piece.text.masked, *declaration.parameters)) - KEYWORDS
 
 
 def _defined_name(piece: Piece) -> bytes:
-    words = WORD.findall(piece.text.masked, piece.start, piece.end)
+    words = WORD_OF_BYTES.findall(piece.text.masked, piece.start, piece.end)
     return words[1] if len(words) > 1 else b""
 
 
@@ -150,16 +150,16 @@ def _eligible(piece: Piece, of_the_device: Iterable[bytes]) -> bool:
     if declaration is None:
         return False
     code = piece.text.code[piece.start : declaration.head_end]
-    head = set(WORD.findall(code))
+    head = set(WORD_OF_BYTES.findall(code))
     if declaration.what is What.TYPE:
         return True
     if declaration.what is What.FUNCTION:
-        before_name = set(WORD.findall(piece.text.code, piece.start, declaration.name_at[0]))
+        before_name = set(WORD_OF_BYTES.findall(piece.text.code, piece.start, declaration.name_at[0]))
         return not before_name.isdisjoint(of_the_device) and b"__global__" not in before_name
     if b"__global__" in head:
         return False
     first = code[skip_templates(code, 0) :].split(b"=", 1)[0].split(b"(", 1)[0]
-    starts = set(WORD.findall(first))
+    starts = set(WORD_OF_BYTES.findall(first))
     if not starts.isdisjoint(of_the_device) or not starts.isdisjoint(_NAMES_A_TYPE):
         return True
     return starts >= {b"namespace"} or bool(_CONSTANT.match(code))
@@ -173,15 +173,15 @@ def _declared_names(piece: Piece) -> set[bytes]:
     code = piece.text.code[piece.start : piece.end]
     if declaration.what is What.TYPE and re.match(rb"\s*typedef\b", code):
         names |= set(
-            WORD.findall(code[code.rfind(b"}") :])
+            WORD_OF_BYTES.findall(code[code.rfind(b"}") :])
         )  # what a structure, often of no name, is called after it
     if declaration.what is What.TYPE and re.search(rb"\benum\b", code[: declaration.head_end - piece.start]):
-        names |= set(WORD.findall(piece.text.code, declaration.head_end, declaration.end))
+        names |= set(WORD_OF_BYTES.findall(piece.text.code, declaration.head_end, declaration.end))
     elif declaration.what is What.FUNCTION:
         of_class = _class_of_member(piece.text.code[piece.start : declaration.name_at[0]])
         names = {of_class} if of_class else names
     elif declaration.what is What.OTHER and re.match(rb"\s*typedef\b", code):
-        names = set(WORD.findall(code)[-1:])
+        names = set(WORD_OF_BYTES.findall(code)[-1:])
     elif declaration.what is What.OTHER:
         names |= {
             m.group(1) for m in re.finditer(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:=(?!=)|[,;(])", code)

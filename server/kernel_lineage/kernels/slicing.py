@@ -25,7 +25,6 @@ from kernel_lineage.kernels.device_headers import (
 from kernel_lineage.kernels.host_functions import without_host_functions, without_members
 from kernel_lineage.kernels.slice_needs import (
     KEYWORDS,
-    WORD,
     Piece,
     closure,
     device_marks,
@@ -34,6 +33,7 @@ from kernel_lineage.kernels.slice_needs import (
     macros_of,
 )
 from kernel_lineage.kernels.source import Language, Problem, SourceFile
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 
 _STANDARD_NAME = re.compile(rb"\bstd\s*::\s*([A-Za-z_]\w*)")
 _INVARIANT = re.compile(rb"[ \t]*//[ \t]*klineage:")
@@ -87,7 +87,7 @@ def device_slice(
             problems.append(Problem(f"{path} holds no kernel named `{name}`"))
             return DeviceSlice("", tuple(problems))
         wanted += kernels
-    also = [word for name in names for word in WORD.findall(name.encode())]
+    also = [word for name in names for word in WORD_OF_BYTES.findall(name.encode())]
     chosen, needed = closure(pieces, wanted, also)
     if earlier := list(_of_earlier(before, needed - given_by(pieces), resolve, seen)):
         pieces = [*earlier, *pieces]
@@ -113,12 +113,12 @@ def _pieces(
             marks.append((directive.start, directive))
     for start, mark in sorted(marks, key=lambda m: m[0]):
         if isinstance(mark, Declaration):
-            words = frozenset(WORD.findall(text.masked, start, mark.end)) - KEYWORDS
+            words = frozenset(WORD_OF_BYTES.findall(text.masked, start, mark.end)) - KEYWORDS
             yield Piece(path, text, start, mark.end, declaration=mark, words=words)
         elif mark.word == "include":
             yield from _included(text, mark, path, resolve, seen, problems)
         elif mark.word in _KEPT_DIRECTIVES and b"once" not in data[mark.start : mark.end]:
-            words = frozenset(WORD.findall(text.masked, mark.start, mark.end))
+            words = frozenset(WORD_OF_BYTES.findall(text.masked, mark.start, mark.end))
             yield Piece(path, text, start, mark.end, directive=mark, words=words)
 
 
@@ -174,7 +174,7 @@ def _is_kernel(piece: Piece, kernel: str) -> bool:
     declaration = piece.declaration
     if declaration is None or declaration.name != kernel or not declaration.defined:
         return False
-    head = set(WORD.findall(piece.text.code, declaration.start, declaration.name_at[0]))
+    head = set(WORD_OF_BYTES.findall(piece.text.code, declaration.start, declaration.name_at[0]))
     return not head.isdisjoint({b"__global__", *_words_for(piece.text, "__global__")})
 
 

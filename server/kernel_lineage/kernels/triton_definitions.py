@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kernel_lineage.kernels.python_text import Module
+from kernel_lineage.kernels.python_text import Module, names_in_order
 
 _LONGEST_DEFINITION = 400
 _SCOPES_KEPT = 64
@@ -19,7 +19,7 @@ def definitions(
 ) -> dict[str, str]:
     """The definitions that expressions at a line use, directly or through each other; inner scopes win."""
     by_name: dict[str, str] = {}
-    waiting = [name for expression in expressions for name in names_in(expression)]
+    waiting = [name for expression in expressions for name in names_in_order(expression)]
     while waiting:
         name = waiting.pop(0)
         if name in by_name:
@@ -35,13 +35,8 @@ def definitions(
         if component is None:
             continue
         by_name[name] = component
-        waiting.extend(names_in(expression))
+        waiting.extend(names_in_order(expression))
     return by_name
-
-
-def names_in(expression: ast.AST) -> list[str]:
-    """The names that an expression reads, in order."""
-    return [n.id for n in ast.walk(expression) if isinstance(n, ast.Name)]
 
 
 def unsettled(names: Iterable[str], scopes: Sequence[ast.AST], line: int) -> frozenset[str]:

@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from kernel_lineage.kernels.python_text import Module, module_lines
+from kernel_lineage.kernels.python_text import Module, module_lines, names_in, names_in_order
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile
-from kernel_lineage.kernels.triton_definitions import assigned_value, names_in, own_nodes
+from kernel_lineage.kernels.triton_definitions import assigned_value, own_nodes
+from kernel_lineage.kernels.words import WORD
 
 _MASK_AT = {"load": 1, "store": 2}
 _MASKED = frozenset({"load", "store", "atomic_add", "atomic_max", "atomic_min", "atomic_xchg", "atomic_cas"})
@@ -26,7 +27,7 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
     constexprs = {p.name for p in kernel.parameters if p.constexpr}
     for node in _in_order(function.body):
         if isinstance(node, ast.If):
-            names = set(names_in(node.test))
+            names = names_in(node.test)
             if _leaves(node.body):
                 passed = node in function.body
                 yield from _each(module, node.test, "early_return", "kernel", ast.Or, leaves=passed)
@@ -90,7 +91,7 @@ def _in_function(module: Module, function: _Function, launch: Launch) -> Iterato
                 else:
                     span = module.span(*module.range(node.test))
                     yield Guard(f"not ({module.written(node.test)})", "dispatch", span, "launcher")
-            elif _raises(node.body) and node.lineno <= launch.span.first_line:
+            elif raises(node.body) and node.lineno <= launch.span.first_line:
                 leaves = id(node) in passed
                 kind = "check" if leaves else "branch"
                 yield from _each(module, node.test, kind, "launcher", ast.Or, leaves=leaves)
@@ -117,12 +118,12 @@ def _of_the_device(module: Module, test: ast.expr) -> bool:
 
 def _is_check(call: ast.Call) -> bool:
     named = isinstance(call.func, ast.Attribute) and call.func.attr in _CHECKS
-    return named and bool(call.args) and names_in(call.func)[:1] == ["torch"]
+    return named and bool(call.args) and names_in_order(call.func)[:1] == ["torch"]
 
 
 def _words(launch: Launch) -> set[str]:
     written = " ".join((*launch.arguments, *launch.options.values(), *launch.grid))
-    return set(re.findall(r"[A-Za-z_]\w*", written))
+    return set(WORD.findall(written))
 
 
 def _assigned(statements: Sequence[ast.AST]) -> set[str]:
@@ -146,7 +147,8 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue))
 
 
-def _raises(body: Sequence[ast.stmt]) -> bool:
+def raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether some statements end in an error."""
     return bool(body) and isinstance(body[-1], ast.Raise)
 
 

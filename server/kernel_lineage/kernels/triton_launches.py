@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernel_lineage.kernels.python_text import Module
+from kernel_lineage.kernels.python_text import Module, names_in_order
 from kernel_lineage.kernels.source import Launch, Parameter
 from kernel_lineage.kernels.triton_definitions import (
     all_nodes,
     assigned_value,
     assigned_values,
     definitions,
-    names_in,
     own_nodes,
     unsettled,
 )
@@ -70,7 +69,7 @@ def _of_call(
     names = _kernels_of(target, scope, kernels, call.lineno)
     if not names and isinstance(target, (ast.Name, ast.Attribute)):
         base = target.id if isinstance(target, ast.Name) else target.attr
-        root = names_in(target)
+        root = names_in_order(target)
         if root and root[0] in imported and _looks_like_a_launch(call, grid):
             names = (base,)
     for name in names:
@@ -203,7 +202,7 @@ def _keywords(call: ast.Call, scope: _Scope) -> Iterator[tuple[str, ast.expr]]:
         elif isinstance(keyword.value, ast.Name):
             value = assigned_value(scope.chain, keyword.value.id, call.lineno)
             made = value[0] if value is not None and value[1] is None else None
-            if isinstance(made, ast.Call) and names_in(made.func) == ["dict"]:
+            if isinstance(made, ast.Call) and names_in_order(made.func) == ["dict"]:
                 yield from ((k.arg, k.value) for k in made.keywords if k.arg)
             elif isinstance(made, ast.Dict):
                 for key, item in zip(made.keys, made.values, strict=True):

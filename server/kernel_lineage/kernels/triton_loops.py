@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 
 
 def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:
@@ -23,6 +23,21 @@ def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, as
         case [start, stop, step, *_]:
             return start, stop, step
     return None, None, None
+
+
+def read_again(unit: TritonUnit, loops: list[ast.For]) -> tuple[str, ast.For] | None:
+    """The first pointer parameter that is read in two of some loops, and the later one of these."""
+    read: dict[str, ast.For] = {}
+    for loop in loops:
+        for call in unit.loads():
+            pointer = pointer_of(unit.form(call.node.args[0]))
+            if (
+                pointer
+                and loop in unit.loops_around(call.node)
+                and read.setdefault(pointer, loop) is not loop
+            ):
+                return pointer, loop
+    return None
 
 
 def program_step(unit: TritonUnit, loop: ast.For) -> str:

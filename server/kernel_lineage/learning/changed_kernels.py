@@ -19,6 +19,7 @@ from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.budget import beyond_budget
 from kernel_lineage.kernels.reading import kernels_of, language_of, refusal
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, moved, replaced
 from kernel_lineage.workloads.programs import device_text
@@ -26,7 +27,6 @@ from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _BLANK = re.compile(
     r"^\s+|\s+$|(?<=[^\w])\s+(?=\w)|(?<=\w)\s+(?=[^\w])|(?<=[(){}\[\],;])\s+|\s+(?=[(){}\[\],;])"
 )
@@ -293,13 +293,13 @@ def _without_unused_macros(text: str) -> str:
     """A slice keeps every macro; those that neither code nor a conditional uses do not change what it does."""
     lines = text.replace("\\\n", " ").splitlines()
     macros = {m[1]: m[2] for line in lines if (m := _DEFINE.match(line))}
-    waiting = [word for line in lines if not _DEFINE.match(line) for word in _WORD.findall(line)]
+    waiting = [word for line in lines if not _DEFINE.match(line) for word in WORD.findall(line)]
     used: set[str] = set()
     while waiting:
         word = waiting.pop()
         if word in macros and word not in used:
             used.add(word)
-            waiting += _WORD.findall(macros[word])
+            waiting += WORD.findall(macros[word])
     return "\n".join(line for line in lines if not (m := _DEFINE.match(line)) or m[1] in used)
 
 

@@ -9,7 +9,6 @@ whole launch, by a mask over each thread or an offset in 64 bits, is read from t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transit
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.guard_conditions import category_of, requirements
 from kernel_lineage.learning.launch_names import LaunchNames
 from kernel_lineage.learning.preconditions.changes import CodeChange
@@ -27,7 +27,6 @@ from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.spelled import spelled
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
 NamesOf: TypeAlias = Callable[[Version, Iterable[str]], LaunchNames]
 """The names around a version's launches, by what it and the files that its change touches say."""
 
@@ -87,7 +86,7 @@ def conditions_from_guards(
         guards = [
             g
             for g in guards
-            if g.kind != "dispatch" or not around.templates.intersection(_WORD.findall(g.expr))
+            if g.kind != "dispatch" or not around.templates.intersection(WORD.findall(g.expr))
         ]
         mends = teacher.intent is Intent.FIX or teacher.answers is not None
         for guard, expr in requirements(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.kernels.words import WORD
 
 _IDENTIFIER = re.compile(r"(?<![\w.:])(?!\d)\w+(?!\w|\s*\(|::)")
 _ARITHMETIC = re.compile(r"[\w\s+*/%().<>=!&|-]+")
@@ -44,9 +45,7 @@ class LaunchNames:
 def launch_names(kernel: Kernel, constants: Mapping[str, str]) -> LaunchNames:
     """The names around a kernel's launches. What two launches give different meanings has none."""
     parameters = {p.name for p in kernel.parameters} | {p.name for p in kernel.template_parameters}
-    passed = {
-        n for launch in kernel.launches for a in launch.arguments for n in re.findall(r"[A-Za-z_]\w*", a)
-    }
+    passed = {n for launch in kernel.launches for a in launch.arguments for n in WORD.findall(a)}
     meanings = {name: value for name, value in constants.items() if name not in parameters}
     meanings |= _of_one_meaning(_definitions(launch) for launch in kernel.launches)
     meanings |= _of_one_meaning(_places(kernel, launch) for launch in kernel.launches)

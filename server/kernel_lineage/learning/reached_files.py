@@ -13,11 +13,11 @@ from kernel_lineage.history.outline import Outline
 from kernel_lineage.history.reference_graph import ReferenceGraph
 from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def reached(before: Tree, after: Tree, touched: Collection[str]) -> set[str]:
@@ -56,7 +56,7 @@ def _using(before: Tree, after: Tree, modules: Collection[str]) -> set[str]:
             return set(reading)
         changed[p] = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
     texts = {p: states[1].get(p, "") for p in reading}
-    words = {p: set(_WORD.findall(text)) for p, text in texts.items()}
+    words = {p: set(WORD.findall(text)) for p, text in texts.items()}
     grows = True
     while grows:
         grows = False
@@ -109,7 +109,7 @@ def _definitions(text: str) -> dict[str, _Definition] | None:
 
 def _imports(text: str) -> list[tuple[str, str, str]]:
     """What a module imports, as an outline has it; seen by its lines alone."""
-    taken = [("", m[1], name) for m in _FROM.finditer(text) for name in ("", *_WORD.findall(m[2]))]
+    taken = [("", m[1], name) for m in _FROM.finditer(text) for name in ("", *WORD.findall(m[2]))]
     return taken + [("", module, "") for m in _IMPORT.finditer(text) for module in _DOTTED.findall(m[1])]
 
 

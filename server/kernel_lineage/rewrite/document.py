@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, Field, computed_field
@@ -18,6 +19,13 @@ class EditDocument(BaseModel, frozen=True):
     start: int
     end: int
     text: str
+
+
+def with_edits(data: bytes, edits: Iterable[EditDocument]) -> bytes:
+    """A text with edits made."""
+    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
+        data = data[: edit.start] + edit.text.encode() + data[edit.end :]
+    return data
 
 
 class ApplyDocument(BaseModel, frozen=True):
@@ -56,9 +64,7 @@ class ApplyDocument(BaseModel, frozen=True):
 
     def changed(self, data: bytes) -> bytes:
         """The text that was gated, with the edits made."""
-        for edit in sorted(self.edits, key=lambda e: e.start, reverse=True):
-            data = data[: edit.start] + edit.text.encode() + data[edit.end :]
-        return data
+        return with_edits(data, self.edits)
 
 
 class Progress(BaseModel):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.candidate import Edit
 
 CUDA_FIELDS = ("grid", "block", "shared_bytes")
@@ -128,7 +129,7 @@ def check_expression(kernel: Kernel, launch: Launch, name: str, expression: str)
     text = data[place.start : place.end].decode("utf-8", "replace")
     own = data[launch.span.start : launch.span.end].decode("utf-8", "replace")
     context = " ".join([own, *launch.definitions.values()])
-    words = set(re.findall(r"[A-Za-z_]\w*", text)) | set(launch.definitions) | {"dim3", "min", "max"}
+    words = set(WORD.findall(text)) | set(launch.definitions) | {"dim3", "min", "max"}
     calls = set(re.findall(r"([A-Za-z_]\w*)\s*\(", context)) | {"dim3"} - {kernel.name}
     if kernel.language is Language.TRITON:
         words |= {"triton", "cdiv", "lambda", "meta"}
@@ -136,7 +137,7 @@ def check_expression(kernel: Kernel, launch: Launch, name: str, expression: str)
     calls.discard(kernel.name)
     if not re.fullmatch(r"""[\w\s+\-*/%(),.\[\]"':]*""", expression) or not expression.strip():
         raise LaunchError(f"The launch's {name} {expression!r} is no arithmetic expression.")
-    for word in re.findall(r"[A-Za-z_]\w*", expression):
+    for word in WORD.findall(expression):
         if word not in words:
             raise LaunchError(f"The launch's {name} uses {word}, which the launcher does not know.")
     for called in re.findall(r"([A-Za-z_]\w*)\s*\(", expression):

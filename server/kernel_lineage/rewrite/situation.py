@@ -5,7 +5,6 @@ What the source itself says (types, launch sites, mechanisms) is added where con
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,9 +12,11 @@ from importlib import metadata
 from itertools import combinations
 from pathlib import Path
 
+from kernel_gate.arguments import Argument
 from kernel_gate.expressions import ExpressionError, Number, evaluate
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.memory import remembered_facts
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar, StatedPromise
 from kernel_lineage.workloads.first_device import device_facts
@@ -103,12 +104,9 @@ def _promises(workload: Workload, where: str) -> Iterable[StatedPromise]:
     named = {a.value: a.name for a in workload.args if a.kind == "scalar" and isinstance(a.value, str)}
     for promise in workload.promises:
         evidence = f"`{promise}` is promised by the workload {where}"
-        renamed = _NAME.sub(lambda m: named.get(m.group(), m.group()), promise)
+        renamed = WORD.sub(lambda m: named.get(m.group(), m.group()), promise)
         for expr in dict.fromkeys((promise, renamed)):
             yield StatedPromise(expr, evidence)
-
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _of_shape(workload: Workload, dims: Mapping[str, int]) -> Iterable[tuple[str, Scalar]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
-from kernel_gate.cases import hidden_shapes, next_prime
+from kernel_gate.shapes import hidden_shapes, next_prime
 from kernel_gate.workload import Workload
 from kernel_lineage.workloads.proof import Tried
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from kernel_gate.cases import elements
 from kernel_gate.expressions import ExpressionError
+from kernel_gate.program import WARP
+from kernel_gate.shapes import elements
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import stays_small
 from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
@@ -18,7 +19,6 @@ from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 CHECKED_ELEMENTS = 1 << 14
 """Elements of all buffers of a checked shape: what the emulated device runs in about a second."""
-_WARP = 32
 _VECTOR = 16
 """Elements of one byte that one access takes, and the edge of a tensor core's tile."""
 _SMALLEST = 4
@@ -53,7 +53,7 @@ def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
         tiles = two_tiles(draft)
-        _halve(workload, sizes, _WARP, most, tiles, are_kept)
+        _halve(workload, sizes, WARP, most, tiles, are_kept)
         few = [name for name in sizes if stays_small(name)]
         _halve(workload, sizes, _FEWEST, 4 * most, tiles, are_kept, few)
         for smallest in (_VECTOR, _SMALLEST):
@@ -96,14 +96,14 @@ def _halve(
     A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one; one that leaves
     lanes of a warp over still does.
     """
-    ragged = {name for name, size in sizes.items() if size % _WARP}
+    ragged = {name for name, size in sizes.items() if size % WARP}
     steps = {name: multiple_of(size, smallest) for name, size in sizes.items()}
     fixed = {n for n in sizes if counts_multiprocessors(n) or (only is not None and n not in only)}
     while elements(workload, sizes) > most:
         name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
         size = sizes.get(name, 0)
         half = -(-math.ceil(size / 2) // steps.get(name, 1)) * steps.get(name, 1)
-        if name in ragged and half % _WARP == 0:
+        if name in ragged and half % WARP == 0:
             half += steps[name]
         if half < smallest:
             return

@@ -13,10 +13,12 @@ from kernel_lineage.workloads.first_device import device_facts
 
 CHECKED = EMULATED_MULTIPROCESSORS
 """Multiprocessors of the device that sizes are checked for."""
-NAMES = ("multiProcessorCount", "multi_processor_count", "multiprocessor_count", "num_sms")
+MULTIPROCESSORS = "multiProcessorCount"
+"""The dim of CUDA C++, as its runtime calls the number."""
+NAMES = (MULTIPROCESSORS, "multi_processor_count", "multiprocessor_count", "num_sms")
 """What the dim is called by how host code asks for it: the CUDA runtime, torch, and Triton's driver twice."""
-_USUAL = 132
-"""Those of an H100 or H200, where no device is at hand."""
+USUAL = 132
+"""Those of an H100 or H200, where no device is at hand; host code that is recorded is told of as many."""
 _UNIT = r"(?:sms?|(?:multi_?)?processors?|(?:vector|cube|ai|aic|aiv)?_?cores?)"
 _COUNT = re.compile(
     rf"(?:\w*_)?(?:(?:num|number_of|count)_?(?:\w+_)?{_UNIT}|{_UNIT}_?(?:count|num))(?:_count)?_?",
@@ -33,4 +35,4 @@ def multiprocessors() -> int:
     """Multiprocessors of the first GPU of this machine; of a usual one where NVML tells of none."""
     fact = device_facts()[0].get("device.sms")
     count = fact.values[0] if fact is not None else None
-    return count if isinstance(count, int) else _USUAL
+    return count if isinstance(count, int) else USUAL

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from kernel_gate.compile_time import is_word
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.promises import equal_dims, says_nothing
 
@@ -70,7 +71,7 @@ def in_new_names(draft: Draft, renamed: Callable[[str], str]) -> Draft:
         grid=tuple(map(renamed, draft.grid)),
         block=tuple(map(renamed, draft.block)),
         shared_bytes=renamed(draft.shared_bytes),
-        constexpr={n: t if t[0] in "'\"" else renamed(t) for n, t in draft.constexpr.items()},
+        constexpr={n: t if is_word(t) else renamed(t) for n, t in draft.constexpr.items()},
         num_warps=warps,
         num_stages=stages,
         promises=tuple(map(renamed, draft.promises)),

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError
+from kernel_lineage.workloads.program_errors import ProgramError, UnknownKernelError
 
 _MOST_SOURCES = 24
 """Files that are kept as they were read: the same one is in many states of a repository."""

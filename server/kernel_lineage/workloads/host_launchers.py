@@ -14,12 +14,13 @@ from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Parameter, SourceFile
 from kernel_lineage.workloads.following.fields import alias_of
+from kernel_lineage.workloads.following.functions import HostCode, bare_type
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import ALLOCATORS, buffer_at, library_call
 from kernel_lineage.workloads.following.sequence import Sequence, Unreadable
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
-from kernel_lineage.workloads.following.unit import HostCode, Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,

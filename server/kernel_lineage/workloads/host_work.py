@@ -5,16 +5,15 @@ A workload says all of this for its baseline. A change may compute it anew, and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Step, Value
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.naming import kernel_apart, kernel_as_written
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.kernels.naming import kernel_as_written
+from kernel_lineage.kernels.source import Kernel, Launch, SourceFile
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.unit import Unit, unit_of
@@ -22,8 +21,6 @@ from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError
 from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
 from kernel_lineage.workloads.triton.launch_site import followed_launch as followed_triton_launch
-
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +73,22 @@ def triton_host_work(
     path: Path,
     workload: Workload,
     order: Sequence[str],
-    former: Sequence[str],
+    former: Kernel | None,
+    former_order: Sequence[str],
     root: Path,
-    changed_from: bytes | None,
 ) -> HostWork:
-    """What the file's Python does for a launch of a Triton kernel. `former` is the `order` of the kernel that
-    `changed_from` has, () where that takes other arguments than the workload.
+    """What the file's Python does for a launch of a Triton kernel. `former` is the kernel before a change, with its own
+    `order`.
 
     Raises `LaunchChangedError`.
     """
     workload = _on_a_device(workload)
     before: TritonSite | None = None
-    old = kernel_apart(read(changed_from, Language.TRITON), kernel.name) if changed_from is not None else None
-    if former and old is not None:
-        before = followed_triton_launch(old, path, workload, former, root)
+    if former is not None and len(former_order) == len(workload.args):
+        before = followed_triton_launch(former, path, workload, former_order, root)
     site = followed_triton_launch(kernel, path, workload, order, root, before)
     if site is None:
-        if old is not None and old.launches and _written_otherwise(old, kernel):
+        if former is not None and former.launches and _written_otherwise(former, kernel):
             raise _not_read(path, kernel.name)
         return HostWork()
     numbers = [site.numbers.get(name) for name in own_parameters(kernel, workload)]
@@ -107,9 +103,10 @@ def cuda_host_work(
     workload: Workload,
     order: Sequence[str],
     root: Path,
-    changed_from: bytes | None,
+    former: SourceFile | None,
 ) -> HostWork:
-    """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it.
+    """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it;
+    `former` is the file before a change.
 
     Raises `LaunchChangedError`.
     """
@@ -118,11 +115,10 @@ def cuda_host_work(
     workload = _on_a_device(workload)
     old: LaunchSite | None = None
     changed = False
-    if changed_from is not None and changed_from != data:
-        before = kernel_as_written(read(changed_from, Language.CUDA), kernel.name)
-        if before is not None:
-            old = followed_launch(before, host_code(path, root, changed_from), workload, order)
-            changed = _written_otherwise(before, kernel)
+    before = kernel_as_written(former, kernel.name) if former is not None else None
+    if former is not None and before is not None:
+        old = followed_launch(before, host_code(path, root, former.data), workload, order)
+        changed = _written_otherwise(before, kernel)
     new = followed_launch(kernel, host_code(path, root, data), workload, order, old)
     if new is None or new.launch is None:
         if changed:
@@ -138,32 +134,31 @@ def cuda_host_work(
 
 
 def changed_steps(
-    data: bytes, path: Path, workload: Workload, root: Path, changed_from: bytes | None
+    source: SourceFile, path: Path, workload: Workload, root: Path, former: SourceFile | None
 ) -> tuple[Step, ...]:
     """A workload's sequence with the launches that a change rewrites; () where it rewrites none.
 
     Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
     workload's then. Raises `LaunchChangedError`.
     """
-    if changed_from is None or changed_from == data:
+    if former is None:
         return ()
     workload = _on_a_device(workload)
-    earlier, later = read(changed_from, Language.CUDA), read(data, Language.CUDA)
     steps = list(workload.steps)
     launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
     scalars = LaunchSite(None, {a.name: a.name for a in workload.args if a.kind == "scalar"})
     for number, step in enumerate(steps):
         if not isinstance(step, LaunchStep):
             continue
-        before, after = (kernel_as_written(file, step.entry) for file in (earlier, later))
+        before, after = (kernel_as_written(file, step.entry) for file in (former, source))
         if before is None or after is None or not _written_otherwise(before, after):
             continue
         order = [word if isinstance(word, str) else "" for word in step.arguments]
-        old = followed_launch(before, host_code(path, root, changed_from), workload, order, scalars)
+        old = followed_launch(before, host_code(path, root, former.data), workload, order, scalars)
         if old is None:
             raise _not_read(path, step.entry)
         also = replace(old, meanings={**scalars.meanings, **old.meanings})
-        new = followed_launch(after, host_code(path, root, data), workload, order, also)
+        new = followed_launch(after, host_code(path, root, source.data), workload, order, also)
         if new is None or old.launch is None or new.launch is None:
             raise _not_read(path, step.entry)
         if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
@@ -185,7 +180,7 @@ def own_dims(workload: Workload, launches: Iterable[LaunchSpec | Value]) -> dict
             texts.append(one.value)
         else:
             texts += [*one.grid, *one.block, one.shared_bytes, *one.constexpr.values()]
-    words = {word for text in texts for word in _WORD.findall(text)}
+    words = {word for text in texts for word in WORD.findall(text)}
     sizes = (CHECKED, multiprocessors())
     return {name: sizes for name in NAMES if name in words and name not in workload.dims}
 

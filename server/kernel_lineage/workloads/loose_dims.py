@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.deadline import seconds_left
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.equal_dims import with_dim_as
 from kernel_lineage.workloads.files import Target
 from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.promises import broken
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _RANGE = re.compile(r"integers\(0, .*\)")
 _SECONDS = 10.0
 """What a kernel has to have left for being run some times more."""
@@ -50,7 +50,7 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
 def loose(draft: Draft) -> list[str]:
     """The dims that only extents of buffers are made of."""
     texts = [*draft.launch_texts, *(str(text) for a in draft.arguments for text in (a.value, a.values))]
-    used = {name for text in texts for name in _NAME.findall(str(text))}
+    used = {name for text in texts for name in WORD.findall(str(text))}
     return [name for name in draft.dims if name not in used]
 
 

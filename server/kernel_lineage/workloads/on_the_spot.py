@@ -24,7 +24,7 @@ _SHOWN = 3
 """Assumptions in a line."""
 
 
-SECONDS = 120.0
+_SECONDS = 120.0
 """What drafting may take, mutants included."""
 
 
@@ -55,11 +55,10 @@ def workload_on_the_spot(
     on_progress: Callable[[int, int], None] | None = None,
     *,
     record: bool = False,
-    seconds: float = SECONDS,
 ) -> SpotWorkload:
     """The workload that the repository has for a kernel, else a draft with what it sees of wrong kernels.
 
-    A draft may take so many seconds of work; what they do not reach is left open. With `record`, host code is built
+    A draft may take `_SECONDS` of work; what they do not reach is left open. With `record`, host code is built
     and run, contained, where reading it leaves something open. Raises `NoWorkloadError` when the draft is not complete,
     and when the repository's file for the kernel cannot be read: a draft does not take the place of what a person
     wrote. Raises as `prove` does, too.
@@ -70,7 +69,7 @@ def workload_on_the_spot(
         return saved
     try:
         recorder = recorder_for(path) if record else None
-        with ends_within(seconds, of_work=True):
+        with ends_within(_SECONDS, of_work=True):
             return drafted_workload(target, path, path, device, on_progress=on_progress, recorder=recorder)
     except NoWorkloadError as error:
         raise NoWorkloadError(

@@ -7,3 +7,7 @@ class ProgramError(Exception):
 
 class LaunchChangedError(ProgramError):
     """A change rewrites a launch, and what it computes is not read; the workload's launch would be another one."""
+
+
+class UnknownKernelError(ProgramError):
+    """The file has no kernel of that name; the message lists those that it has."""

@@ -7,16 +7,18 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.naming import earlier_namesake, kernel_apart, qualified_name
-from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.naming import kernel_apart, qualified_name
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.workloads.files import kernel_in, source_of
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.headers import Headers, submodules
@@ -33,6 +35,7 @@ from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.preprocessed import standing_before, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError as LaunchChangedError
 from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
+from kernel_lineage.workloads.program_errors import UnknownKernelError as UnknownKernelError
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton.launch_site import own_parameters
@@ -40,10 +43,6 @@ from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
 
 _ASKED = re.compile(r"""\b__has_include\s*\(\s*["<]([^"<>\n]+)[">]\s*\)""")
-
-
-class UnknownKernelError(ProgramError):
-    """The file has no kernel of that name; the message lists those that it has."""
 
 
 class ArgumentsDifferError(ProgramError):
@@ -72,97 +71,93 @@ def program_from_file(
     by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate. Raises
     `ProgramError`.
     """
-    if source is not None:
-        data = source.data
-    if data is None:
-        try:
-            data = read_file(path)
-        except OSError as error:
-            raise ProgramError(f"{path} cannot be read: {error.strerror}") from error
-    language = language_of(str(path), data)
-    if language is None:
-        raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
-    source = source or read(data, language)
+    source = source or source_of(path, data)
+    language = source.language
+    former = read(changed_from, language) if changed_from not in (None, source.data) else None
     if workload.launches:
-        return _sequence(source, path, kernel_name, workload, root, name, changed_from)
-    beside: tuple[str, ...] = ()
-    if changed_from is not None and changed_from != source.data:
-        beside = launched_beside(kernel_name, read(changed_from, language), source)
-    kernel = kernel_apart(source, kernel_name)
-    if kernel is not None:
-        kernel_name, source = kernel.name, kernel.source or source
-        if language is Language.CUDA and (namesake := earlier_namesake(kernel)) is not None:
-            raise ProgramError(f"{path}: {namesake}")
-    if kernel is None and language is Language.CUDA:
+        return _sequence(source, path, kernel_name, workload, root, name, former)
+    if language is Language.CUDA and kernel_apart(source, kernel_name) is None:
         unit = unit_of(source.data.decode("utf-8", "replace"))
         if kernel_name in unit.functions:
             return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
-    if kernel is None:
-        names = ", ".join(k.name for k in source.kernels) or "none"
-        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {names}")
-    by_names = _by_names(kernel, workload) if arguments is None and changed_from not in (None, data) else None
+    kernel = kernel_in(source, kernel_name, str(path))
+    of_kernel = partial(
+        _of_kernel,
+        kernel,
+        kernel.source or source,
+        path,
+        workload,
+        root=root or repository_around(path),
+        launch=launch or {},
+        template=tuple(template_arguments),
+        former=former,
+    )
+    by_names = _by_names(kernel, workload) if arguments is None and former is not None else None
+    program = None
     if by_names is not None:
         # The launch tells whether the others are new or have another name.
         with suppress(ProgramError):
-            return program_from_file(
-                path,
-                kernel_name,
-                workload,
-                source=source,
-                root=root,
-                launch=launch,
-                name=name,
-                template_arguments=template_arguments,
-                arguments=by_names,
-                changed_from=changed_from,
-            )
-    order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
+            program = of_kernel(order=by_names)
+    if program is None:
+        program = of_kernel(order=_order(kernel, workload, path) if arguments is None else tuple(arguments))
+    beside = launched_beside(kernel.name, former, source) if former is not None else ()
+    return replace(program, name=name or path.name, beside=beside)
+
+
+def _of_kernel(
+    kernel: Kernel,
+    source: SourceFile,
+    path: Path,
+    workload: Workload,
+    *,
+    order: tuple[str, ...],
+    root: Path,
+    launch: Mapping[str, str],
+    template: tuple[str, ...],
+    former: SourceFile | None,
+) -> Program:
+    """The program of one launch of a kernel, with the workload's argument for each of the kernel's own in `order`."""
     renamed = order if order != tuple(a.name for a in workload.args) else None
-    label = name or path.name
-    root = root or repository_around(path)
-    if language is Language.TRITON:
-        text, module, siblings = triton_text(data, (kernel_name,), path)
-        former = _former_order(kernel, workload, path, changed_from)
+    if source.language is Language.TRITON:
+        text, module, siblings = triton_text(source.data, (kernel.name,), path)
+        before = kernel_apart(former, kernel.name) if former is not None else None
+        former_order = _order(before, workload, path) if before is not None else ()
         try:
-            work = triton_host_work(kernel, path, workload, order, former, root, changed_from)
+            work = triton_host_work(kernel, path, workload, order, before, former_order, root)
         except LaunchChangedError:
             # A candidate that says what of its launch is another one need not be read.
             if not launch:
                 raise
             work = HostWork()
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
-        options = {k: v for k, v in (launch or {}).items() if work.launch is None or not _OLD_GRID.search(v)}
+        options = {k: v for k, v in launch.items() if work.launch is None or not _OLD_GRID.search(v)}
         program = Program(
             "triton",
             text,
-            kernel_name,
+            kernel.name,
             with_launch(work.launch, workload, options),
-            name=label,
             arguments=renamed,
             includes=siblings,
             module=module,
-            beside=beside,
         )
     else:
-        template = tuple(template_arguments) or _template_arguments(kernel, path)
-        text, lacking = device_code(source, (kernel_name,), path, root, template)
+        instance = template or _template_arguments(kernel, path)
+        text, lacking = device_code(source, (kernel.name,), path, root, instance)
         # The slice holds the macros of the headers too, which launch expressions may name.
         whole = replace(kernel, source=None, text=text)
-        work = cuda_host_work(whole, source.data, path, workload, order, root, changed_from)
-        if not template_arguments and work.template and work.template != template:
-            template = work.template
-            text, lacking = device_code(source, (kernel_name,), path, root, template)
+        work = cuda_host_work(whole, source.data, path, workload, order, root, former)
+        if not template and work.template and work.template != instance:
+            instance = work.template
+            text, lacking = device_code(source, (kernel.name,), path, root, instance)
         program = Program(
             "cuda",
             text,
             qualified_name(kernel),
-            with_launch(work.launch, workload, launch or {}),
-            template_arguments=template,
-            defines=switches_for(text, kernel_name),
+            with_launch(work.launch, workload, launch),
+            template_arguments=instance,
+            defines=switches_for(text, kernel.name),
             lacking=lacking,
-            name=label,
             arguments=renamed,
-            beside=beside,
         )
     made = work.done_in(program, order, workload)
     if made is None:
@@ -177,7 +172,7 @@ def _sequence(
     workload: Workload,
     root: Path | None,
     name: str,
-    changed_from: bytes | None,
+    former: SourceFile | None,
 ) -> Program:
     """The program of a workload's `[[launches]]`: the file's kernels of the names that they give."""
     launched = [step for step in workload.steps if isinstance(step, LaunchStep)]
@@ -190,7 +185,7 @@ def _sequence(
     template = tuple(argument for step in launched for argument in step.template_arguments)
     root = root or repository_around(path)
     text, lacking = device_code(source, bare, path, root, template)
-    steps = changed_steps(source.data, path, workload, root, changed_from)
+    steps = changed_steps(source, path, workload, root, former)
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
     return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps, own_dims=counts)
 
@@ -258,17 +253,6 @@ def _by_names(kernel: Kernel, workload: Workload) -> tuple[str, ...] | None:
     ]
     named = [name for name in order if name]
     return tuple(order) if "" in order and len({*named}) == len(named) else None
-
-
-def _former_order(
-    kernel: Kernel, workload: Workload, path: Path, changed_from: bytes | None
-) -> tuple[str, ...]:
-    """The workload's arguments for the kernel before a change; () where there was none, or it took others."""
-    if changed_from is None or kernel.source is None or changed_from == kernel.source.data:
-        return ()
-    before = kernel_apart(read(changed_from, Language.TRITON), kernel.name)
-    former = _order(before, workload, path) if before is not None else ()
-    return former if len(former) == len(workload.args) else ()
 
 
 def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ArgumentsDifferError:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_gate.cases import elements
 from kernel_gate.deadline import seconds_left
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.footprint import FootprintError, footprints
+from kernel_gate.shapes import elements
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.source import Kernel, Language

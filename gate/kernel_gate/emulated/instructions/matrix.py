@@ -12,7 +12,6 @@ import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, Purpose, access
 from kernel_gate.emulated.instructions.load_store import check_initialised, put, record_read
-from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.matrices.registers import (
     need_whole_warps,
     read_words,
@@ -25,6 +24,7 @@ from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.program import WARP
 
 _ROWS = 8
 

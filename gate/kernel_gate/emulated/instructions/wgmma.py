@@ -15,7 +15,7 @@ import numpy as np
 from kernel_gate.emulated.instructions.mma import shape_of
 from kernel_gate.emulated.matrices import descriptor
 from kernel_gate.emulated.matrices.elements import ELEMENTS, Element, cells_of
-from kernel_gate.emulated.matrices.fragments import WARP, accumulator, left
+from kernel_gate.emulated.matrices.fragments import accumulator, left
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
 from kernel_gate.emulated.matrices.registers import read_words, readers, write_cells, writers
 from kernel_gate.emulated.operands import items
@@ -25,6 +25,7 @@ from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.warpgroup import Product
 from kernel_gate.emulated.wave import Index, Wave
+from kernel_gate.program import WARP
 
 _ROWS = 64
 _GROUP = 4 * WARP

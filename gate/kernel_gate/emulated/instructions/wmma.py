@@ -15,7 +15,7 @@ from kernel_gate.emulated.addresses import SEGMENT_BITS, SHARED_WINDOW
 from kernel_gate.emulated.instructions.load_store import check_initialised, put, record_read
 from kernel_gate.emulated.instructions.mma import shape_of, warp_product
 from kernel_gate.emulated.matrices.elements import ELEMENTS
-from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator, left, right
+from kernel_gate.emulated.matrices.fragments import Fragment, accumulator, left, right
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
 from kernel_gate.emulated.matrices.registers import (
     need_whole_warps,
@@ -30,6 +30,7 @@ from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, UNSIGNED, Array
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.program import WARP
 
 
 @opcode("wmma")

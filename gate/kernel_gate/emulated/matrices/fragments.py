@@ -16,8 +16,7 @@ import numpy as np
 
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Index
-
-WARP = 32
+from kernel_gate.program import WARP
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.ptx.model import Operand
 from kernel_gate.emulated.site import Read, Site, Write
 from kernel_gate.emulated.types import TYPES, UNSIGNED, Array, PtxType
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.program import WARP
 
 
 def width(site: Site, operand: Operand) -> PtxType:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernel_gate.emulated.instructions import wgmma
 from kernel_gate.emulated.matrices.elements import ELEMENTS, cells_of
-from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator
+from kernel_gate.emulated.matrices.fragments import Fragment, accumulator
 from kernel_gate.emulated.matrices.registers import read_words, readers
 from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.payloads.fields import LEVELS, Payload, multiply_add
@@ -20,6 +20,7 @@ from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.program import WARP
 
 _POSITIONS = {"a": 1, "b": 2, "c": 3}
 

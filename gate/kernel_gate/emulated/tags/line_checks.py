@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.emulated.access import Located
-from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, memory
@@ -18,6 +17,7 @@ from kernel_gate.emulated.tags.shadows import Shadows
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 from kernel_gate.invariants.model import AT, LEFT, RIGHT, STORED, Assertion, Binding
+from kernel_gate.program import WARP
 
 FACTORS = ("mul", "fma", "mad")
 _NOT_GLOBAL = frozenset(("shared", "local", "param"))

@@ -13,7 +13,7 @@ import numpy as np
 from kernel_gate.emulated.instructions.mma import shape_of
 from kernel_gate.emulated.instructions.wmma import tile_of
 from kernel_gate.emulated.matrices.elements import ELEMENTS
-from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator, left, right
+from kernel_gate.emulated.matrices.fragments import Fragment, accumulator, left, right
 from kernel_gate.emulated.matrices.product import ACCUMULATORS
 from kernel_gate.emulated.matrices.registers import width
 from kernel_gate.emulated.operands import items
@@ -25,6 +25,7 @@ from kernel_gate.emulated.tags.memory import read, write
 from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.program import WARP
 
 Look = Callable[[Wave, Keys, Keys], None]
 """What an assertion looks at: the tags of A (width, warps, m, k) and of B (width, warps, k, n)."""

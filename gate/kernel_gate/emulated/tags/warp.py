@@ -10,7 +10,6 @@ import numpy as np
 from kernel_gate.emulated.access import access
 from kernel_gate.emulated.instructions.warp import warp_groups
 from kernel_gate.emulated.lanes import source_lanes
-from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.operands import items
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys
@@ -19,6 +18,7 @@ from kernel_gate.emulated.tags.shadows import Shadows, around
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.program import WARP
 
 _ROWS = 8
 

@@ -34,6 +34,7 @@ from kernel_lineage.code.values import (
     why,
 )
 from kernel_lineage.kernels.cuda_forms import bare, read_call, text_of
+from kernel_lineage.kernels.words import WORD
 
 _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stwt", "__stcg", "__stwb"})
@@ -154,10 +155,7 @@ class Calls:
             numbers = [as_integer(at, value) for value in values]
             listed = ", ".join(str(n.term) if n is not None else "…" for n in numbers)
             return Symbol(f"{receiver.path}.{name}({listed})") if None not in numbers else Opaque()
-        if any(isinstance(v, Pointer) and v.space != "local" for v in values) and not _HARMLESS.fullmatch(
-            name
-        ):
-            at.scope.problem(node, f"`{shown(node)}`: `{name}` is given an address and is not modelled")
+        _check_addresses(at, node, name, values)
         if isinstance(receiver, Group):
             return _of_group(at, node, receiver, name)
         return Opaque(f"`{shown(node)}` on line {at.scope.line(node)}")
@@ -221,12 +219,16 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
             )
         case "__umul24" | "__mul24", [Int() as a, Int() as b]:
             return operated(at.scope.site(node), "*", a, b)
-    if any(
-        isinstance(value, Pointer) and value.space != "local" for value in values
-    ) and not _HARMLESS.fullmatch(name):
-        at.scope.problem(node, f"`{shown(node)}`: `{name}` is given an address and is not modelled")
+    _check_addresses(at, node, name, values)
     reason = f"the result of `{shown(node)}` on line {at.scope.line(node)}"
     return _result(at, name, numbers, reason)
+
+
+def _check_addresses(at: Expressions, node: Node, name: str, values: list[Value]) -> None:
+    """Note that a function which is not seen may touch memory."""
+    touches = any(isinstance(value, Pointer) and value.space != "local" for value in values)
+    if touches and not _HARMLESS.fullmatch(name):
+        at.scope.problem(node, f"`{shown(node)}`: `{name}` is given an address and is not modelled")
 
 
 def _result(at: Expressions, name: str, numbers: list[Int | None], reason: str) -> Value:
@@ -309,7 +311,7 @@ def substituted_text(body: str, parameters: tuple[str, ...], arguments: list[Nod
     if parameters and parameters[-1].endswith("..."):
         bindings["__VA_ARGS__"] = ", ".join(texts[len(parameters) - 1 :])
     text = re.sub(r"(?<!#)#\s*([A-Za-z_]\w*)", '""', body)
-    text = re.sub(r"[A-Za-z_]\w*", lambda m: bindings.get(m.group(), m.group()), text)
+    text = WORD.sub(lambda m: bindings.get(m.group(), m.group()), text)
     return re.sub(r"\s*##\s*", "", text)
 
 

@@ -28,6 +28,7 @@ from kernel_lineage.code.values import (
     Value,
     unknown,
 )
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_text import at_commas
 
 _TEMPLATED = re.compile(r"((?:\w+::)*)(\w+)\s*(?:<(.*)>)?$", re.DOTALL)
@@ -102,21 +103,11 @@ def constant_of(at: Integers, written: str, name: str) -> Value | None:
                 k: v for k, v in at.scope.variables.items() if k not in struct.constants or k == name
             }
             others = {c for c in struct.constants if c != name}
-            for other in sorted(others & _identifiers(node)):
+            for other in sorted(others & identifiers_in(node)):
                 at.scope.variables[other] = constant_of(at, written, other) or Opaque()
             return at.integer(node)
     finally:
         at.scope.depth -= 1
-
-
-def _identifiers(node: Node) -> set[str]:
-    waiting, names = [node], set()
-    while waiting:
-        here = waiting.pop()
-        if here.type == "identifier" and here.text is not None:
-            names.add(here.text.decode("utf-8", "replace"))
-        waiting += here.named_children
-    return names
 
 
 def layout_of(at: Integers, written: str) -> Layout | None:

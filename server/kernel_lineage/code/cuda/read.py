@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tree_sitter import Node, Parser, Point, Range
 
-from kernel_gate.expr.terms import Num, Term, Var, at_most, less
+from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.conversions import literal
 from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.cuda.inlining import parameters_of, template_arguments
@@ -32,14 +32,8 @@ def read_cuda(
     model = Model()
     model.unknowns |= setting.unknowns
     model.naturals |= set(setting.dims) | set(setting.naturals)
-    for what, extents in (("threadIdx", setting.launch.block), ("blockIdx", setting.launch.grid)):
-        for axis, extent in zip("xyz", extents, strict=True):
-            if extent != Num(1):
-                variable = Var(f"{what}.{axis}")
-                model.ranges[variable.name] = (at_most(Num(0), variable), less(variable, extent))
-                model.places[variable.name] = extent
-                model.naturals.add(variable.name)
-                model.instance.add(variable.name)
+    model.take_places("threadIdx", setting.launch.block)
+    model.take_places("blockIdx", setting.launch.grid)
     model.constants |= {n for n, v in setting.constants.items() if v == Var(n)}
     names = names_of(kernel.source, headers)
     scope = Scope(setting, model, names, dict(setting.types), lines=lines, function=kernel.text)

@@ -65,9 +65,8 @@ def register(server: EditorServer) -> None:
 
 
 def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> ApplyAnswer:
-    data = snapshot.text.data
-    for edit in sorted(mended.edits, key=lambda e: e.start, reverse=True):
-        data = data[: edit.start] + edit.text.encode() + data[edit.end :]
+    from kernel_lineage.rewrite.document import with_edits
+
     sentence = f"{request.kernel} is right with {mended.title}: {mended.reason}"
     return ApplyAnswer(
         job=uuid.uuid4().hex,
@@ -76,7 +75,7 @@ def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> Apply
         outcome="accepted",
         summary=" ".join(part for part in (f"{sentence}.", mended.beside, _NOT_TIMED) if part),
         details=without_links(_page(request.title, sentence, mended)),
-        candidate=data.decode("utf-8", "replace"),
+        candidate=with_edits(snapshot.text.data, mended.edits).decode("utf-8", "replace"),
     )
 
 

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, inside, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
@@ -36,7 +36,7 @@ def _reads_partner(loop: Loop, tile: str) -> bool:
     """Whether a loop reads an array where its stride lies between: `tile[tid + s]`."""
     for node in inside(loop.node):
         if node.type == "subscript_expression" and text_of(node.child_by_field_name("argument")) == tile:
-            names = {text_of(n) for n in inside(node) if n.type == "identifier"}
+            names = identifiers_in(node)
             if loop.counter in names:
                 return True
     return False

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.triton_loops import range_arguments, read_again
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry
 
 
@@ -42,21 +42,15 @@ def length_of(unit: TritonUnit, length: ast.expr) -> str:
 
 def _find(unit: TritonUnit) -> Iterator[Anchor]:
     loops = passes(unit, {p.name for p in unit.kernel.parameters if p.constexpr})
-    read: dict[str, ast.For] = {}
-    for loop in loops:
-        for call in unit.loads():
-            pointer = pointer_of(unit.form(call.node.args[0]))
-            if not pointer or loop not in unit.loops_around(call.node):
-                continue
-            if read.setdefault(pointer, loop) is not loop:
-                _, stop, step = range_arguments(loop)
-                names = {
-                    "x": pointer,
-                    "C": length_of(unit, stop) or ast.unparse(stop) if stop else "",
-                    "block": ast.unparse(step) if step else "",
-                }
-                yield matched_in(unit, loop, f"{pointer} is read again in another pass", names)
-                return
+    if (again := read_again(unit, loops)) is not None:
+        pointer, loop = again
+        _, stop, step = range_arguments(loop)
+        names = {
+            "x": pointer,
+            "C": length_of(unit, stop) or ast.unparse(stop) if stop else "",
+            "block": ast.unparse(step) if step else "",
+        }
+        yield matched_in(unit, loop, f"{pointer} is read again in another pass", names)
 
 
 PATTERN = AnchorPattern(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
@@ -46,8 +47,7 @@ def _find(unit: TritonUnit) -> Iterator[Anchor]:
         moving = [
             address
             for address in addresses
-            if f"loop@{loop.lineno}" in unit.form(address)
-            or stepped & {n.id for n in ast.walk(address) if isinstance(n, ast.Name)}
+            if f"loop@{loop.lineno}" in unit.form(address) or stepped & names_in(address)
         ]
         if moving:
             pointer = pointer_of(unit.form(moving[0]))

@@ -13,6 +13,7 @@ from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
@@ -103,7 +104,7 @@ def _triton_statistic(unit: TritonUnit, loop: ast.For | ast.While) -> str:
             and isinstance(node.value, ast.Call)
             and isinstance(node.targets[0], ast.Name)
         ):
-            inside = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            inside = names_in(node.value)
             maximum = dotted(node.value.func).rpartition(".")[2] == "maximum"
             if maximum and node.targets[0].id in inside & carried:
                 return "max"

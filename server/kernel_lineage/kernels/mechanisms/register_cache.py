@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
@@ -24,16 +24,11 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     """A local or shared array that one loop fills from global memory and another loop reads."""
     reach = indexing(unit)
     loads = [a for a in reach.accesses if a.reads and a.space == "global"]
-    stored = {
-        left.id: node.child_by_field_name("right")
-        for node in unit.of("assignment_expression")
-        if (left := field_of(node, "left")) is not None
-    }
     for write in reach.accesses:
         if not write.writes or write.space not in ("local", "shared") or not unit.loops_around(write.node):
             continue
         outer = unit.loops_around(write.node)[0]
-        source = _origin(reach.unit, stored.get(write.node.id))
+        source = _origin(reach.unit, unit.values_of_targets.get(write.node.id))
         if source is None or not any(contains(source, a.node) for a in loads):
             continue
         for read in reach.accesses:

@@ -23,15 +23,9 @@ def staged(unit: Unit) -> Iterator[tuple[Access, Access]]:
     loads = [a for a in reach.accesses if a.reads and a.space == "global"]
     if not loads:
         return
-    values = {n.id: n.child_by_field_name("right") for n in unit.of("assignment_expression")}
-    targets = {
-        left.id: values[n.id]
-        for n in unit.of("assignment_expression")
-        if (left := field_of(n, "left")) is not None
-    }
     for access in reach.accesses:
         if access.space == "shared" and access.writes:
-            source = _origin(reach, targets.get(access.node.id))
+            source = _origin(reach, unit.values_of_targets.get(access.node.id))
             load = next((a for a in loads if source is not None and contains(source, a.node)), None)
             if load is not None:
                 yield access, load

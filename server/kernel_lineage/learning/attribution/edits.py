@@ -18,6 +18,7 @@ from kernel_gate.program import LaunchStep, Program
 from kernel_lineage.history.groups import Groups
 from kernel_lineage.history.similarity import code_tokens
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.attribution.pieces import Piece, pieces
 
 _HOST = ("launch", "template_arguments", "arguments", "defines", "flags", "steps", "scratch", "includes")
@@ -40,7 +41,6 @@ _PYTHON_DECLARES = (
     re.compile(r"[(,]\s*([A-Za-z_]\w*)\s*:\s*tl\.constexpr"),
     re.compile(r"\bimport\s+(?:[\w.]+\s+as\s+)?([A-Za-z_]\w*)\s*$", re.MULTILINE),
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _NO_NAMES = frozenset({"return", "else", "new", "delete", "case", "goto", "throw"})
 
 
@@ -254,7 +254,7 @@ def _dependencies(
 
 
 def _words(text: str, python: bool) -> set[str]:
-    return {t for t in code_tokens(text, python) if _WORD.fullmatch(t)}
+    return {t for t in code_tokens(text, python) if WORD.fullmatch(t)}
 
 
 def _declared(text: str, patterns: Sequence[re.Pattern[str]]) -> set[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from kernel_lineage.history.similarity import code_tokens
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 
 _LEXEME = re.compile(
     r"//[^\n]*"
@@ -24,7 +25,6 @@ _LEXEME = re.compile(
     r"|[(){};\[\]]",
     re.DOTALL | re.MULTILINE,
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _statement(text: str) -> Piece:
 def _kind(head: str) -> str:
     """`for` of a loop's head, `float block_sum` of a function's."""
     tokens = code_tokens(head, False)
-    words = [t for t in tokens[: tokens.index("(") if "(" in tokens else None] if _WORD.fullmatch(t)]
+    words = [t for t in tokens[: tokens.index("(") if "(" in tokens else None] if WORD.fullmatch(t)]
     return " ".join(words[-2:])
 
 

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kernel_gate.workload import Argument
+from kernel_gate.arguments import Argument
 from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of

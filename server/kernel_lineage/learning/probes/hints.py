@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from kernel_gate.program import WARP
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.learning.probes.setting import launch_of
 from kernel_lineage.learning.steps import Step
@@ -19,7 +20,6 @@ _VECTOR = re.compile(
 _WARP_WORDS = re.compile(r"__shfl|warp|tiled_partition|__reduce_", re.IGNORECASE)
 _PACK_WORDS = re.compile(r"128|int4|uint4|float4|128b", re.IGNORECASE)
 _LARGEST = 1 << 16
-_WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _numbers(step: Step) -> set[int]:
         if _PACK_WORDS.search(token):
             numbers |= {4, 8}
         if _WARP_WORDS.search(token):
-            numbers.add(_WARP)
+            numbers.add(WARP)
     for program in (step.before, step.after):
         launch = launch_of(program, step.workload)
         if launch is not None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from kernel_gate.cases import elements, named_shapes
 from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
+from kernel_gate.shapes import elements, named_shapes
 from kernel_gate.verdict import ShapeSpeed, SpeedState
 from kernel_lineage.learning.guard_conditions import category_of
 from kernel_lineage.learning.probes.report import Crossing, Sweep, TimedSize

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kernel_gate.cases import ALLOCATED, Memory, elements
+from kernel_gate.cases import ALLOCATED, Memory
 from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
@@ -16,6 +16,7 @@ from kernel_gate.memory_cases import ALLOCATOR_ALIGNMENT
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.request import GateRequest
+from kernel_gate.shapes import elements
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.steps import Step

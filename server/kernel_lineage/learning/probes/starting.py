@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kernel_gate.cases import named_shapes
+from kernel_gate.shapes import named_shapes
 from kernel_gate.variations import Variation
 from kernel_lineage.learning.probes.asking import Asking, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kernel_gate.arguments import Argument
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import StageStatus, Verdict
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.outcome import earlier_is_candidate
 from kernel_lineage.learning.steps import Judge, Step

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_gate.cases import elements
+from kernel_gate.shapes import elements
 from kernel_lineage.learning.replay.preparing import Prepared
 from kernel_lineage.workloads.checked_sizes import multiple_of
 from kernel_lineage.workloads.chosen_sizes import stays_small

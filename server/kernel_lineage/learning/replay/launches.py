@@ -9,6 +9,7 @@ from dataclasses import replace
 from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.replay.one_set_of_dims import probes, value_at
 from kernel_lineage.workloads.model import Draft, DraftArgument
 
@@ -91,7 +92,7 @@ _NULL = "None"
 
 
 def _has_names(text: str) -> bool:
-    return re.search(r"[A-Za-z_]\w*", text.replace("True", "").replace("False", "")) is not None
+    return WORD.search(text.replace("True", "").replace("False", "")) is not None
 
 
 def _lacks_buffers(state: Draft, base: Draft) -> bool:

@@ -15,10 +15,12 @@ from math import prod
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate
+from kernel_lineage.kernels.python_text import names_in
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import counts_multiprocessors
+from kernel_lineage.workloads.equal_dims import in_new_names
 from kernel_lineage.workloads.model import NULL, Draft, DraftArgument
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _PERTURBED = (3, 5, 7, 11, 13, 17, 19, 23)
 """Sizes are multiplied by these, so that no two that are equal by chance stay equal."""
 _SPLITS = "how {whole} is made up of {parts} is chosen"
@@ -157,12 +159,12 @@ def _equations(pairs: _Pairs) -> Iterator[_Equation]:
 
 
 def _product(extents: Sequence[str]) -> str:
-    return " * ".join(e if _NAME.fullmatch(e) else f"({e})" for e in extents)
+    return " * ".join(e if WORD.fullmatch(e) else f"({e})" for e in extents)
 
 
 def _open(text: str, state: Draft, solution: Mapping[str, str]) -> list[str]:
     """The state's dims in an expression of which nothing is known yet."""
-    return [n for n in dict.fromkeys(_NAME.findall(text)) if n in state.dims and n not in solution]
+    return [n for n in dict.fromkeys(WORD.findall(text)) if n in state.dims and n not in solution]
 
 
 def _alone(equation: _Equation, state: Draft, solution: Mapping[str, str]) -> dict[str, str] | None:
@@ -192,11 +194,11 @@ def _inverted(equation: _Equation, state: Draft, solution: Mapping[str, str]) ->
         tree = ast.parse(equation.mine, mode="eval").body
     except SyntaxError:
         return None
-    other = equation.other if _NAME.fullmatch(equation.other) else f"({equation.other})"
+    other = equation.other if WORD.fullmatch(equation.other) else f"({equation.other})"
     while not isinstance(tree, ast.Name):
         if not isinstance(tree, ast.BinOp):
             return None
-        left, right = (names[0] in _names(side) for side in (tree.left, tree.right))
+        left, right = (names[0] in names_in(side) for side in (tree.left, tree.right))
         operand = f"({_substituted(ast.unparse(tree.right if left else tree.left), solution)})"
         inverse = _INVERSES.get((type(tree.op), left))
         if left == right or inverse is None:
@@ -231,16 +233,12 @@ def _split(
     )
 
 
-def _names(node: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
 def _substituted(text: str, names: Mapping[str, str]) -> str:
     def one(match: re.Match[str]) -> str:
         new = names.get(match[0], match[0])
         return new if re.fullmatch(r"\w+", new) else f"({new})"
 
-    return _NAME.sub(one, text)
+    return WORD.sub(one, text)
 
 
 def _renamed(state: Draft, names: Mapping[str, str]) -> Draft:
@@ -249,24 +247,7 @@ def _renamed(state: Draft, names: Mapping[str, str]) -> Draft:
     def renamed(text: str) -> str:
         return text if is_word(text) else new if (new := names.get(text)) else _substituted(text, names)
 
-    arguments = tuple(
-        replace(
-            a,
-            shape=tuple(map(renamed, a.shape)) if a.shape is not None else None,
-            value=renamed(a.value) if isinstance(a.value, str) else a.value,
-            values=renamed(a.values),
-        )
-        for a in state.arguments
-    )
-    return replace(
-        state,
-        arguments=arguments,
-        grid=tuple(map(renamed, state.grid)),
-        block=tuple(map(renamed, state.block)),
-        shared_bytes=renamed(state.shared_bytes),
-        constexpr={name: renamed(text) for name, text in state.constexpr.items()},
-        promises=tuple(map(renamed, state.promises)),
-    )
+    return replace(in_new_names(state, renamed), assumed=state.assumed)
 
 
 def _equal(one: str, other: str, base: Draft) -> bool:

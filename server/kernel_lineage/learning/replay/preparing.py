@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernel_gate.cases import elements
 from kernel_gate.program import Program
+from kernel_gate.shapes import elements
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.bases import base_doubt

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kernel_gate.cases import named_shapes
+from kernel_gate.shapes import named_shapes
 from kernel_lineage.learning.probes.asking import Asking, Budget, Saw
 from kernel_lineage.learning.probes.setting import base_of
 from kernel_lineage.learning.steps import Judge, Step

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_gate.expr.terms import ZERO, Num, Var, at_most, equal, less, variables
+from kernel_gate.expr.terms import ZERO, Num, Var, equal, variables
 from kernel_lineage.code.model import Model, UnreadableError
 from kernel_lineage.code.setting import BufferSetting, LaunchSetting, Setting
 from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Pointer
@@ -27,13 +27,7 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
     model = Model(threads=False)
     model.unknowns |= setting.unknowns
     model.naturals |= {*setting.dims, *setting.naturals}
-    for axis, extent in zip("xyz", setting.launch.grid, strict=True):
-        if extent != Num(1):
-            variable = Var(f"blockIdx.{axis}")
-            model.ranges[variable.name] = (at_most(ZERO, variable), less(variable, extent))
-            model.places[variable.name] = extent
-            model.naturals.add(variable.name)
-            model.instance.add(variable.name)
+    model.take_places("blockIdx", setting.launch.grid)
     module = kernel.source.module
     functions = {s.name: s for s in module.body if isinstance(s, ast.FunctionDef)}
     constants = dict(_assigned(module))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
+from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 
 

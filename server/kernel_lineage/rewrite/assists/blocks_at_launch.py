@@ -8,6 +8,7 @@ from typing import Literal
 
 from kernel_lineage.kernels.cuda_text import closing, split, trim
 from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
@@ -92,7 +93,7 @@ def _component(data: bytes, opening: int, axis: int, change: Callable[[str], str
 def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
     """Where the arguments of a `dim3` open that only this launch uses; None when there is no such declaration."""
     place = launch.launcher_span
-    if place is None or not re.fullmatch(r"[A-Za-z_]\w*", name):
+    if place is None or not WORD.fullmatch(name):
         return None
     text = data_of(kernel)[place.start : place.end].decode("latin-1")
     declared = list(re.finditer(rf"\bdim3\s+(?:[^;{{}}]*\)\s*,\s*)?{name}\s*\(", text))

@@ -21,13 +21,14 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
-from kernel_lineage.rewrite.assists.triton_totals import Total, is_float_tile, kept_apart, loop_at
-from kernel_lineage.rewrite.assists.triton_values import IDENTITY, Unfollowed, Value, combined_in
+from kernel_lineage.rewrite.assists.triton_totals import Total, can_begin, kept_apart, loop_at
+from kernel_lineage.rewrite.assists.triton_values import Unfollowed, Value, combined_in
 from kernel_lineage.rewrite.candidate import Candidate
 
 
@@ -47,7 +48,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(
             f"the loop in line {loop.lineno} combines no tile in each round that it could combine once"
         )
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken = names_in(function)
     names = " and ".join(f"`{total.name}`" for total in totals)
     return ASSIST.candidate(
         kernel,
@@ -57,7 +58,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 
 
 def _carried(loop: ast.For) -> list[str]:
-    return sorted(set(stored_names(loop)) - {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)})
+    return sorted(set(stored_names(loop)) - names_in(loop.target))
 
 
 def _total(
@@ -70,9 +71,8 @@ def _total(
     statement, how, taken = step
     if not isinstance(taken, ast.Call) or called(taken) != how or {k.arg for k in taken.keywords} - {"axis"}:
         return None
-    begins_there = held.beyond == IDENTITY[how] or is_float_tile(statements, name)
-    if how != "sum" and held.is_data and not begins_there:
-        return None  # its type may have no infinity
+    if held.is_data and not can_begin(how, held, statements, name):
+        return None
     dtype = f"{name}.dtype" if held.is_data else "tl.float32" if _is_float(statements, name) else ""
     extents = [axis.size or "1" for axis in walk.of(taken.args[0]).axes]
     if not dtype or not extents:

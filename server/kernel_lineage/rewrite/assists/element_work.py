@@ -8,12 +8,13 @@ from itertools import takewhile
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, above, bare, contains, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
+from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder

@@ -15,6 +15,7 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -27,7 +28,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     insert_before,
     newline_of,

@@ -18,6 +18,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -26,7 +27,6 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import data_of, identifiers_in
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 
@@ -52,4 +54,4 @@ def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str
         for called_there in _CALLED.findall(macros[name]):
             if called_there not in here and not is_of_the_language(called_there):
                 raise Refusal(f"{called_there}, which the macro {name} calls, is not in this file")
-        waiting += [n for n in re.findall(r"[A-Za-z_]\w*", macros[name]) if n in macros]
+        waiting += [n for n in WORD.findall(macros[name]) if n in macros]

@@ -11,19 +11,18 @@ are none (`triton_passes`). The block of columns stays as wide as it was; altern
 from __future__ import annotations
 
 import ast
-import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_column_in_passes import column_passes
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.load_rows_together import rows_together
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
 from kernel_lineage.rewrite.assists.triton_block_choices import kernel_after
 from kernel_lineage.rewrite.assists.triton_passes import joined, of_original, with_loads_named
 from kernel_lineage.rewrite.assists.triton_places import (
     calls_of,
+    check_imports_triton,
     check_launched_here,
     function_of,
     parameter_added,
@@ -89,10 +88,7 @@ def _loops(kernel: Kernel) -> list[ast.For]:
 
 def _check_width(kernel: Kernel) -> None:
     """Refuse columns of which no launch tells how many a block has, or that are many."""
-    if re.search(rb"^import triton$", data_of(kernel), re.MULTILINE) is None:
-        raise Refusal(
-            "the file does not import triton by its name, of which the launch would ask next_power_of_2"
-        )
+    check_imports_triton(kernel)
     sizes = {ast.unparse(c.args[1]) for c in calls_of(function_of(kernel), "arange") if len(c.args) > 1}
     for launch in kernel.launches:
         for size in sizes:

@@ -17,13 +17,15 @@ from collections.abc import Mapping
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_row_in_passes import length_of, passes
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.rewrite.assists.layout import data_of, source_of
+from kernel_lineage.rewrite.assists.layout import source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
 from kernel_lineage.rewrite.assists.triton_passes import joined, of_original, with_loads_named
 from kernel_lineage.rewrite.assists.triton_places import (
     called,
+    check_imports_triton,
     check_launched_here,
     function_of,
     resolved,
@@ -102,14 +104,11 @@ def _site(
     values = dict(zip((p.name for p in kernel.parameters), launch.arguments, strict=False)) | dict(
         launch.options
     )
-    needed = {n.id for n in ast.walk(ast.parse(length)) if isinstance(n, ast.Name)}
+    needed = names_in(ast.parse(length))
     written = source_of(kernel).text(launch.span)
     if not all(values.get(n) for n in needed) or re.search(rf"\b{block}\s*=", written) is None:
         raise Refusal(f"the launch in line {launch.span.first_line} does not name {block}")
-    if re.search(rb"^import triton$", data_of(kernel), re.MULTILINE) is None:
-        raise Refusal(
-            "the file does not import triton by its name, of which the launch would ask next_power_of_2"
-        )
+    check_imports_triton(kernel)
     return launch_edits(
         kernel, launch, {block: f"triton.next_power_of_2({resolved(length, values)})", **options}
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_forms import Loop
 from kernel_lineage.kernels.cuda_nodes import descendants as descendants
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.edits import Edit
@@ -130,11 +130,6 @@ def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
     return inside or around
 
 
-def identifiers_in(node: Node) -> set[str]:
-    """The names that a piece of code uses."""
-    return {text_of(n) for n in descendants(node) if n.type == "identifier"}
-
-
 def fresh_name(wanted: str, taken: set[str]) -> str:
     """The wanted name, or with `_` at its end as often as needed to be new."""
     while wanted in taken:
@@ -147,3 +142,11 @@ def statements_of(node: Node | None) -> list[Node]:
     if node is not None and node.type == "compound_statement":
         return [c for c in node.named_children if c.type != "comment"]
     return [node] if node is not None else []
+
+
+def with_pragmas(loop: Node) -> Node:
+    """What a loop begins with: nothing may stand between it and its #pragma."""
+    first = loop
+    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
+        first = first.prev_sibling
+    return first

@@ -29,6 +29,7 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import fresh_name, insert_before
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
@@ -50,12 +51,11 @@ from kernel_lineage.rewrite.assists.triton_places import (
     span_of,
     stored_names,
 )
-from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, names_in, rounds_of
+from kernel_lineage.rewrite.assists.triton_rounds import MASKS, factor, rounds_of
 from kernel_lineage.rewrite.assists.triton_steps import is_below_step, terms_of
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
-from kernel_lineage.rewrite.assists.triton_totals import Total, is_float_tile, kept_apart, loop_at
+from kernel_lineage.rewrite.assists.triton_totals import Total, can_begin, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import (
-    IDENTITY,
     OF_LANES,
     Unfollowed,
     combined_in,
@@ -164,8 +164,7 @@ def _totals(
         elif step is not None and len(axes) == 1:
             statement, how, added = step
             before = function.body[: function.body.index(loop)]
-            begins_there = walk.values[name].beyond == IDENTITY[how] or is_float_tile(before, name)
-            if how != "sum" and not begins_there:
+            if not can_begin(how, walk.values[name], before, name):
                 raise Refusal(f"`{name}` begins neither with an infinity nor as a tile of a float type")
             shape = f"({_ROWS}, {axes[0].size or 1})"
             totals.append(Total(name, how, statement, added, added, shape, f"{name}.dtype", ", axis=0"))

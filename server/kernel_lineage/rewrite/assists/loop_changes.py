@@ -6,10 +6,11 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import arguments_of, changed_by, field_of, text_of, variable_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
+from kernel_lineage.rewrite.assists.layout import descendants
 
 _BY_VALUE = re.compile(
     r"__\w+|\w+f|min|max|fma|f?abs|sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"

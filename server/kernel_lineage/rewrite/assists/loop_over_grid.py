@@ -15,6 +15,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Launch
@@ -23,7 +24,6 @@ from kernel_lineage.rewrite.assists.element_work import ElementWork, check_repea
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, contains, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
+from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 

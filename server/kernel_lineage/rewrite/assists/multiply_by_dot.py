@@ -31,6 +31,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import fresh_name
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
@@ -58,7 +59,6 @@ from kernel_lineage.rewrite.assists.triton_places import (
     span_of,
     stored_names,
 )
-from kernel_lineage.rewrite.assists.triton_rounds import names_in
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_values import Unfollowed
 from kernel_lineage.rewrite.candidate import Candidate, Edit

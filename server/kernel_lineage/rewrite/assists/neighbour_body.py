@@ -17,10 +17,11 @@ from kernel_gate.expr.polynomials import Polynomial
 from kernel_gate.expr.terms import variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access as Touch
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_runs import Run, check_order, runs_in, widest
@@ -35,6 +36,7 @@ from kernel_lineage.rewrite.assists.vector_body import (
     vector,
 )
 from kernel_lineage.rewrite.assists.ways_through import always
+from kernel_lineage.rewrite.assists.written import in_brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def neighbour_body(
         steps.lanes,
         index,
         tuple(runs),
-        tuple(_grouped(c_text(need)) for need in needs),
+        tuple(in_brackets(c_text(need)) for need in needs),
         tuple(statements),
         tuple(first),
         tuple(left_out),
@@ -213,10 +215,6 @@ def _check_kept_inside(syntax: CudaSyntax, statements: list[Node], nodes: list[N
 
 
 _PLACES = ("subscript_expression", "pointer_expression")
-
-
-def _grouped(text: str) -> str:
-    return text if text.isidentifier() else f"({text})"
 
 
 def _check_always(statements: list[Node], places: list[Node]) -> None:

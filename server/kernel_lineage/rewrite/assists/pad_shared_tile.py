@@ -13,11 +13,12 @@ from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, syntax_of
+from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant

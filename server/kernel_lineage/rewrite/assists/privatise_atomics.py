@@ -16,6 +16,7 @@ from tree_sitter import Node
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.global_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -28,7 +29,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     insert_before,

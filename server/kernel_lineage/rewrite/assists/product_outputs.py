@@ -19,11 +19,19 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at, indent_unit, newline_of
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    descendants,
+    indent_at,
+    indent_unit,
+    newline_of,
+    with_pragmas,
+)
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
 from kernel_lineage.rewrite.assists.products import PLACES, Placing, Product, placed
 from kernel_lineage.rewrite.assists.term_text import c_text
+from kernel_lineage.rewrite.assists.written import in_brackets
 from kernel_lineage.rewrite.candidate import Edit
 
 _THREAD = frozenset({"threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "blockDim.x", "blockDim.y"})
@@ -150,10 +158,7 @@ def _places(
             smallest = _smallest(node, body, model, placing)
         if smallest is not None:
             whole, term = smallest
-            text = c_text(term, spelling)
-            edits[whole.start_byte, whole.end_byte] = replace_node(
-                whole, text if text.isidentifier() else f"({text})"
-            )
+            edits[whole.start_byte, whole.end_byte] = replace_node(whole, in_brackets(c_text(term, spelling)))
             continue
         if declared is None:
             raise Refusal(
@@ -233,9 +238,7 @@ def _squeezed(node: Node) -> str:
 
 def _summed(total: SumOfProducts, edits: list[Edit], value: str) -> list[Edit]:
     """The edits outside of a product's loop, and one that tells its sum in the loop's place."""
-    first = total.loop
-    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
-        first = first.prev_sibling  # a #pragma speaks of the loop behind it
+    first = with_pragmas(total.loop)
     start, end = first.start_byte, total.loop.end_byte
     span = Span(start, end, first.start_point.row + 1, total.loop.end_point.row + 1)
     kept = [e for e in edits if not (start <= e.span.start and e.span.end <= end)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, syntax_of
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import outputs_of, with_body
@@ -28,7 +28,7 @@ class ProductTask:
 
     def names(self, wanted: str) -> dict[str, str]:
         """A name that the kernel's file does not use for each of the wanted ones."""
-        taken = set(re.findall(r"[A-Za-z_]\w*", data_of(self.kernel).decode("utf-8", "replace")))
+        taken = set(WORD.findall(data_of(self.kernel).decode("utf-8", "replace")))
         return {name: fresh_name(name, taken) for name in wanted.split()}
 
     def edits(

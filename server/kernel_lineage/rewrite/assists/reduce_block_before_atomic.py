@@ -15,6 +15,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Call, above, changed_by, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -24,7 +25,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     insert_before,

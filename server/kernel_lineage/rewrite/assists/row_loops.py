@@ -14,6 +14,7 @@ from tree_sitter import Node
 
 from kernel_gate.expr.polynomials import polynomial
 from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_floats import is_whole
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
@@ -28,7 +29,7 @@ from kernel_lineage.kernels.cuda_forms import (
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting, declares
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
+from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction

@@ -8,13 +8,14 @@ from tree_sitter import Node
 
 from kernel_gate.expr.polynomials import polynomial
 from kernel_gate.expr.terms import ONE, Num, Var, sub, substituted
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.counting_loops import counter_type
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
+from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Refusal

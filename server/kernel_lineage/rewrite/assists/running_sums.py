@@ -12,6 +12,7 @@ from typing import Protocol
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Loop, changed_by, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -20,7 +21,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
@@ -84,7 +84,7 @@ def running_sum(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[str]
     before = statements[: statements.index(step)]
     needed, declared = identifiers_in(added), list[Node]()
     for statement in reversed(before):
-        names = {text_of(n) for n in descendants(statement) if n.type == "identifier"}
+        names = identifiers_in(statement)
         if statement.type == "declaration" and names & needed:
             declared.insert(0, statement)
             needed |= names

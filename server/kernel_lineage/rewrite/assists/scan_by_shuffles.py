@@ -21,6 +21,7 @@ import re
 from kernel_gate.expr.terms import Num, Var
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.shared_scan import DOUBLES
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -29,7 +30,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     laid_out,

@@ -14,7 +14,7 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import Polynomial, polynomial, term_of
 from kernel_gate.expr.terms import Num, Term, Var, add, mul, sub
 from kernel_lineage.code.cuda.read import read_open
-from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
     arguments_of,
@@ -26,7 +26,7 @@ from kernel_lineage.kernels.cuda_forms import (
     text_of,
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
+from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_loops import COUNTERS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -23,12 +24,12 @@ from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     insert_before,
     newline_of,
     replace_between,
+    with_pragmas,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
@@ -86,7 +87,7 @@ def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: S
         return [replace_node(work.start, sharers.row), insert_before(kernel, node.end_byte, gap + own)]
     gap = newline_of(data) + indent_at(data, work.guard.start_byte)
     return [
-        insert_before(kernel, _with_pragmas(work.guard).start_byte, own + gap),
+        insert_before(kernel, with_pragmas(work.guard).start_byte, own + gap),
         replace_node(work.start, sharers.row),
         replace_node(work.update, f"{work.index.name} += {sharers.rows}"),
     ]
@@ -128,21 +129,13 @@ def _around(kernel: Kernel, loop: Node, before: list[str], after: list[str]) -> 
     data = data_of(kernel)
     gap = newline_of(data) + indent_at(data, loop.start_byte)
     edits = (
-        [insert_before(kernel, _with_pragmas(loop).start_byte, "".join(line + gap for line in before))]
+        [insert_before(kernel, with_pragmas(loop).start_byte, "".join(line + gap for line in before))]
         if before
         else []
     )
     return edits + (
         [insert_before(kernel, loop.end_byte, "".join(gap + line for line in after))] if after else []
     )
-
-
-def _with_pragmas(loop: Node) -> Node:
-    """What a loop begins with: nothing may stand between it and its #pragma."""
-    first = loop
-    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
-        first = first.prev_sibling
-    return first
 
 
 def _strided(row: RowLoop, own: str, sharers: Sharers) -> list[Edit]:

@@ -13,10 +13,12 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
@@ -24,7 +26,6 @@ from kernel_lineage.rewrite.assists.layout import (
     descendants,
     either_way,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
@@ -112,7 +113,7 @@ class _Splitting:
         if any(names.count(n) != 1 for n in self._variables):
             raise Refusal("a variable of a structure has the name of another one")
         taken = identifiers_in(syntax.entry.node)
-        taken |= {w for _, _, text in macros_of(kernel) for w in re.findall(r"[A-Za-z_]\w*", text)}
+        taken |= {w for _, _, text in macros_of(kernel) for w in WORD.findall(text)}
         if set(self._variables) & {w for _, _, text in macros_of(kernel) for w in re.findall(r"\w+", text)}:
             raise Refusal("a macro uses a variable of a structure")
         self._named: dict[tuple[str, str], str] = {}

@@ -15,6 +15,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Call, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -23,14 +24,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, whole_warps
 from kernel_lineage.rewrite.assists.element_work import ElementWork, check_repeatable, work_of
-from kernel_lineage.rewrite.assists.layout import (
-    data_of,
-    fresh_name,
-    identifiers_in,
-    indent_at,
-    newline_of,
-    syntax_of,
-)
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, newline_of, syntax_of
 from kernel_lineage.rewrite.assists.loop_over_grid import grid_loop
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.reduce_block_before_atomic import SUMMED

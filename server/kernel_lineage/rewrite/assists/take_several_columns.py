@@ -25,6 +25,7 @@ from kernel_gate.expr.terms import Num, Term, Var, floor_div, quotient
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
     above,
@@ -44,12 +45,12 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     newline_of,
     replace_between,
     statements_of,
     syntax_of,
+    with_pragmas,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.make_stride_signed import signed
@@ -312,9 +313,7 @@ def _together(block: _Block, side: int) -> Candidate:
         if amount is not None and block.is_size(amount) and order.covers_all(loop):
             special[amount.start_byte, amount.end_byte] = signed(f"blockDim.x / {side}").format
     for statement in (s for s in alone if s is not None):
-        opening = statement
-        while opening.prev_sibling is not None and opening.prev_sibling.type.startswith("preproc"):
-            opening = opening.prev_sibling  # Nothing may stand between a loop and its #pragma.
+        opening = with_pragmas(statement)
         rounds = _rounds(block, statement) if opening == statement else 1
         unroll = f"#pragma unroll {rounds}{gap}" if rounds > 1 else ""
         form = "{}" if opening == statement and not unroll else f"{{{{{gap}{unroll}{{}}{gap}}}}}"

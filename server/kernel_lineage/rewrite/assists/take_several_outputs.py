@@ -26,10 +26,12 @@ from kernel_gate.expr.terms import Op, Term, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, launches_of
 from kernel_lineage.rewrite.assists.digit_steps import Digit, DigitSteps, count_of, divided, strides_in
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
@@ -39,7 +41,6 @@ from kernel_lineage.rewrite.assists.layout import (
     dedented,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
@@ -53,6 +54,7 @@ from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.together_code import TogetherCode
 from kernel_lineage.rewrite.assists.together_values import TogetherValues
 from kernel_lineage.rewrite.assists.wide_loads import WideLoads, wide_loads
+from kernel_lineage.rewrite.assists.written import in_brackets
 from kernel_lineage.rewrite.candidate import Candidate
 
 _ALONE, _BOTH = 4, (4, 4)
@@ -105,7 +107,7 @@ def _check(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
     check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
     own = {v.name for v in syntax.entry.variables}
     for name, taken, body in macros_of(kernel):
-        if used := own & (set(re.findall(r"[A-Za-z_]\w*", body)) - taken):
+        if used := own & (set(WORD.findall(body)) - taken):
             raise Refusal(f"the macro {name} uses `{min(used)}`, of which each element has its own")
 
 
@@ -209,7 +211,7 @@ def _candidate(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, made: _Tog
     taken = identifiers_in(syntax.entry.node) | {made.lane}
     group, at, between = (fresh_name(n, taken) for n in ("group", "at", "between"))
     index, bound, kind = work.index.name, text_of(work.bound), work.type.removeprefix("const ")
-    limit = bound if bound.isidentifier() else f"({bound})"
+    limit = in_brackets(bound)
     old = dedented(data, work.inner, [])
     lines = [
         f"if ({' && '.join(_conditions(made, limit))}) {{",

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
@@ -174,7 +175,7 @@ def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list
 def _bounds(loop: ast.For) -> set[str]:
     """The names that tell how often a loop goes round."""
     arguments = loop.iter.args if isinstance(loop.iter, ast.Call) else [loop.iter]
-    return {n.id for a in arguments for n in ast.walk(a) if isinstance(n, ast.Name)}
+    return set().union(*map(names_in, arguments))
 
 
 def _lanes(kernel: Kernel, extent: str) -> int:

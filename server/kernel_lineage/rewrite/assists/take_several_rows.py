@@ -19,13 +19,15 @@ from collections.abc import Mapping
 
 from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polynomial, term_of, times
 from kernel_gate.expr.terms import Num, Op, Term, Var, variables
+from kernel_gate.program import WARP
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.element_work import check_alone
-from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, syntax_of
+from kernel_lineage.rewrite.assists.layout import fresh_name, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import place_work, with_body
@@ -33,7 +35,7 @@ from kernel_lineage.rewrite.assists.products import PLACES, block_extents_of, co
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _ROWS = (4, 2, 8)
-_THREADS, _WARP = 256, 32
+_THREADS = 256
 _DEPTHS = (1, 2, 4, 8)
 """Threads along z that leave a block of warps along x."""
 _NEAR = 4
@@ -58,7 +60,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if not isinstance(attempt(lambda: product_of(kernel)), Refusal):
         raise Refusal(f"{kernel.name} is a matrix product, whose operands are shared in tiles")
     width = extents["x"]
-    if not (isinstance(width, Num) and width.value < _WARP) and not _shares_rows(model, extents):
+    if not (isinstance(width, Num) and width.value < WARP) and not _shares_rows(model, extents):
         raise Refusal(
             f"rows of {kernel.name} read nothing that their neighbours read, in blocks of whole warps"
         )
@@ -73,14 +75,14 @@ def _depth_of(kernel: Kernel) -> int:
 
 
 def _with_rows(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int, depth: int) -> Candidate:
-    height = _THREADS // _WARP // depth * rows
+    height = _THREADS // WARP // depth * rows
     return ASSIST.candidate(
         kernel,
         [
-            *tiled_launches(kernel, {"x": _WARP, "y": height}, Blocks(_THREADS, depth=depth)),
+            *tiled_launches(kernel, {"x": WARP, "y": height}, Blocks(_THREADS, depth=depth)),
             _body(kernel, model, extents, rows, depth),
         ],
-        explanation=f"Blocks of {_THREADS} threads take {_WARP}x{height}{f'x{depth}' if depth > 1 else ''} places, "
+        explanation=f"Blocks of {_THREADS} threads take {WARP}x{height}{f'x{depth}' if depth > 1 else ''} places, "
         f"each thread {rows} of them; each place is computed as before.",
     )
 
@@ -91,12 +93,12 @@ def _body(kernel: Kernel, model: Model, extents: Mapping[str, Term], rows: int, 
     taken = identifiers_in(syntax.entry.node)
     across, first, step, down = (fresh_name(n, taken) for n in ("across", "first", "step", "down"))
     work = place_work(kernel, syntax, model, extents, {"x": across, "y": down})
-    height = _THREADS // _WARP // depth * rows
+    height = _THREADS // WARP // depth * rows
     lane, warp = (
-        (f"threadIdx.x % {_WARP}", f"threadIdx.x / {_WARP}") if depth == 1 else ("threadIdx.x", "threadIdx.y")
+        (f"threadIdx.x % {WARP}", f"threadIdx.x / {WARP}") if depth == 1 else ("threadIdx.x", "threadIdx.y")
     )
     lines = [
-        f"const unsigned {across} = blockIdx.x * {_WARP} + {lane};",
+        f"const unsigned {across} = blockIdx.x * {WARP} + {lane};",
         f"const unsigned {first} = blockIdx.y * {height} + {warp} * {rows};",
         "#pragma unroll",
         f"for (unsigned {step} = 0; {step} < {rows}; {step}++) {{",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_gate.expressions import split_at_commas
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.unit import Unit, unit_of
-from kernel_lineage.workloads.following.ways import follow_way
+from kernel_lineage.workloads.following.ways import templates_launched
 
 
 def type_parameters(kernel: Kernel) -> frozenset[str]:
@@ -44,7 +44,8 @@ def _of_calls(kernel: Kernel, launcher: str, type_: str, position: int) -> set[s
         return {type_}
     written = list(_calls(unit, launcher))
     if len(written) == 1:
-        return set(_followed(kernel.name, unit, position))
+        templates = templates_launched(unit, kernel.name)
+        return {template[position] for template in templates if position < len(template)}
     at = hosts[0].template.index(type_)
     types = {arguments[at] if at < len(arguments) else "" for arguments in written}
     return (
@@ -58,12 +59,3 @@ def _calls(unit: Unit, function: str) -> Iterator[tuple[str, ...]]:
     for code in (code for codes in unit.functions.values() for code in codes if function in code.words):
         for match in called.finditer(code.body.text.decode() if code.body.text is not None else ""):
             yield tuple(split_at_commas(match[1] or "", "<", ">"))
-
-
-def _followed(kernel: str, unit: Unit, position: int) -> Iterator[str]:
-    """What a type of the launch is where the host code is followed from a function that is no template."""
-    for leading in unit.launching(kernel):
-        for entry in unit.entries(leading):
-            way = follow_way(unit, kernel, leading, entry) if not entry.template else None
-            if way is not None and position < len(way[0].template):
-                yield way[0].template[position]

@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from kernel_gate.expr.polynomials import polynomial
 from kernel_gate.expr.terms import ONE, ZERO, Num, Op, Term, Var, add, mul
+from kernel_gate.program import WARP
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.cuda_forms import Loop
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -16,7 +17,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.constants import block_threads
 
-_WARP = Num(32)
+_WARP = Num(WARP)
 _THREAD, _BLOCK = Var("threadIdx.x"), Var("blockDim.x")
 GLOBAL = add(mul(Var("blockIdx.x"), _BLOCK), _THREAD)
 """A thread's number in the whole one-dimensional grid."""

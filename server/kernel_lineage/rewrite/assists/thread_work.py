@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.element_work import ElementWork, strided_work_of, work_of
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, syntax_of
+from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
 

@@ -9,10 +9,11 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import Polynomial, polynomial, term_of
 from kernel_gate.expr.terms import Term, Var
 from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.digit_steps import DigitSteps
-from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
+from kernel_lineage.rewrite.assists.layout import descendants, fresh_name
 from kernel_lineage.rewrite.assists.moved_element import Moved, on_one_line
 from kernel_lineage.rewrite.assists.neighbour_steps import over_element
 from kernel_lineage.rewrite.assists.term_text import c_text

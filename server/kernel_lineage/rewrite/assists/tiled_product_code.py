@@ -23,6 +23,7 @@ from kernel_lineage.rewrite.assists.product_sum import (
 )
 from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Beside, Operand, Product
 from kernel_lineage.rewrite.assists.term_text import c_text
+from kernel_lineage.rewrite.assists.written import in_brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,7 @@ def element_of(operand: Operand | Beside, place: Term, depth: Term) -> str:
 
 def compared(term: Term) -> str:
     """A term that stands on the right of a comparison."""
-    text = c_text(term)
-    return text if text.isidentifier() else f"({text})"
+    return in_brackets(c_text(term))
 
 
 def _is_comparison(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Loop, contains, declarators, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
@@ -13,7 +14,6 @@ from kernel_lineage.rewrite.assists.layout import (
     dedented,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_unit,
     statements_of,
 )
@@ -196,7 +196,7 @@ class TogetherCode:
         check_unconditional(statements, loads)
         lines: dict[str, str] = {}
         for load in loads:
-            inside = {text_of(n) for n in descendants(load) if n.type == "identifier"} & self._values.own
+            inside = identifiers_in(load) & self._values.own
             if bad := next(
                 (n for n in inside if not self._values.follows(n) or self._values.is_inner(n)), ""
             ):

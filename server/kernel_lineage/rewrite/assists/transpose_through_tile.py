@@ -20,6 +20,7 @@ from tree_sitter import Node
 from kernel_gate.expr.terms import Num
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     Variable,
     changed_by,
@@ -35,7 +36,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,

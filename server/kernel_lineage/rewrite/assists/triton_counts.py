@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
 from kernel_lineage.rewrite.assists.triton_places import resolved
@@ -29,7 +30,7 @@ def _extent(kernel: Kernel, launch: Launch, extent: str) -> str:
     except SyntaxError:
         return ""
     constants = {p.name for p in kernel.parameters if p.constexpr}
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & constants
+    used = names_in(tree) & constants
     if not used or launch.span == kernel.name_span:
         return extent
     options = {name: launch.options.get(name, "") for name in used}

@@ -13,11 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_many import AxisNames, axis_of
 from kernel_lineage.rewrite.assists.triton_places import called, calls_of, stored_names
+from kernel_lineage.rewrite.assists.written import in_brackets
 
 COUNT = "COUNT"
 _SLOW, _FAST = 0, 1
@@ -55,8 +57,8 @@ class Digits:
         first, last = part
         made = self._digit(last - 1)
         for digit in range(last - 2, first - 1, -1):
-            made = f"{_closed(made)} * {_product(self.extents[digit])} + {self._digit(digit)}"
-        return _closed(made)
+            made = f"{in_brackets(made)} * {_product(self.extents[digit])} + {self._digit(digit)}"
+        return in_brackets(made)
 
     def _digit(self, digit: int) -> str:
         if digit < len(self.names):
@@ -131,7 +133,7 @@ def digits_of(kernel: Kernel, function: ast.FunctionDef) -> Digits:
 def _named(
     function: ast.FunctionDef, extents: tuple[_Factors, ...], parts: dict[int, tuple[int, int]]
 ) -> Digits:
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken = names_in(function)
     taken |= {a.arg for a in function.args.args}
     outer = fresh_name("outer", taken) if len(extents) > 1 else ""
     tiles_fast = f"tl.cdiv({_plain(extents[0])}, SPAN_Y)"
@@ -198,12 +200,8 @@ def _argument(kernel: Kernel, launch: Launch, name: str) -> ast.expr:
         raise Refusal(f"the launch in line {launch.span.first_line} does not tell `{name}`") from error
 
 
-def _closed(text: str) -> str:
-    return text if text.isidentifier() else f"({text})"
-
-
 def _plain(factors: Iterable[str]) -> str:
-    return " * ".join(map(_closed, factors)) or "1"
+    return " * ".join(map(in_brackets, factors)) or "1"
 
 
 def _product(factors: Sequence[str]) -> str:

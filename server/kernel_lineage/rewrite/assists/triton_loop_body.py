@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
@@ -37,7 +38,7 @@ def in_loop(kernel: Kernel, function: ast.FunctionDef, bound: str) -> Edit:
     moved = sorted(set(stored) & {p.name for p in kernel.parameters})
     if set(moved) & {*constants, bound}:
         raise Refusal(f"{min(set(moved) & {*constants, bound})} is given another value by the kernel")
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken = names_in(function)
     row = _row_name(inner[0])
     if row is not None and stored.count(row) == 1:
         kept = inner[1:]
@@ -102,7 +103,7 @@ def _same_for_all_rows(statement: ast.stmt, function: ast.FunctionDef) -> bool:
     if {t.id for t in statement.targets if isinstance(t, ast.Name)} & parameters:
         return False
     calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
-    used = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+    used = names_in(statement.value)
     pure = all(ast.unparse(c.func).rpartition(".")[2] in _PURE for c in calls)
     return pure and not used & set(stored) & parameters
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import elements
 from kernel_lineage.rewrite.assists.layout import fresh_name
@@ -19,7 +20,7 @@ from kernel_lineage.rewrite.assists.triton_dots import Spine, dot, inner_spine, 
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
 from kernel_lineage.rewrite.assists.triton_many import arguments_of, constant_of
 from kernel_lineage.rewrite.assists.triton_places import called, span_of
-from kernel_lineage.rewrite.assists.triton_rounds import Rounds, factor, names_in, rounds_of
+from kernel_lineage.rewrite.assists.triton_rounds import Rounds, factor, rounds_of
 from kernel_lineage.rewrite.assists.triton_values import OF_LANES, OF_TYPES, Value, combined_in, is_carried
 from kernel_lineage.rewrite.candidate import Edit
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.edits import differing_lines, edited
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
@@ -27,7 +28,6 @@ from kernel_lineage.rewrite.assists.triton_places import (
     resolved,
     span_of,
 )
-from kernel_lineage.rewrite.assists.triton_rounds import names_in
 from kernel_lineage.rewrite.candidate import Edit
 
 _GONE = "\0"
@@ -226,7 +226,7 @@ def _key(load: tuple[str, ast.Call, ast.Call], values: dict[str, str]) -> tuple[
 
 
 def _names(text: str) -> set[str]:
-    return {n.id for n in ast.walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name)}
+    return names_in(ast.parse(text, mode="eval"))
 
 
 def _writes(node: ast.AST) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kernel_lineage.kernels.source import Kernel, Span
@@ -156,3 +157,11 @@ def sources(expression: ast.expr, flow: dict[str, list[ast.expr]]) -> tuple[set[
                 names.add(node.id)
                 expressions += flow.get(node.id, [])
     return names, expressions
+
+
+def check_imports_triton(kernel: Kernel) -> None:
+    """Refuse a file in which a launch cannot ask `triton` for anything by that name."""
+    if re.search(rb"^import triton$", data_of(kernel), re.MULTILINE) is None:
+        raise Refusal(
+            "the file does not import triton by its name, of which the launch would ask next_power_of_2"
+        )

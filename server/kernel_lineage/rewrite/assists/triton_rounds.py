@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, indent_at, insert_before, start_of_line
@@ -91,11 +92,6 @@ def factor(node: ast.expr) -> str:
     """An expression as a factor of a product."""
     written = ast.unparse(node)
     return written if isinstance(node, ast.Name | ast.Constant) else f"({written})"
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """The names that are used below a node."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _moved(loop: ast.For, changed: set[str]) -> dict[str, ast.expr]:

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.edits import edited
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of, fresh_name
@@ -38,7 +39,7 @@ def told_apart(kernel: Kernel) -> tuple[list[Edit], list[BlockChoice]]:
     parameter = kernel.parameter(min(shared)) if len(shared) == 1 else None
     if parameter is None or not parameter.constexpr:
         raise Refusal(f"the tiles of {kernel.name} have several sizes")
-    size, taken = parameter.name, {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    size, taken = parameter.name, names_in(function)
     names = {axis: fresh_name(f"{size}_{axis}", taken) for axis in _AXES}
     edits, shapes = list[Edit](), list[ast.Name]()
     for use, axis in _uses(function, size):

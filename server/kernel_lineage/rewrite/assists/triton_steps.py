@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.rewrite.assists.triton_places import assignments, called, sources
-from kernel_lineage.rewrite.assists.triton_rounds import MASKS, names_in
+from kernel_lineage.rewrite.assists.triton_rounds import MASKS
 
 _COUNTING = (
     ast.Add,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted, elements
 from kernel_lineage.rewrite.assists.layout import (
@@ -54,9 +55,7 @@ def names_of(
     function: ast.FunctionDef, axes: Sequence[int], counts: Mapping[int, str]
 ) -> dict[int, AxisNames]:
     """Names that the kernel does not use yet; `counts` are the parameters that are a number of programs already."""
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {
-        a.arg for a in function.args.args
-    }
+    taken = names_in(function) | {a.arg for a in function.args.args}
     several = len({axis_of(c) for c in calls_of(function, "program_id")}) > 1
     made = {}
     for axis in axes:

@@ -18,6 +18,7 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_places import called, holds_text_of_lines, span_of, stored_names
+from kernel_lineage.rewrite.assists.triton_values import IDENTITY, Value
 from kernel_lineage.rewrite.candidate import Edit
 
 _FLOAT = re.compile(r"(?:\w+\.)?(?:bfloat16|float(?:16|32|64))")
@@ -58,11 +59,14 @@ class Total:
         return f"{self.name} = tl.{self.how}imum({self.name}, {whole})"
 
 
-def is_float_tile(statements: Iterable[ast.stmt], name: str) -> bool:
-    """Whether a name begins as a tile of a float type that is written there: `tl.full((BLOCK,), -1e30, tl.float32)`.
+def can_begin(how: str, held: Value, statements: Iterable[ast.stmt], name: str) -> bool:
+    """Whether the type of a tile has what its places are kept apart from on: the 0 of a sum, or an infinity.
 
-    Its places can be kept apart from an infinity on, whatever the tile itself begins with.
+    It has an infinity where the tile begins with it, or as one of a float type that is written there, whatever that
+    begins with: `tl.full((BLOCK,), -1e30, tl.float32)`.
     """
+    if how == "sum" or held.beyond == IDENTITY[how]:
+        return True
     begins = [s.value for s in statements if isinstance(s, ast.Assign) and stored_names(s) == [name]]
     made = begins[-1] if begins else None
     if not isinstance(made, ast.Call) or called(made) not in ("full", "zeros"):

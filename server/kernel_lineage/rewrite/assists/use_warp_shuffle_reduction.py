@@ -21,6 +21,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -31,7 +32,6 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     laid_out,

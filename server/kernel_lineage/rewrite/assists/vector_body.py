@@ -15,6 +15,7 @@ from tree_sitter import Node
 
 from kernel_lineage.code.cuda.names import names_of
 from kernel_lineage.code.types import DTYPES, dtype_bytes
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     above,
     bare,
@@ -29,7 +30,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.choices import chosen_in_any_order
-from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
 from kernel_lineage.rewrite.assists.ways_through import always

@@ -1,4 +1,4 @@
-"""Code as written, made comparable: without blanks, or on one line."""
+"""Code as written, made comparable or part of other code: without blanks, on one line, in brackets."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def header_of(loop: Loop) -> str:
     body = text_of(loop.body)
     head = text[: len(text) - len(body)] if body and text.endswith(body) else text
     return " ".join(head.split())
+
+
+def in_brackets(text: str) -> str:
+    """An expression as a part of another one: in brackets where it is more than a name."""
+    return text if text.isidentifier() else f"({text})"

@@ -12,16 +12,17 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import arguments_of, contains, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,
     descendants,
     fresh_name,
-    identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
@@ -115,7 +116,7 @@ def _taken(syntax: CudaSyntax) -> set[str]:
     for unit in syntax.units[1:]:
         taken |= identifiers_in(unit.node) - {v.name for v in unit.variables} - set(unit.parameters)
     for _, own, text in macros_of(syntax.kernel):
-        taken |= set(re.findall(r"[A-Za-z_]\w*", text)) - own
+        taken |= set(WORD.findall(text)) - own
     return taken
 
 
@@ -144,7 +145,7 @@ def _kept(unit: Unit, target: str, statement: Node, call: Node) -> str:
     const = declared is not None and any(n.type == "type_qualifier" for n in declared.children)
     alone = declared is not None and len(declared.children_by_field_name("declarator")) == 1
     used = set[str]().union(*(identifiers_in(a) for a in arguments_of(call)))
-    words = {text_of(n) for n in descendants(unit.node) if n.type == "identifier"} - {name}
+    words = identifiers_in(unit.node) - {name}
     fits = statement.type == "declaration" and target and target not in used | words
     return name if fits and alone and not const else ""
 

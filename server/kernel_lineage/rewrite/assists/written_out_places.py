@@ -18,6 +18,7 @@ from kernel_lineage.kernels.cuda_forms import (
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
@@ -126,7 +127,7 @@ def check_function(kernel: Kernel, syntax: CudaSyntax, unit: Unit, formals: list
         raise Refusal(f"`{min(hidden)}` means something else in {kernel.name} than in {unit.name}")
     bodies: dict[str, list[set[str]]] = {}
     for name, taken, text in macros_of(kernel):
-        bodies.setdefault(name, []).append(set(re.findall(r"[A-Za-z_]\w*", text)) - taken)
+        bodies.setdefault(name, []).append(set(WORD.findall(text)) - taken)
     waiting, seen = [w for w in words if w in bodies], set[str]()
     while waiting:
         name = waiting.pop()

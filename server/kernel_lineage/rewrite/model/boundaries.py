@@ -15,6 +15,7 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser
 
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 from kernel_lineage.rewrite.model.answer import AnswerError
 
 _ALLOWED_PRAGMA = re.compile(r"#\s*pragma\s+(unroll|nounroll)\b[^\n]*$")
@@ -73,7 +74,7 @@ def _check_cuda(kernel: Kernel, text: str) -> None:
         entries.append(_definition_name(node, kernel))
     if entries.count(kernel.name) != 1:
         raise AnswerError(f"The replacement must define {kernel.name} exactly once.")
-    taken = {n.decode() for n in re.findall(rb"[A-Za-z_]\w*", kernel.source.data)} if kernel.source else set()
+    taken = {n.decode() for n in WORD_OF_BYTES.findall(kernel.source.data)} if kernel.source else set()
     for name in entries:
         if name != kernel.name and name in taken:
             raise AnswerError(f"The replacement defines {name}, a name that the file uses already.")

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernel_gate.arguments import Argument
 from kernel_gate.expr.solver import LIMIT_MS
 from kernel_gate.launch_tables import KernelLaunch
 from kernel_gate.program import LaunchStep, Pointer, Program, Structure, Value
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.obligations.obligation import Obligation

@@ -11,7 +11,7 @@ import numpy as np
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
-from kernel_gate.cases import Case, elements, hidden_shapes
+from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH
@@ -22,6 +22,7 @@ from kernel_gate.expressions import ExpressionError
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import Program
+from kernel_gate.shapes import elements, hidden_shapes
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Kind, Obligation, Status
 

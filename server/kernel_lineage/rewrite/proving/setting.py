@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from kernel_gate.arguments import Argument
 from kernel_gate.compile_time import is_word
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.parsing import Reading
 from kernel_gate.expr.terms import Num, Term, Var, at_most, conjunction, mul
 from kernel_gate.program import Program
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Workload
 from kernel_lineage.code.setting import (
     MAX_BLOCK,
     MAX_GRID,

@@ -6,13 +6,13 @@ of is in `facts.toml`; the parser, the renderer and the documentation read the s
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from kernel_lineage.code import types
 from kernel_lineage.code.types import dtype_bytes
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.skills.conditions.fact_name import FactName
 from kernel_lineage.skills.conditions.facts import FactSource
 
@@ -53,7 +53,7 @@ def declared(name: str) -> FactName | None:
 
 def is_plain(name: str) -> bool:
     """Whether it can name a dimension, scalar or tensor: an identifier that is no data type."""
-    return re.fullmatch(r"[A-Za-z_]\w*", name) is not None and name not in DTYPES
+    return WORD.fullmatch(name) is not None and name not in DTYPES
 
 
 _HINTS: Mapping[FactSource, str] = {

@@ -10,12 +10,13 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, template_names
 from kernel_lineage.workloads.following.macros import DEEPEST, Macros
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.powers import TRIED, power_of_2
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS
-from kernel_lineage.workloads.following.unit import HostCode, HostParameter, Unit, bare_type, template_names
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     Lambda,

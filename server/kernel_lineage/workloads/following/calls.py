@@ -10,6 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.bodies import Bodies
 from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.functions import HostCode, bare_type, words_in
 from kernel_lineage.workloads.following.library import library_call
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -22,12 +23,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import VECTORS, bytes_of
-from kernel_lineage.workloads.following.unit import (
-    HostCode,
-    Unit,
-    bare_type,
-    words_in,
-)
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,

@@ -9,9 +9,9 @@ from tree_sitter import Node
 from kernel_gate.workload import address_name
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.expressions import Expressions
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.types import INTEGERS, bytes_of
-from kernel_lineage.workloads.following.unit import bare_type
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,

@@ -6,9 +6,9 @@ from tree_sitter import Node
 
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.places import Places
-from kernel_lineage.workloads.following.sizes import MULTIPROCESSORS
 from kernel_lineage.workloads.following.tensors import (
     SIZES_OF,
     extents_of,

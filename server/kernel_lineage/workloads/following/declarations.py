@@ -11,15 +11,11 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.chosen_sizes import usual_number
 from kernel_lineage.workloads.following.calls import Calls, dim3
 from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.functions import HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES, USUAL_THREADS
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
-from kernel_lineage.workloads.following.unit import (
-    HostParameter,
-    bare_type,
-    declared_name,
-)
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,

@@ -13,14 +13,17 @@ from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
-from kernel_lineage.workloads.following.sizes import MULTIPROCESSORS, Sizes
+from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
-from kernel_lineage.workloads.following.unit import Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     Number,
@@ -50,7 +53,6 @@ _ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def followed_drafts(
@@ -62,7 +64,7 @@ def followed_drafts(
     function tells all.
     """
     roles, unseen = roles_of(rooted), handed_on(rooted)
-    ways = [(leading, entry) for leading in unit.launching(kernel.name) for entry in unit.entries(leading)]
+    ways = unit.ways_to(kernel.name)
     is_open = True
     for leading, entry in sorted(ways, key=lambda way: (way[1].name != "main", bool(way[1].template))):
         if entry.template and not is_open:
@@ -104,7 +106,7 @@ class Gathered:
 
     def expression(self, number: Number) -> str:
         """A number as an expression."""
-        self.texts.append(_WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
+        self.texts.append(WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
         return self.texts[-1]
 
     def text(self, what: str, value: Value) -> str | None:

@@ -9,10 +9,11 @@ from tree_sitter import Node
 
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of, plain_type
-from kernel_lineage.workloads.following.unit import Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     KernelName,

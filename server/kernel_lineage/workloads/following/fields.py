@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.types import plain_type
-from kernel_lineage.workloads.following.unit import Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Opaque, Record
 from kernel_lineage.workloads.model import Role
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,17 +15,18 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload, address_name
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.fields import passed
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
-from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
-from kernel_lineage.workloads.following.ways import names_used, threads_of
+from kernel_lineage.workloads.following.ways import names_used, templates_launched, threads_of
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class LaunchSite:
     """By position, the numbers that the launch passes for parameters of which the workload has no argument, or another
     number."""
     template: tuple[str, ...] = ()
-    """What the kernel's template is launched with, where a function of the host is a template as well."""
+    """What the kernel's template is launched with, by a caller that is no template where there is one."""
     agreed: Mapping[str, str] = field(default_factory=dict)
     """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
 
@@ -94,6 +94,9 @@ def followed_launch(
             numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
             one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
+            template = launch.template
+            if entry.template:
+                template = next(templates_launched(unit, kernel.name), template)
             return LaunchSite(
                 spec if one else None,
                 meanings,
@@ -101,7 +104,7 @@ def followed_launch(
                 entry.words,
                 cleared,
                 numbers,
-                launch.template,
+                template,
                 agreed,
             )
     return None
@@ -199,7 +202,7 @@ def _meanings(
         if argument is None:
             continue
         if argument.kind == "scalar":
-            if isinstance(argued.value, Number) and _NAME.fullmatch(argued.value.text):
+            if isinstance(argued.value, Number) and WORD.fullmatch(argued.value.text):
                 meanings.setdefault(argued.value.text, name)
             continue
         buffer = argued.value.buffer if isinstance(argued.value, (Pointer, Tensor)) else None
@@ -208,11 +211,11 @@ def _meanings(
         extents = _extents(argued.value)
         shape = argument.shape or ()
         for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
-            if _NAME.fullmatch(extent.text):
+            if WORD.fullmatch(extent.text):
                 meanings.setdefault(extent.text, str(size))
     grid = workload.launch.grid
     for value, text in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
-        if isinstance(value, Number) and _NAME.fullmatch(value.text):
+        if isinstance(value, Number) and WORD.fullmatch(value.text):
             meanings.setdefault(value.text, str(text))
     for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
         meanings.setdefault(name, text)
@@ -243,9 +246,9 @@ def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
         return None
     if not used <= set(meanings):
         return None
-    texts = {n: meanings[n] if _NAME.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
+    texts = {n: meanings[n] if WORD.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
     # Parsed and written again, it has no more brackets than it needs.
-    return ast.unparse(tree_of(_NAME.sub(lambda m: texts.get(m[0], m[0]), value.text)))
+    return ast.unparse(tree_of(WORD.sub(lambda m: texts.get(m[0], m[0]), value.text)))
 
 
 def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:

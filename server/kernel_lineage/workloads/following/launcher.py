@@ -15,8 +15,9 @@ from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.draft import Gathered, argument_of
 from kernel_lineage.workloads.following.fields import alias_of
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter, declared_name
 from kernel_lineage.workloads.following.roles import roles_of
-from kernel_lineage.workloads.following.unit import HostCode, HostParameter, Unit, declared_name
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.ways import follow_way
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.model import Draft, Role

@@ -12,9 +12,9 @@ from kernel_lineage.workloads.following.bodies import Frame
 from kernel_lineage.workloads.following.calls import dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.declarations import Declarations
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.library import ALLOCATORS, bare_pointer, buffer_at, note_write
 from kernel_lineage.workloads.following.names import Names, fetched
-from kernel_lineage.workloads.following.unit import HostCode
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,

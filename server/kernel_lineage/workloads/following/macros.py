@@ -14,9 +14,9 @@ from kernel_lineage.kernels.cuda_text import Macro
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.types import FLOATS, SCALAR_KINDS, bytes_of
-from kernel_lineage.workloads.following.unit import bare_type
 from kernel_lineage.workloads.following.values import NotFollowed, Opaque, TypeName, Value
 
 DEEPEST = 24

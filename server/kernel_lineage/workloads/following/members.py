@@ -9,9 +9,10 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.workloads.following.casts import Casts
+from kernel_lineage.workloads.following.functions import bare_type, declared_name
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.unit import ClassCode, Unit, bare_type, declared_name
+from kernel_lineage.workloads.following.unit import ClassCode, Unit
 from kernel_lineage.workloads.following.values import (
     KernelName,
     NotFollowed,

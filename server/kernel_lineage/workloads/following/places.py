@@ -5,6 +5,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
@@ -76,7 +77,7 @@ class Places(Members):
                 return value
             if base.type == "dim3" and name in "xyz":
                 return plain(1)
-        if name == "multiProcessorCount":
+        if name == MULTIPROCESSORS:
             return self.sizes.multiprocessors()
         if name in DEVICE:
             return plain(DEVICE[name])

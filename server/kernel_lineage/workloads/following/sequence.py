@@ -11,10 +11,11 @@ from tree_sitter import Node
 from kernel_gate.expressions import Number as Plain
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
+from kernel_lineage.workloads.following.functions import HostCode, host_code, words_in
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Asked, Sizes
 from kernel_lineage.workloads.following.statements import Follower
-from kernel_lineage.workloads.following.unit import HostCode, Unit, host_code, words_in
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     NotFollowed,
     Number,

@@ -14,30 +14,17 @@ from kernel_lineage.kernels.cuda_text import Macro, at_commas
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.following.bindings import Defaults, defaults_of_bindings
-from kernel_lineage.workloads.following.types import VECTORS
-
-_QUALIFIERS = re.compile(
-    r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
+from kernel_lineage.workloads.following.functions import (
+    HostCode,
+    HostParameter,
+    bare_type,
+    declared_name,
+    host_code,
+    template_names,
 )
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_BLOCK_NAMES = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True, slots=True)
-class HostParameter:
-    """One parameter of a function."""
-
-    name: str
-    type: str
-    """Without qualifiers, stars and references."""
-    stars: int = 0
-    reference: bool = False
-    default: Node | None = None
-    array: bool = False
-    const: bool = False
-    """Whether what a field points to is not written."""
-    is_pack: bool = False
+from kernel_lineage.workloads.following.types import VECTORS
 
 
 def _vectors() -> dict[str, tuple[HostParameter, ...]]:
@@ -45,23 +32,6 @@ def _vectors() -> dict[str, tuple[HostParameter, ...]]:
         name: tuple(HostParameter(axis, element) for axis in "xyzw"[: int(name[-1])])
         for name, element in VECTORS.items()
     }
-
-
-@dataclass(frozen=True, slots=True)
-class HostCode:
-    """One function that has a body."""
-
-    name: str
-    """Without its namespaces."""
-    parameters: tuple[HostParameter, ...]
-    template: tuple[str, ...]
-    """The names of its template parameters."""
-    body: Node
-    node: Node
-    words: frozenset[str]
-    """Names in its body."""
-    of_host: bool = True
-    """Whether the host runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +88,7 @@ class Unit:
         words = {
             n: frozenset().union(*(f.words for f in fs if f.of_host)) for n, fs in self.functions.items()
         }
-        words |= {m.name: frozenset(_BLOCK_NAMES.findall(m.body)) for m in self.macros.values()}
+        words |= {m.name: frozenset(WORD.findall(m.body)) for m in self.macros.values()}
         while more := {n for n, inner in words.items() if n not in names and inner & names}:
             names |= more
         return frozenset(names)
@@ -131,7 +101,7 @@ class Unit:
             names |= waiting
             codes = [f for n in waiting for f in self.functions.get(n, ()) if f.of_host]
             macros = [self.macros[n].body for n in waiting if n in self.macros]
-            inner = [*(f.words for f in codes), *map(_BLOCK_NAMES.findall, macros)]
+            inner = [*(f.words for f in codes), *map(WORD.findall, macros)]
             waiting = {word for words in inner for word in words} - names
         return self.kernels & names if function in self.functions else frozenset()
 
@@ -154,12 +124,15 @@ class Unit:
         hosts = self.entries(self.leading_to(kernel))
         return bool(hosts), any(f.name == "main" for f in hosts)
 
-    def launching(self, kernel: str) -> list[frozenset[str]]:
-        """For each function that launches a kernel: the names by which it is called, its own and the kernel's too."""
+    def ways_to(self, kernel: str) -> list[tuple[frozenset[str], HostCode]]:
+        """For each function that launches a kernel: the names by which it is called, its own and the kernel's too, with
+        each function that calls one of them.
+        """
         direct = {
             f.name: None for fs in self.functions.values() for f in fs if f.of_host and kernel in f.words
         }
-        return [self.leading_to(name) | {kernel} for name in direct] or [self.leading_to(kernel)]
+        launching = [self.leading_to(name) | {kernel} for name in direct] or [self.leading_to(kernel)]
+        return [(leading, entry) for leading in launching for entry in self.entries(leading)]
 
     def outermost(self, kernel: str) -> frozenset[str]:
         """The functions that lead to a kernel and that nothing here calls; none where a program's `main` does."""
@@ -322,82 +295,8 @@ def _keep_enumerators(node: Node, unit: Unit) -> None:
         after += 1
 
 
-def words_in(node: Node) -> frozenset[str]:
-    """The names in a piece of code."""
-    return frozenset(_BLOCK_NAMES.findall(_COMMENT.sub(" ", text_of(node))))
-
-
-def bare_type(written: str) -> str:
-    """A type without qualifiers, stars and references."""
-    return " ".join(_QUALIFIERS.sub(" ", written).replace("*", " ").replace("&", " ").split())
-
-
-def declared_name(declarator: Node | None) -> tuple[str, int]:
-    """The name that a declarator introduces, and how many stars stand before it."""
-    stars = 0
-    while declarator is not None and declarator.type not in ("identifier", "field_identifier"):
-        stars += declarator.type in ("pointer_declarator", "abstract_pointer_declarator")
-        inner = declarator.child_by_field_name("declarator")
-        if inner is None:
-            kinds = (
-                "identifier",
-                "field_identifier",
-                "pointer_declarator",
-                "reference_declarator",
-                "array_declarator",
-            )
-            inner = next((c for c in declarator.named_children if c.type in kinds), None)
-        declarator = inner
-    return (text_of(declarator) if declarator is not None else ""), stars
-
-
-def host_code(node: Node) -> HostCode | None:
-    """A function with a body; None for one without a name or a body."""
-    body = node.child_by_field_name("body")
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator") or next(
-            (c for c in declarator.named_children if c.type == "function_declarator"), None
-        )
-    if body is None or declarator is None:
-        return None
-    name = text_of(declarator.child_by_field_name("declarator")).rsplit("::", 1)[-1].split("<")[0].strip()
-    listed = declarator.child_by_field_name("parameters")
-    parameters = tuple(filter(None, map(host_parameter, listed.named_children))) if listed is not None else ()
-    around = node.parent
-    template: tuple[str, ...] = ()
-    if around is not None and around.type == "template_declaration":
-        template = template_names(around)
-    head = text_of(node)[: body.start_byte - node.start_byte]
-    of_host = "__global__" not in head and ("__device__" not in head or "__host__" in head)
-    return HostCode(name, parameters, template, body, node, words_in(body), of_host)
-
-
 def _is_macro_with_body(node: Node) -> bool:
     """Whether a definition is a macro with a block behind it: it has no type, and is no member of a class."""
     is_member = any(around.type == "field_declaration_list" for around in above(node))
     declarator = text_of(node.child_by_field_name("declarator"))
     return node.child_by_field_name("type") is None and not is_member and "::" not in declarator.split("(")[0]
-
-
-def template_names(node: Node) -> tuple[str, ...]:
-    """The names of a template's parameters."""
-    lists = (c for c in node.named_children if c.type == "template_parameter_list")
-    listed = node.child_by_field_name("parameters") or next(lists, None)
-    names = []
-    for child in listed.named_children if listed is not None else ():
-        words = _BLOCK_NAMES.findall(text_of(child).split("=")[0])
-        names.append(words[-1] if words else "")
-    return tuple(names)
-
-
-def host_parameter(node: Node) -> HostParameter | None:
-    """One parameter; None for a comment or `void`."""
-    if "parameter" not in node.type:
-        return None
-    declarator = node.child_by_field_name("declarator")
-    name, stars = declared_name(declarator)
-    kind = bare_type(text_of(node.child_by_field_name("type")))
-    reference = declarator is not None and declarator.type == "reference_declarator"
-    default = node.child_by_field_name("default_value")
-    return HostParameter(name, kind, stars, reference, default, is_pack=node.type.startswith("variadic"))

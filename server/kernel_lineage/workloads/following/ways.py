@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import (
     BLOCK_SIZES,
     EDGE_OF_THREADS,
-    MULTIPROCESSORS,
     USUAL_THREADS,
     Sizes,
     asked_of_tensors,
     root_of,
 )
 from kernel_lineage.workloads.following.statements import Follower
-from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number
 from kernel_lineage.workloads.promises import fitted_sizes
 
@@ -97,6 +99,14 @@ def follow_way(
     return result
 
 
+def templates_launched(unit: Unit, kernel: str) -> Iterator[tuple[str, ...]]:
+    """What a kernel's template is launched with, as each function that is no template comes to the launch."""
+    for leading, entry in unit.ways_to(kernel):
+        way = follow_way(unit, kernel, leading, entry) if not entry.template else None
+        if way is not None:
+            yield way[0].template
+
+
 def threads_of(launch: Launched, sizes: Sizes) -> dict[str, bool]:
     """The dims that are numbers of threads: told ones by which the block is written, and names that stand alone.
 
@@ -143,4 +153,4 @@ def _join(same: dict[str, str], one: str, other: str, nameless: set[str]) -> Non
 
 def names_in_order(text: str) -> list[str]:
     """The names in an expression."""
-    return re.findall(r"[A-Za-z_]\w*", text)
+    return WORD.findall(text)

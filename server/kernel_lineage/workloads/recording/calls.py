@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_gate.deadline import seconds_left
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS, USUAL
 from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.recording.answers import Answer, lines_of, outcomes
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call
 from kernel_lineage.workloads.recording.entries import Entry, entries_of, registered, starts_of
-from kernel_lineage.workloads.recording.failed import Asked, Failed, asked_in
+from kernel_lineage.workloads.recording.failed import Asked, asked_in
 from kernel_lineage.workloads.recording.launches import Launch
 from kernel_lineage.workloads.recording.likeness import (
     as_before,
@@ -33,7 +34,7 @@ from kernel_lineage.workloads.recording.likeness import (
 )
 from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.mending import mended_at_once
-from kernel_lineage.workloads.recording.runs import Ended, Run, run
+from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 
 _SECONDS = 10.0
@@ -60,44 +61,6 @@ _TABLE = 512
 """Bytes of a structure that holds arrays, as of what each block has to do."""
 _FIRST = (0, 0, 0)
 """The rank of what is tried beside a call that no check failed in."""
-_PLACE = re.compile(r"[0-9]{1,6}")
-_MULTIPROCESSORS = "multiProcessorCount"
-_DEVICE = 132
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """How a call ended."""
-
-    failed: tuple[Failed, ...]
-    """The checks that did not hold, in their order."""
-    end: list[str]
-    """`done` with what tensors were asked, `error` with a message, `signal` with its number; empty for a call that
-    was not come to, or that a check ended."""
-
-    @classmethod
-    def of(cls, lines: Sequence[list[str]]) -> _Answer:
-        """From the lines that a program says of a call, in fields."""
-        failed = tuple(Failed.of(fields[1:]) for fields in lines if fields[0] == "check")
-        return cls(failed, lines[-1] if lines and lines[-1][0] != "check" else [])
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it came to its end, and all checks held."""
-        return self.end[:1] == ["done"] and not self.failed
-
-    @property
-    def rank(self) -> tuple[int, int, int]:
-        """Where a call with failed checks stands among those that are mended: by how far it came first."""
-        asked = len(self.failed[-1].asked) if self.failed else 0
-        return (1 if self.end[:1] == ["done"] else 2, -asked, len(self.failed))
-
-    @property
-    def message(self) -> str:
-        """What was wrong first."""
-        first = self.failed[0] if self.failed else None
-        words = (first.condition, first.left, first.op, first.right) if first else self.end[1:2]
-        return " ".join(w for w in words if w)[:160]
 
 
 def search_of(
@@ -274,15 +237,16 @@ class Search:
         entry: Entry,
         calls: Sequence[tuple[Call, Mapping[str, int]]],
         *others: tuple[Mapping[str, int], Sequence[tuple[Call, Mapping[str, int]]]],
-    ) -> list[tuple[list[list[Launch]], list[_Answer]]]:
+    ) -> list[tuple[list[list[Launch]], list[Answer]]]:
         """What some calls launched and how each ended; after them `others`, which have sizes of their own."""
         batches = [({}, calls), *others]
         runs = [
-            Run(sizes, seconds=_SECONDS, calls="".join(_lines(entry, several))) for sizes, several in batches
+            Run(sizes, seconds=_SECONDS, calls="".join(lines_of(entry, several)))
+            for sizes, several in batches
         ]
         ended = run(self.program, runs, self.folder, self.root, self.cwd)
         self.was_cut |= any(one.was_cut for one in ended)
-        return [_outcomes(one, len(several)) for one, (_, several) in zip(ended, batches, strict=True)]
+        return [outcomes(one, len(several)) for one, (_, several) in zip(ended, batches, strict=True)]
 
     def _varied(self, entry: Entry, call: Call, is_large: bool) -> list[Series]:
         """The launches of a call at several sizes; with `is_large`, at larger numbers than 1, if it has some."""
@@ -299,26 +263,26 @@ class Search:
         for name, value in base.items():
             changes += [{name: 2 * value}, *({name: value + step} for step in (_ANY, *_STEPS))]
         changes.append({n: v + 32 * (i + 1) for i, (n, v) in enumerate(base.items()) if v > 1})
-        counts = (2 * _DEVICE, _DEVICE + 5)
+        counts = (2 * USUAL, USUAL + 5)
         (launches, answers), *devices = self._run(
             entry,
             [(call, {**start, **change}) for change in changes],
-            *(({_MULTIPROCESSORS: count}, [(call, start)]) for count in counts),
+            *(({MULTIPROCESSORS: count}, [(call, start)]) for count in counts),
         )
         samples: list[tuple[dict[str, int], list[Launch]]] = [
-            ({**base, _MULTIPROCESSORS: _DEVICE, **change}, got)
+            ({**base, MULTIPROCESSORS: USUAL, **change}, got)
             for change, got, answer in zip(changes, launches, answers, strict=True)
             if answer.is_done and got
         ]
         for count, ((got,), _) in zip(counts, devices, strict=True):
             if got:
-                samples.append(({**base, _MULTIPROCESSORS: count}, got))
+                samples.append(({**base, MULTIPROCESSORS: count}, got))
         if not samples:
             return []
         tensors = shaped(call, asked_in(" ".join(answers[0].end[1:2])))
         self._remember(call, tensors)
         tensors |= {t for t in call.ranks if self.forms.get(t) == form(call, t)}
-        called = {n: call.names.get(n, n) for n in (*base, _MULTIPROCESSORS)}
+        called = {n: call.names.get(n, n) for n in (*base, MULTIPROCESSORS)}
         if len(set(called.values())) < len(called):
             called = {n: n for n in called}
         variants = []
@@ -358,32 +322,13 @@ def _tensors(entry: Entry) -> set[str]:
     return {p.name for p in entry.parameters if p.is_tensor}
 
 
-def _lines(entry: Entry, calls: Sequence[tuple[Call, Mapping[str, int]]]) -> Iterator[str]:
-    """What a program reads for some calls of a function."""
-    yield from (f"{i}\t{entry.number}\t{call.line(changed)}\n" for i, (call, changed) in enumerate(calls))
-
-
-def _outcomes(ended: Ended, count: int) -> tuple[list[list[Launch]], list[_Answer]]:
-    """What each of so many calls of a run launched, and how it ended."""
-    launches: list[list[Launch]] = [[] for _ in range(count)]
-    for launch in ended.launches:
-        if _PLACE.fullmatch(launch.call) and int(launch.call) < count:
-            launches[int(launch.call)].append(launch)
-    answers: list[list[list[str]]] = [[] for _ in range(count)]
-    for line in ended.output.splitlines():
-        fields = line.split("\t")
-        if _PLACE.fullmatch(fields[0]) and int(fields[0]) < count and len(fields) > 1:
-            answers[int(fields[0])].append(fields[1:])
-    return launches, [_Answer.of(lines) for lines in answers]
-
-
 def _multiples(samples: Sequence[tuple[Mapping[str, int], Launch]]) -> Iterator[str]:
     """What sizes have to be multiples of: those with which the launch did not come with another number added."""
     base = samples[0][0]
     alone = [{n: s - base[n] for n, s in sizes.items() if s != base[n]} for sizes, _ in samples[1:]]
     for name, size in base.items():
         added = {step[name] for step in alone if set(step) == {name}}
-        if name == _MULTIPROCESSORS or not added or _ANY in added:
+        if name == MULTIPROCESSORS or not added or _ANY in added:
             continue
         step = min(added)
         if size % step == 0:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
 from kernel_lineage.workloads.following.unit import Unit
@@ -31,7 +31,6 @@ from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
 from kernel_lineage.workloads.row_offsets import row_offsets
 
 _ZEROS = "integers(0, 1)"
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(slots=True)
@@ -79,8 +78,8 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     structures = {
         n: Structure(len(a.data), a.alignment) for n, a in enumerate(first.arguments) if n not in whole
     }
-    used = [n for text in facts.texts for n in _NAME.findall(text)]
-    order = [n for a in arguments for extent in a.shape or () for n in _NAME.findall(extent)]
+    used = [n for text in facts.texts for n in WORD.findall(text)]
+    order = [n for a in arguments for extent in a.shape or () for n in WORD.findall(extent)]
     names = [n for n in dict.fromkeys((*order, *used)) if n in series.sizes]
     dims = {n: multiprocessors() if counts_multiprocessors(n) else series.sizes[n] for n in names}
     notes = (
@@ -102,7 +101,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         template_arguments=first.template,
         assumed=notes,
         missing=tuple(dict.fromkeys(facts.missing)),
-        promises=tuple(p for p in series.promises if set(_NAME.findall(p)) <= dims.keys()),
+        promises=tuple(p for p in series.promises if set(WORD.findall(p)) <= dims.keys()),
         way=series.way,
         entry=qualified_name(kernel),
         # A size that is a macro of the text is a number there, where the file's own launch is read.

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.functions import HostCode
 from kernel_lineage.workloads.following.sizes import asked_of_tensors
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
-from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.recording.call import Call, Parameter
 from kernel_lineage.workloads.recording.told_numbers import is_setting
 

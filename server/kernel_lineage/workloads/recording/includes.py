@@ -14,7 +14,7 @@ from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.unit import host_code
+from kernel_lineage.workloads.following.functions import host_code
 from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.recording.conjunctions import with_parts
 from kernel_lineage.workloads.recording.plain import KERNEL

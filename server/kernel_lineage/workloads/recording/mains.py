@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernel_lineage.workloads.device_size import MULTIPROCESSORS, USUAL
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.launches import Launch
 from kernel_lineage.workloads.recording.runs import Ended, Run, run
@@ -20,8 +21,6 @@ _MOST_SIZES = 10
 _SMALLER = (8, 64)
 _SMALLEST = 32
 _ODD = (37, 53, 29, 61, 43, 67, 31, 71, 41, 59)
-_MULTIPROCESSORS = "multiProcessorCount"
-_DEVICE = 132
 _ARGUMENTS = tuple((str(n),) for n in range(1, 9))
 """What a program that asks for arguments is tried with, in the end."""
 _ASKED_FOR = (64, 48, 80, 56)
@@ -71,7 +70,7 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
     where = folder / "runs"
     where.mkdir()
     cwd = path.resolve().parent
-    written = {**sizes, _MULTIPROCESSORS: _DEVICE}
+    written = {**sizes, MULTIPROCESSORS: USUAL}
     named: tuple[str, ...] = ()
     first, base = _first(program, written, where, root, cwd)
     for names, asked in _asked_for(text, written) if not first.launches else ():
@@ -90,10 +89,10 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
         return Program((), f"{why or 'it ended'}; {_last_words(first.output)}".rstrip("; "))
     firsts = _firsts(first.launches)
     last = max((i for i, one in enumerate(first.launches) if one in firsts.values()), default=0) + 1
-    varied = [*[n for n in base if base[n] > 1][:_MOST_SIZES], _MULTIPROCESSORS]
+    varied = [*[n for n in base if base[n] > 1][:_MOST_SIZES], MULTIPROCESSORS]
     others = [size for name in dict.fromkeys(varied) for size in _others(base, name)]
     others.append(
-        {n: v + _ODD[i % len(_ODD)] if n != _MULTIPROCESSORS else v for i, (n, v) in enumerate(base.items())}
+        {n: v + _ODD[i % len(_ODD)] if n != MULTIPROCESSORS else v for i, (n, v) in enumerate(base.items())}
     )
     # Where sizes tell which kernels come at all, others may come first.
     runs = [Run(o, _numbers(o, named), last=2 * last, seconds=_SHORT) for o in others]
@@ -148,12 +147,12 @@ def _first(
     """The first run that comes to an end, at the sizes as they are written or smaller; `named` are arguments."""
     best: tuple[Ended, dict[str, int]] | None = None
     for divisor in (1, *_SMALLER):
-        sizes = {n: _smaller(v, divisor) if n != _MULTIPROCESSORS else v for n, v in written.items()}
+        sizes = {n: _smaller(v, divisor) if n != MULTIPROCESSORS else v for n, v in written.items()}
         (ended,) = run(program, [Run(sizes, _numbers(sizes, named), seconds=_SECONDS)], folder, root, cwd)
         if best is None or len(_firsts(ended.launches)) > len(_firsts(best[0].launches)):
             best = ended, sizes
         if ended.why != "its time was up" or all(
-            v <= _SMALLEST for n, v in written.items() if n != _MULTIPROCESSORS
+            v <= _SMALLEST for n, v in written.items() if n != MULTIPROCESSORS
         ):
             break
     assert best is not None

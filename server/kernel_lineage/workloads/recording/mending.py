@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.recording.call import MOST_RANK, TYPES, Call
 from kernel_lineage.workloads.recording.compared import compared, switches
 from kernel_lineage.workloads.recording.failed import Failed
@@ -16,7 +17,6 @@ from kernel_lineage.workloads.recording.ties import tied_extents
 T = TypeVar("T")
 _NUMBER = re.compile(r"-?[0-9]{1,15}")
 _DIGITS = re.compile(r"\b[0-9]{1,15}\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _SIZE = re.compile(r"\bsize\s*\(")
 _OF_SIZES = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(?:sym_)?sizes\s*\(\s*\)")
 _MOST_LISTED = 64
@@ -195,7 +195,7 @@ def _has_word(text: str, word: str) -> bool:
 
 def _names_a_number(call: Call, failed: Failed) -> bool:
     """Whether a condition is about a number among the parameters, and no tensor's extent."""
-    words = set(_WORD.findall(failed.condition))
+    words = set(WORD.findall(failed.condition))
     return not _SIZE.search(failed.condition) and any(
         p.name in words for p in call.parameters if p.kind in ("i", "b", "oi")
     )

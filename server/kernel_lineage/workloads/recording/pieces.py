@@ -11,8 +11,9 @@ import numpy as np
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.following.functions import HostParameter, bare_type
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
-from kernel_lineage.workloads.following.unit import HostParameter, Unit, bare_type
+from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.recording.launches import Held, Launch, Recorded
 
 _WORDS = {4: "uint32", 2: "uint16", 1: "uint8"}

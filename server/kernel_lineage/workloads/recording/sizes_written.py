@@ -13,7 +13,8 @@ from kernel_gate.expr.syntax import tree_of
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.unit import Unit, declared_name, unit_of, words_in
+from kernel_lineage.workloads.following.functions import declared_name, words_in
+from kernel_lineage.workloads.following.unit import Unit, unit_of
 
 _LEAST = 2
 _MOST = 1 << 40

@@ -73,11 +73,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
     if reader.makes_dims(frame.module) and ast.unparse(node.func).startswith("torch."):
         _name_examples(frame, node)
     args = [e for a in node.args for e in frame.spread(a)]
-    named: dict[str, object] = {}
-    for keyword in node.keywords:
-        value = frame.evaluate(keyword.value)
-        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
-        named.update({k: v for k, v in more.items() if isinstance(k, str)})
+    named = frame.named(node.keywords)
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return External("super")
     if isinstance(node.func, ast.Attribute):

@@ -15,11 +15,6 @@ from kernel_lineage.workloads.triton.objects import Frame
 from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, tree_of
 
 
-def raises(body: list[ast.stmt]) -> bool:
-    """Whether some statements end in an error."""
-    return bool(body) and isinstance(body[-1], ast.Raise)
-
-
 def keep(frame: Frame, test: ast.expr, holds: bool) -> None:
     """Take a condition to hold, or not to."""
     match test:

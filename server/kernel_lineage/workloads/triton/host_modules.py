@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import Generic, TypeVar
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.python_text import tree_of
+from kernel_lineage.kernels.words import WORD_OF_BYTES
 from kernel_lineage.workloads.triton.torch_made import MADE
 
 _LARGEST = 400_000
@@ -31,7 +31,6 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 """The fields of a statement that hold others, in the order in which the tree has them."""
 _OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
 """Functions that are given elements, and no extents."""
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 T = TypeVar("T")
 
@@ -167,7 +166,7 @@ def _parsed(text: bytes) -> HostModule | None:
 
 
 _PARSED = _Kept(_parsed, _MOST_PARSED)
-_WORDS = _Kept(lambda text: frozenset(_WORD.findall(text)), _MOST_WORDS)
+_WORDS = _Kept(lambda text: frozenset(WORD_OF_BYTES.findall(text)), _MOST_WORDS)
 
 
 @lru_cache(maxsize=1 << 15)

@@ -39,12 +39,8 @@ def given_at(
 def passed_at(kernel: Kernel, reading: Reading) -> dict[str, object]:
     """Parameter or option → what the launch itself gives it."""
     values = (value for node in reading.call.args for value in reading.frame.spread(node))
-    passed: dict[str, object] = dict(zip([p.name for p in kernel.parameters], values, strict=False))
-    for keyword in reading.call.keywords:
-        value = reading.frame.evaluate(keyword.value)
-        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
-        passed.update({k: v for k, v in more.items() if isinstance(k, str)})
-    return passed
+    passed = zip([p.name for p in kernel.parameters], values, strict=False)
+    return {**dict(passed), **reading.frame.named(reading.call.keywords)}
 
 
 def _decided(

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.equal_dims import in_new_names, is_named_for_want
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.triton.host import Reader
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) -> Draft:
     """The draft with the dims that it uses, those made of numbers by the first name that the code has for them."""
     texts = [t for a in draft.arguments for t in (*(a.shape or ()), str(a.value or ""), a.values)]
     texts += draft.launch_texts
-    used = {n for t in texts for n in _NAME.findall(t)}
+    used = {n for t in texts for n in WORD.findall(t)}
     # A scalar may have the name of a dim that it is; expressions would mean one of two otherwise.
     means = {a.name: str(a.value) if a.kind == "scalar" else "" for a in draft.arguments}
     renamed: dict[str, str] = {}
@@ -29,7 +27,7 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
     dims = {new: int(reader.sizes[old]) for old, new in renamed.items()}
     # What host code asks of tensors that the kernel is not given holds for no dim of the draft.
     unused = {n for n in reader.sizes if n not in renamed and n not in constants}
-    promises = [p for p in draft.promises if unused.isdisjoint(_NAME.findall(p))]
+    promises = [p for p in draft.promises if unused.isdisjoint(WORD.findall(p))]
 
     draft = replace(draft, dims=dims, checked=dims, promises=tuple(promises))
-    return in_new_names(draft, lambda text: _NAME.sub(lambda m: renamed.get(m[0], m[0]), text))
+    return in_new_names(draft, lambda text: WORD.sub(lambda m: renamed.get(m[0], m[0]), text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -114,6 +114,15 @@ class Frame:
     def evaluate(self, node: ast.expr) -> object:
         """What an expression stands for."""
         return self.reader.evaluate(node, self)
+
+    def named(self, keywords: Iterable[ast.keyword]) -> dict[str, object]:
+        """The arguments that a call gives by name, those of `**values` among them."""
+        named: dict[str, object] = {}
+        for keyword in keywords:
+            value = self.evaluate(keyword.value)
+            more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
+            named.update({k: v for k, v in more.items() if isinstance(k, str)})
+        return named
 
     def spread(self, part: ast.expr) -> list[object]:
         """An element of a list or an argument of a call, or all that `*values` stands for."""

@@ -10,8 +10,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kernel_lineage.kernels.triton_guards import raises
 from kernel_lineage.workloads.triton.elements import with_element
-from kernel_lineage.workloads.triton.guards import keep, raises
+from kernel_lineage.workloads.triton.guards import keep
 from kernel_lineage.workloads.triton.objects import (
     Class,
     Frame,

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.triton_forms import dotted
 
 _ACCESSES = frozenset({"load", "store"})
@@ -41,7 +42,7 @@ def whole_tiles(
             if address.spans and not address.wraps:
                 yield from ((tile, call.lineno) for tile in (counted[axis] if axis < len(counted) else ()))
         for loop in loops:
-            names = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)}
+            names = names_in(loop.iter)
             target = loop.target.id if isinstance(loop.target, ast.Name) else ""
             if target not in guard.names and not names & guard.names:
                 yield from ((tile, call.lineno) for tile in _of_loop(loop.iter))
@@ -140,9 +141,7 @@ def _accesses(
     node: ast.AST, constexpr: frozenset[str], loops: tuple[ast.For, ...]
 ) -> Iterator[tuple[ast.Call, tuple[ast.For, ...]]]:
     """The loads and stores of a function that no compile-time parameter decides on, each with the loops around it."""
-    if isinstance(node, ast.If) and constexpr & {
-        n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)
-    }:
+    if isinstance(node, ast.If) and constexpr & names_in(node.test):
         return
     if isinstance(node, ast.Call) and dotted(node.func) in {f"tl.{a}" for a in _ACCESSES}:
         yield node, loops

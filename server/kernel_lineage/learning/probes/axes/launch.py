@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate
-from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.program import WARP, LaunchSpec, Program
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting, launch_of
 
 _BLOCKS = (32, 64, 96, 128, 160, 192, 256, 320, 512, 1024)
 _WARPS, _STAGES = (1, 2, 4, 8), (1, 2, 3, 4)
-_WARP = 32
 _LOOP = re.compile(r"^\s+(?:for|while)\b", re.MULTILINE)
 _POOLED = 60
 
@@ -56,7 +55,7 @@ def _scaled(text: str, old: int, new: int) -> str:
         number = int(match[0])
         if number == old:
             return str(new)
-        return str(max(1, new // _WARP)) if number == old // _WARP and number > 1 else match[0]
+        return str(max(1, new // WARP)) if number == old // WARP and number > 1 else match[0]
 
     return re.sub(r"\b\d+\b", swapped, text)
 

@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from kernel_gate.cases import next_prime
+from kernel_gate.shapes import next_prime
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.closing_in import middle
 from kernel_lineage.learning.probes.setting import Setting

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.arguments import Argument
+from kernel_gate.workload import Workload
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.skills.conditions.facts import Scalar

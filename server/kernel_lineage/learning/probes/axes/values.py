@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kernel_gate.arguments import Argument
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.variations import Variation
-from kernel_gate.workload import Argument
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.closing_in import middle
 from kernel_lineage.learning.probes.setting import Setting

@@ -1,0 +1,8 @@
+"""The words of a text of CUDA C++ or Python: names, keywords and types alike."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+WORD_OF_BYTES = re.compile(rb"[A-Za-z_]\w*")
