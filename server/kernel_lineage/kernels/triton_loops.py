@@ -25,6 +25,20 @@ def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, as
     return None, None, None
 
 
+def stepped_over(function: ast.FunctionDef) -> tuple[tuple[str, str], ...]:
+    """What loops go over, and in steps of what, where both are names: (`K`, `BLOCK`) of `range(0, K, BLOCK)` and of
+    `range(tl.cdiv(K, BLOCK))`.
+    """
+    pairs: list[tuple[str, str]] = []
+    for loop in (n for n in ast.walk(function) if isinstance(n, ast.For)):
+        _, stop, step = range_arguments(loop)
+        if step is None and isinstance(stop, ast.Call) and dotted(stop.func).rpartition(".")[2] == "cdiv":
+            stop, step = (*stop.args, None, None)[:2]
+        if isinstance(stop, ast.Name) and isinstance(step, ast.Name):
+            pairs.append((stop.id, step.id))
+    return tuple(dict.fromkeys(pairs))
+
+
 def read_again(unit: TritonUnit, loops: list[ast.For]) -> tuple[str, ast.For] | None:
     """The first pointer parameter that is read in two of some loops, and the later one of these."""
     read: dict[str, ast.For] = {}

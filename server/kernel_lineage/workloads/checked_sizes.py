@@ -70,10 +70,14 @@ def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
 
 
 def two_tiles(draft: Draft) -> dict[str, int]:
-    """Dim → two tiles of it, where the draft counts tiles: one alone says nothing of what goes from one to the next."""
+    """Dim → two tiles of it, where the draft or the kernel's loops count tiles: one alone says nothing of what goes from
+    one to the next.
+    """
     texts = (*draft.grid, *draft.constexpr.values(), *(e for a in draft.arguments for e in a.shape or ()))
     tiles: dict[str, int] = {}
-    for name, tile in (pair for text in texts for pair in _TILES.findall(text)):
+    values = {a.name: str(a.value) for a in draft.arguments if a.kind == "scalar"}
+    looped = [(values.get(over, over), tile) for over, tile in draft.stepped]
+    for name, tile in (*(pair for text in texts for pair in _TILES.findall(text)), *looped):
         number = draft.constexpr.get(tile, tile)
         if name in draft.dims and number.isdigit() and int(number) <= _LARGEST_TILE:
             tiles[name] = min(draft.dims[name], max(tiles.get(name, 0), 2 * int(number)))

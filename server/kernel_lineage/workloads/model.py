@@ -125,6 +125,8 @@ class Draft:
     """By the number of the parameter: those whose fields have a place."""
     divided: tuple[tuple[str, str], ...] = ()
     """What is divided, and what by, as expressions over dims, such as channels by groups."""
+    stepped: tuple[tuple[str, str], ...] = ()
+    """What the kernel's loops go over, and in steps of what, by the names of its parameters."""
     unread_roles: frozenset[str] = frozenset()
     """Buffers of which no code tells whether they are read or written: what the kernel does when it is run tells it."""
     recorded: bool = False

@@ -250,6 +250,30 @@ def added(x):
     assert checked["size"] == 512 and checked["rows"] < 64
 
 
+@pytest.mark.parametrize(
+    ("rounds", "at"), [("range(0, n, BLOCK)", "k"), ("range(tl.cdiv(n, BLOCK))", "k * BLOCK")]
+)
+def test_two_rounds_are_checked_of_a_loop_over_tiles(rounds: str, at: str, tmp_path: Path) -> None:
+    code = f"""\
+@triton.jit
+def add_up(out, x, m, n, BLOCK: tl.constexpr):
+    total = 0.0
+    for k in {rounds}:
+        at = {at} + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(x + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
+    tl.store(out + tl.program_id(0), total)
+
+
+def added(x):
+    out = x.new_empty(x.shape[0])
+    add_up[(x.shape[0],)](out, x, x.shape[0], x.shape[1], BLOCK=128)
+    return out
+"""
+    test = "def test_added():\n    rows, size = 8192, 1024\n    added(torch.randn(rows, size))\n"
+    checked = drafted(tmp_path, code, test, "add_up").checked
+    assert checked["size"] == 256 and checked["rows"] < 128
+
+
 @pytest.mark.long
 def test_a_size_that_the_kernel_counts_on_is_its_only_one(tmp_path: Path) -> None:
     code = """\

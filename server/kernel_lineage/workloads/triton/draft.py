@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_loops import stepped_over
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.cases import other_sizes
@@ -183,6 +184,7 @@ def _draft(
         assumed=tuple(dict.fromkeys(notes)),
         missing=tuple(dict.fromkeys(reading.missing)),
         way=reading.way,
+        stepped=stepped_over(kernel.function) if kernel.function is not None else (),
         tested=reading.tested,
     )
     draft = with_named_dims(draft, reading.reader, reading.constants)
