@@ -9,7 +9,8 @@ from typing import Literal
 
 from kernel_gate.workload import Workload
 from kernel_lineage.proofs.obligations.obligation import Obligation
-from kernel_lineage.rewrite.proving.prove import prove_file
+from kernel_lineage.proofs.prove import Kinds
+from kernel_lineage.rewrite.proving.prove import launches_of_file, prove_file, proving
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Case:
     promises: Sequence[str] = ()
     shared_bytes: str | int = 0
     integers: Mapping[str, str] = field(default_factory=dict)
-    """Inputs that are int32, with their `values`."""
+    """Inputs of integers, with their `values`."""
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    """Those of the integers that are not int32."""
     align: Mapping[str, int] = field(default_factory=dict)
     constexpr: Mapping[str, str | int] = field(default_factory=dict)
     language: Literal["cuda", "triton"] = "cuda"
@@ -37,7 +40,7 @@ class Case:
             for name, shape in buffers.items():
                 argument = {"name": name, "kind": kind, "dtype": "float32", "shape": list(shape)}
                 if name in self.integers:
-                    argument |= {"dtype": "int32", "values": self.integers[name]}
+                    argument |= {"dtype": self.dtypes.get(name, "int32"), "values": self.integers[name]}
                 if name in self.align:
                     argument["align"] = self.align[name]
                 args.append(argument)
@@ -58,9 +61,18 @@ class Case:
 
     def obligations(self, folder: Path, *, replayed: bool = True) -> tuple[Obligation, ...]:
         """What is proved and refuted of it."""
+        return prove_file(self._written(folder), "k", self.workload(), replayed=replayed)
+
+    def of_kinds(self, folder: Path, kinds: Kinds) -> tuple[Obligation, ...]:
+        """The same of some kinds, confirmed, each access on several paths by itself."""
+        path = self._written(folder)
+        (launched,) = launches_of_file(path, "k", self.workload())
+        return tuple(proving(launched, path, kinds=kinds))
+
+    def _written(self, folder: Path) -> Path:
         path = folder / ("k.cu" if self.language == "cuda" else "k.py")
         path.write_text(self.source)
-        return prove_file(path, "k", self.workload(), replayed=replayed)
+        return path
 
 
 def statuses(obligations: Sequence[Obligation], kind: str) -> dict[str, str]:

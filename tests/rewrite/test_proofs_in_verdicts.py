@@ -127,3 +127,69 @@ def test_a_verdict_waits_for_the_baselines_proofs_once_something_is_refuted(
         assert verdict.code == "out-of-bounds"
     else:
         assert "an access leaves its buffer; whether the baseline's does" in verdict.stage("prove").reason
+
+
+GATHER = """__global__ void gather(float* out, const float* table, const int* ids, int N, int C, int V) {
+    int row = blockIdx.x;
+    int id = ids[row];
+    GUARD
+    for (int c = threadIdx.x; c < C; c += 128) out[(size_t)row * C + c] = table[AT];
+}
+"""
+ROWS = """kernel = "gather"
+language = "cuda"
+dims = { N = [8, 64], C = [64, 512], V = [100, 30000] }
+args = [
+    { name = "out", kind = "output", dtype = "float32", shape = ["N", "C"] },
+    { name = "table", kind = "input", dtype = "float32", shape = ["V", "C"] },
+    { name = "ids", kind = "input", dtype = "int32", shape = ["N"], values = "VALUES" },
+    { name = "N", kind = "scalar", dtype = "int32", value = "N" },
+    { name = "C", kind = "scalar", dtype = "int32", value = "C" },
+    { name = "V", kind = "scalar", dtype = "int32", value = "V" },
+]
+launch = { grid = ["N"], block = [128] }
+"""
+UNGUARDED, CHECKED = "", "if (id < 0 || id >= V) id = 0;"
+WIDE_ROW, NARROW_ROW = "(size_t)id * C + c", "id * C + c"
+
+
+def gathers(
+    tmp_path: Path, before: tuple[str, str], after: tuple[str, str], values: str = "integers"
+) -> proving.Proofs:
+    workload = parse_workload(ROWS.replace("VALUES", values))
+    programs = []
+    for name, (guard, at) in (("old.cu", before), ("new.cu", after)):
+        path = tmp_path / name
+        path.write_text(GATHER.replace("GUARD", guard).replace("AT", at))
+        programs.append(program_from_file(path, "gather", workload))
+    return proofs_of_both(programs[0], programs[1], tmp_path / "new.cu", workload)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guard", [UNGUARDED, CHECKED])
+@pytest.mark.parametrize("values", ["integers", "integers(0, V)"])
+def test_a_gather_that_narrows_is_accepted_only_for_the_callers_sizes(
+    tmp_path: Path, guard: str, values: str
+):
+    proofs = gathers(tmp_path, (guard, WIDE_ROW), (guard, NARROW_ROW), values)
+    assert proofs.lost is None
+    assert proofs.condition == "N <= 64 and C <= 512 and V <= 30000"
+    assert proofs.beyond is not None and proofs.beyond.root == "table"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((UNGUARDED, NARROW_ROW), (UNGUARDED, "c + id * C")),
+        ((UNGUARDED, NARROW_ROW), (CHECKED, NARROW_ROW)),
+        ((UNGUARDED, NARROW_ROW), (UNGUARDED, WIDE_ROW)),
+        ((UNGUARDED, WIDE_ROW), ("long long wide = id;", "wide * C + c")),
+        ((UNGUARDED, WIDE_ROW), ("const float* from = table + (size_t)id * C;", "0] * 0 + from[c")),
+    ],
+)
+def test_a_gather_that_does_not_narrow_needs_nothing(
+    tmp_path: Path, before: tuple[str, str], after: tuple[str, str]
+):
+    proofs = gathers(tmp_path, before, after)
+    assert (proofs.lost, proofs.beyond, proofs.condition) == (None, None, "")

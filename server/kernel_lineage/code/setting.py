@@ -25,8 +25,12 @@ class BufferSetting:
     """Bytes that its address is a multiple of."""
     is_output: bool = False
     """Whether every element is to be written."""
+    is_input: bool = False
+    """Whether it is only read."""
     values: tuple[Term, Term] | None = None
-    """Integers that are only read: least value, and the value that all are below."""
+    """Integers that are only read: least value, and the value that all are below, where the workload states them."""
+    has_any: bool = False
+    """Whether its integers may be any of its type."""
 
 
 @dataclass(frozen=True, slots=True)

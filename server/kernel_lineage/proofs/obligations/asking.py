@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expr.smallest import Question, answered
@@ -38,11 +38,18 @@ class Questions:
         return [*sizes, *self.setting.assumptions, *self.model.facts(premises)]
 
     def ask(
-        self, path: Sequence[Term], claim: Term, *, more: Sequence[Term] = (), places: bool = True
+        self,
+        path: Sequence[Term],
+        claim: Term,
+        *,
+        more: Sequence[Term] = (),
+        places: bool = True,
+        free: Container[str] = (),
     ) -> Asked:
         """Whether a claim holds on a path for all sizes, threads and iterations; else the smallest sizes that break it.
 
-        With `places` the block and thread of a refutation are the smallest ones too.
+        With `places` the block and thread of a refutation are the smallest ones too. A refutation may choose the values
+        of `free` variables, although they are not known.
         """
         if claim == Num(1):
             return Asked(Status.PROVED)
@@ -57,9 +64,17 @@ class Questions:
         answer = answered(question, self.limit_ms)
         if answer.decision is not Decision.REFUTED:
             return Asked(Status(answer.decision.value), answer.reason)
-        if doubts := list(dict.fromkeys(self.model.doubts(*path, claim, *premises))):
-            return Asked(Status.UNDECIDED, f"not known: {doubts[0]}")
+        if doubt := self._doubt(answer.values, [*premises, claim], free):
+            return Asked(Status.UNDECIDED, f"not known: {doubt}")
         return Asked(Status.REFUTED, "", answer.values)
+
+    def _doubt(self, values: Mapping[str, int], terms: Sequence[Term], free: Container[str]) -> str:
+        """Why values may refute nothing: some of the terms hang on others that are not known; "" where none do."""
+        unknown = [name for name in self.model.unknowns if name not in free]
+        chosen = {name: Num(value) for name, value in values.items() if name not in unknown}
+        ranges = {fact for name in unknown for fact in self.model.ranges.get(name, ())}
+        rest = (substituted(term, chosen) for term in terms if term not in ranges)
+        return next(self.model.doubts(*rest), "")
 
     def counterexample(
         self,

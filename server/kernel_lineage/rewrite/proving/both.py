@@ -125,7 +125,7 @@ def proofs_of_both(
     )
     if beyond is not None:
         return Proofs(kept, asked, condition=" and ".join(bounds), beyond=beyond)
-    return Proofs(kept, asked, open=f"line {lost[0].line}: a counterexample could not be confirmed")
+    return Proofs(kept, asked, open=f"line {lost[0].line}: {again[_place(lost[0])].reason}")
 
 
 def with_proofs(verdict: Verdict, proofs: Proofs) -> Verdict:

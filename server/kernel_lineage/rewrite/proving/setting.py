@@ -85,12 +85,7 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
     elements: Term = Num(1)
     for extent in argument.shape or ():
         elements = mul(elements, reading.read(extent))
-    kind, operands = argument.values_spec
-    values = None
-    if argument.kind == "input" and kind == "integers" and len(operands) == 2:
-        values = (reading.read(operands[0]), reading.read(operands[1]))
-    elif argument.kind == "input" and kind == "permutation":
-        values = (Num(0), reading.read(operands[0]))
+    is_input = argument.kind == "input"
     return BufferSetting(
         parameter,
         argument.dtype,
@@ -98,8 +93,23 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
         elements,
         argument.align or _ALLOCATORS_ALIGN,
         argument.kind == "output",
-        values,
+        is_input,
+        _limits(argument, reading) if is_input else None,
+        is_input and argument.dtype in INTEGERS and argument.has_free_values,
     )
+
+
+def _limits(argument: Argument, reading: Reading) -> tuple[Term, Term] | None:
+    """The least value of a buffer's integers and the one that all are below, where its `values` state them."""
+    match argument.values_spec:
+        case "integers", (least, end):
+            return reading.read(least), reading.read(end)
+        case "permutation", (end,):
+            return Num(0), reading.read(end)
+        case "listed", numbers if argument.dtype in INTEGERS:
+            values = [int(number) for number in numbers]
+            return Num(min(values)), Num(max(values) + 1)
+    return None
 
 
 def _template(kernel: Kernel, program: Program, reading: Reading) -> tuple[dict[str, Term], dict[str, str]]:
