@@ -30,11 +30,13 @@ class Case:
     dtypes: Mapping[str, str] = field(default_factory=dict)
     """Those of the integers that are not int32."""
     align: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Scalars behind the dimensions, with their values as expressions."""
     constexpr: Mapping[str, str | int] = field(default_factory=dict)
     language: Literal["cuda", "triton"] = "cuda"
 
     def workload(self) -> Workload:
-        """The workload; arguments are outputs, inputs, then the dimensions."""
+        """The workload; arguments are outputs, inputs, the dimensions, then other numbers."""
         args = []
         for kind, buffers in (("output", self.outputs), ("input", self.inputs)):
             for name, shape in buffers.items():
@@ -44,7 +46,8 @@ class Case:
                 if name in self.align:
                     argument["align"] = self.align[name]
                 args.append(argument)
-        args += [{"name": d, "kind": "scalar", "dtype": "int32", "value": d} for d in self.dims]
+        scalars = {**{d: d for d in self.dims}, **self.numbers}
+        args += [{"name": n, "kind": "scalar", "dtype": "int32", "value": v} for n, v in scalars.items()]
         launch = {"grid": list(self.grid), "block": list(self.block), "shared_bytes": self.shared_bytes}
         if self.constexpr:
             launch["constexpr"] = dict(self.constexpr)

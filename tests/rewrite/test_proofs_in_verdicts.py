@@ -193,3 +193,46 @@ def test_a_gather_that_does_not_narrow_needs_nothing(
 ):
     proofs = gathers(tmp_path, before, after)
     assert (proofs.lost, proofs.beyond, proofs.condition) == (None, None, "")
+
+
+FOURS = """__global__ void twice(float* out, const float* x, int n, int four) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (!four) {
+        if (ONE) out[i] = 2 * x[i];
+    } else if (FOUR) {
+        float4 v = reinterpret_cast<const float4*>(x)[i];
+        reinterpret_cast<float4*>(out)[i] = make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w);
+    }
+}
+"""
+ADDRESSED = """kernel = "twice"
+language = "cuda"
+dims = { N = [64, 4096] }
+promises = ["N % 4 == 0"]
+args = [
+    { name = "out", kind = "output", dtype = "float32", shape = ["N"] },
+    { name = "x", kind = "input", dtype = "float32", shape = ["N"] },
+    { name = "n", kind = "scalar", dtype = "int32", value = "N" },
+    { name = "four", kind = "scalar", dtype = "int32", value = "bit_or(address_of_x, address_of_out) % 16 == 0" },
+]
+launch = { grid = ["ceil_div(N, 64)"], block = [64] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "four", "lost"),
+    [("i < n", "4 * i < n", False), ("i <= n", "4 * i < n", False), ("i < n", "4 * i <= n", True)],
+    ids=["right", "wrong where buffers lie as no allocator places them", "wrong"],
+)
+def test_what_only_misaligned_buffers_show_is_left_to_the_gate(
+    tmp_path: Path, one: str, four: str, lost: bool
+):
+    workload = parse_workload(ADDRESSED)
+    programs = []
+    for name, tests in (("old.cu", ("i < n", "4 * i < n")), ("new.cu", (one, four))):
+        path = tmp_path / name
+        path.write_text(FOURS.replace("ONE", tests[0]).replace("FOUR", tests[1]))
+        programs.append(program_from_file(path, "twice", workload))
+    proofs = proofs_of_both(programs[0], programs[1], tmp_path / "new.cu", workload)
+    assert (proofs.lost is not None, proofs.beyond) == (lost, None)
+    assert (proofs.kept == proofs.asked) is (one == "i < n" and not lost)

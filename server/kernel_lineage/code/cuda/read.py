@@ -31,7 +31,8 @@ def read_cuda(
         raise UnreadableError(f"`{kernel.name}` could not be parsed")
     model = Model()
     model.unknowns |= setting.unknowns
-    model.naturals |= set(setting.dims) | set(setting.naturals)
+    model.naturals |= {*setting.dims, *setting.naturals, *setting.addresses}
+    model.ranges |= setting.addresses
     for what, extents in (("threadIdx", setting.launch.block), ("blockIdx", setting.launch.grid)):
         for axis, extent in zip("xyz", extents, strict=True):
             if extent != Num(1):

@@ -12,6 +12,9 @@ from kernel_lineage.code.model import Model
 from kernel_lineage.code.setting import Setting
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Status
 
+_PLACED = 256
+"""Bytes: buffers lie at a multiple of it where nothing else is said."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -58,7 +61,7 @@ class Questions:
             premises,
             claim,
             self.setting.dims,
-            sorted(self.model.places) if places else (),
+            [*(sorted(self.model.places) if places else ()), *self.setting.addresses],
             frozenset(self.model.naturals) | frozenset(self.setting.dims),
         )
         answer = answered(question, self.limit_ms)
@@ -92,7 +95,9 @@ class Questions:
         index = evaluated(element, values) if element is not None else None
         dims = {d: values.get(d, 1) for d in self.setting.dims}
         thread = three("threadIdx") if self.model.threads else None
-        return Counterexample(dims, three("blockIdx"), thread, buffer, index, note)
+        past = {name: values.get(name, 0) % _PLACED for name in self.setting.addresses}
+        addresses = {name: offset for name, offset in past.items() if offset}
+        return Counterexample(dims, three("blockIdx"), thread, buffer, index, note, addresses)
 
 
 def evaluated(term: Term, values: Mapping[str, int]) -> int | None:

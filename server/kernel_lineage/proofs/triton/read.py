@@ -26,7 +26,8 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
         raise UnreadableError(f"`{kernel.name}` could not be parsed")
     model = Model(threads=False)
     model.unknowns |= setting.unknowns
-    model.naturals |= {*setting.dims, *setting.naturals}
+    model.naturals |= {*setting.dims, *setting.naturals, *setting.addresses}
+    model.ranges |= setting.addresses
     for axis, extent in zip("xyz", setting.launch.grid, strict=True):
         if extent != Num(1):
             variable = Var(f"blockIdx.{axis}")

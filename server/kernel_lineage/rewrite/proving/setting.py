@@ -5,9 +5,9 @@ from __future__ import annotations
 from kernel_gate.compile_time import is_word
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.parsing import Reading
-from kernel_gate.expr.terms import Num, Term, Var, at_most, conjunction, mul
+from kernel_gate.expr.terms import Num, Term, Var, at_most, conjunction, equal, mod, mul
 from kernel_gate.program import Program
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Argument, Workload, address_name
 from kernel_lineage.code.setting import (
     MAX_BLOCK,
     MAX_GRID,
@@ -26,7 +26,8 @@ _ALLOCATORS_ALIGN = 256
 def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
     """What the workload and the program's launch promise of the kernel's arguments, by its own parameter names."""
     dims: dict[str, Term] = {name: Var(name) for name in workload.dims}
-    reading = Reading(dims)
+    addresses = {address_name(a.name): _lies(a) for a in workload.args if a.is_pointer}
+    reading = Reading({**{name: Var(name) for name in addresses}, **dims})
     assumptions = [reading.read(promise) for promise in workload.promises]
     integers = {
         a.name: reading.read(a.value)
@@ -37,7 +38,7 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
         if argument.name in integers:
             type_, value = INTEGERS[argument.dtype], integers[argument.name]
             assumptions.append(conjunction(at_most(Num(type_.least), value), at_most(value, Num(type_.most))))
-    names: dict[str, Term] = {**dims, **integers}
+    names: dict[str, Term] = {**reading.known, **integers}
     launch_reading = Reading(names, reading.facts, reading.unknowns, reading.naturals)
     spec = program.launch or workload.launch.spec()
     for name, text in spec.constexpr.items():
@@ -64,8 +65,16 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
         types,
         {p: a.dtype for p, a in by_parameter.items() if a is not None and a.name in integers},
         frozenset(reading.naturals),
+        addresses,
         reading.unknowns,
     )
+
+
+def _lies(argument: Argument) -> tuple[Term, ...]:
+    """What is known of a buffer's address: views begin at any element, where callers promise nothing."""
+    address = Var(address_name(argument.name))
+    multiple = argument.align or DTYPES[argument.dtype].itemsize
+    return at_most(Num(0), address), equal(mod(address, Num(multiple)), Num(0))
 
 
 def _three(extents: tuple[str, ...], reading: Reading) -> tuple[Term, Term, Term]:
@@ -92,6 +101,7 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
         DTYPES[argument.dtype].itemsize,
         elements,
         argument.align or _ALLOCATORS_ALIGN,
+        Var(address_name(argument.name)),
         argument.kind == "output",
         is_input,
         _limits(argument, reading) if is_input else None,
