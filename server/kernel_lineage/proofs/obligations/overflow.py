@@ -80,6 +80,8 @@ def _of_data(questions: Questions, fitting: Fitting) -> Fitting:
     here = set(fitting.access.path)
     used = {name for term in (*here, fitting.claim) for name in variables(term) if name in loads}
     used &= questions.model.unknowns.keys()
+    if not used:
+        return replace(fitting, data=loads)
     kept = []
     for access in questions.model.accesses:
         if access.offset is not None and used & set(variables(access.offset)):

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from kernel_gate.compile_time import is_word
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.parsing import Reading
-from kernel_gate.expr.terms import Num, Term, Var, at_most, conjunction, equal, mod, mul
+from kernel_gate.expr.terms import (
+    Num,
+    Term,
+    Var,
+    add,
+    at_most,
+    conjunction,
+    equal,
+    maximum,
+    minimum,
+    mod,
+    mul,
+)
 from kernel_gate.program import Program
 from kernel_gate.workload import Argument, Workload, address_name
 from kernel_lineage.code.setting import (
@@ -117,8 +131,8 @@ def _limits(argument: Argument, reading: Reading) -> tuple[Term, Term] | None:
         case "permutation", (end,):
             return Num(0), reading.read(end)
         case "listed", numbers if argument.dtype in INTEGERS:
-            values = [int(number) for number in numbers]
-            return Num(min(values)), Num(max(values) + 1)
+            values = [reading.read(number) for number in numbers]
+            return reduce(minimum, values), add(reduce(maximum, values), Num(1))
     return None
 
 
