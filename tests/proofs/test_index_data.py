@@ -96,6 +96,14 @@ PROVED = {
     "beside a place in 64 bits that it must lie in": _cuda(
         f"{_ID} float a = table[(size_t)id * C];", "(id * 64) % 32", promises=_CALLERS
     ),
+    "as far as a length that is read": _cuda(
+        "float a = 0.f; for (int k = threadIdx.x; k < ids[row]; k += 128) a += table[row % V * C + k];", "0",
+        promises=_CALLERS,
+    ),
+    "from one place that is read to another": _cuda(
+        "float a = 0.f; for (int k = ids[row]; k < ids[row + 1]; k++) a += table[k * C + threadIdx.x];", "0",
+        promises=_CALLERS,
+    ),
     "in 64 bits": _cuda(_ID, "(size_t)id * C + c"),
     "a long": _cuda("long long id = ids[row];", _GATHER),
     "a pointer that moves in 64 bits": _cuda(f"{_ID} const float* from = table + (int64_t)id * C;", "0] + from[c"),

@@ -82,17 +82,15 @@ def _of_data(questions: Questions, fitting: Fitting) -> Fitting:
     used &= questions.model.unknowns.keys()
     if not used:
         return replace(fitting, data=loads)
-    kept = []
-    for access in questions.model.accesses:
-        if access.offset is not None and used & set(variables(access.offset)):
-            inside = within(questions, access)
-            elsewhere = (negation(condition) for condition in access.path if condition not in here)
-            kept += [disjunction(*elsewhere, inside)] if inside is not None else []
+    others = [a for a in questions.model.accesses if a.offset and used & set(variables(a.offset))]
+    kept = [
+        disjunction(*(negation(c) for c in access.path if c not in here), inside)
+        for access in (fitting.access, *others)
+        if (inside := within(questions, access)) is not None
+    ]
     most = floor_div(extent, Num(itemsize_of(questions, fitting.access)))
     meant = [
-        conjunction(at_most(sub(Num(0), most), step.term), at_most(step.term, most))
-        for step in fitting.steps
-        if used & set(variables(step.term))
+        conjunction(at_most(sub(Num(0), most), step.term), at_most(step.term, most)) for step in fitting.steps
     ]
     return replace(fitting, data=loads, kept=tuple(dict.fromkeys(kept)), meant=tuple(meant))
 
