@@ -12,6 +12,7 @@ from kernel_lineage.code.model import Model
 from kernel_lineage.code.setting import Setting
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Status
 
+_AT_ONCE_MS = 250
 _PLACED = 256
 """Bytes: buffers lie at a multiple of it where nothing else is said."""
 
@@ -70,6 +71,13 @@ class Questions:
         if doubt := self._doubt(answer.values, [*premises, claim], free):
             return Asked(Status.UNDECIDED, f"not known: {doubt}")
         return Asked(Status.REFUTED, "", answer.values)
+
+    def at_once(self, path: Sequence[Term], claim: Term) -> bool:
+        """Whether a claim is quickly seen to hold on a path."""
+        premises = [*self.assumptions(*path, claim), *path]
+        naturals = frozenset(self.model.naturals) | frozenset(self.setting.dims)
+        question = Question(premises, claim, never_negative=naturals)
+        return question.decided(min(_AT_ONCE_MS, self.limit_ms)).decision is Decision.PROVED
 
     def _doubt(self, values: Mapping[str, int], terms: Sequence[Term], free: Container[str]) -> str:
         """Why values may refute nothing: some of the terms hang on others that are not known; "" where none do."""
