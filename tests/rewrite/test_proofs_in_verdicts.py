@@ -127,3 +127,112 @@ def test_a_verdict_waits_for_the_baselines_proofs_once_something_is_refuted(
         assert verdict.code == "out-of-bounds"
     else:
         assert "an access leaves its buffer; whether the baseline's does" in verdict.stage("prove").reason
+
+
+GATHER = """__global__ void gather(float* out, const float* table, const int* ids, int N, int C, int V) {
+    int row = blockIdx.x;
+    int id = ids[row];
+    GUARD
+    for (int c = threadIdx.x; c < C; c += 128) out[(size_t)row * C + c] = table[AT];
+}
+"""
+ROWS = """kernel = "gather"
+language = "cuda"
+dims = { N = [8, 64], C = [64, 512], V = [100, 30000] }
+args = [
+    { name = "out", kind = "output", dtype = "float32", shape = ["N", "C"] },
+    { name = "table", kind = "input", dtype = "float32", shape = ["V", "C"] },
+    { name = "ids", kind = "input", dtype = "int32", shape = ["N"], values = "VALUES" },
+    { name = "N", kind = "scalar", dtype = "int32", value = "N" },
+    { name = "C", kind = "scalar", dtype = "int32", value = "C" },
+    { name = "V", kind = "scalar", dtype = "int32", value = "V" },
+]
+launch = { grid = ["N"], block = [128] }
+"""
+UNGUARDED, CHECKED = "", "if (id < 0 || id >= V) id = 0;"
+WIDE_ROW, NARROW_ROW = "(size_t)id * C + c", "id * C + c"
+
+
+def gathers(
+    tmp_path: Path, before: tuple[str, str], after: tuple[str, str], values: str = "integers"
+) -> proving.Proofs:
+    workload = parse_workload(ROWS.replace("VALUES", values))
+    programs = []
+    for name, (guard, at) in (("old.cu", before), ("new.cu", after)):
+        path = tmp_path / name
+        path.write_text(GATHER.replace("GUARD", guard).replace("AT", at))
+        programs.append(program_from_file(path, "gather", workload))
+    return proofs_of_both(programs[0], programs[1], tmp_path / "new.cu", workload)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guard", [UNGUARDED, CHECKED])
+@pytest.mark.parametrize("values", ["integers", "integers(0, V)"])
+def test_a_gather_that_narrows_is_accepted_only_for_the_callers_sizes(
+    tmp_path: Path, guard: str, values: str
+):
+    proofs = gathers(tmp_path, (guard, WIDE_ROW), (guard, NARROW_ROW), values)
+    assert proofs.lost is None
+    assert proofs.condition == "N <= 64 and C <= 512 and V <= 30000"
+    assert proofs.beyond is not None and proofs.beyond.root == "table"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((UNGUARDED, NARROW_ROW), (UNGUARDED, "c + id * C")),
+        ((UNGUARDED, NARROW_ROW), (CHECKED, NARROW_ROW)),
+        ((UNGUARDED, NARROW_ROW), (UNGUARDED, WIDE_ROW)),
+        ((UNGUARDED, WIDE_ROW), ("long long wide = id;", "wide * C + c")),
+        ((UNGUARDED, WIDE_ROW), ("const float* from = table + (size_t)id * C;", "0] * 0 + from[c")),
+    ],
+)
+def test_a_gather_that_does_not_narrow_needs_nothing(
+    tmp_path: Path, before: tuple[str, str], after: tuple[str, str]
+):
+    proofs = gathers(tmp_path, before, after)
+    assert (proofs.lost, proofs.beyond, proofs.condition) == (None, None, "")
+
+
+FOURS = """__global__ void twice(float* out, const float* x, int n, int four) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (!four) {
+        if (ONE) out[i] = 2 * x[i];
+    } else if (FOUR) {
+        float4 v = reinterpret_cast<const float4*>(x)[i];
+        reinterpret_cast<float4*>(out)[i] = make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w);
+    }
+}
+"""
+ADDRESSED = """kernel = "twice"
+language = "cuda"
+dims = { N = [64, 4096] }
+promises = ["N % 4 == 0"]
+args = [
+    { name = "out", kind = "output", dtype = "float32", shape = ["N"] },
+    { name = "x", kind = "input", dtype = "float32", shape = ["N"] },
+    { name = "n", kind = "scalar", dtype = "int32", value = "N" },
+    { name = "four", kind = "scalar", dtype = "int32", value = "bit_or(address_of_x, address_of_out) % 16 == 0" },
+]
+launch = { grid = ["ceil_div(N, 64)"], block = [64] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "four", "lost"),
+    [("i < n", "4 * i < n", False), ("i <= n", "4 * i < n", False), ("i < n", "4 * i <= n", True)],
+    ids=["right", "wrong where buffers lie as no allocator places them", "wrong"],
+)
+def test_what_only_misaligned_buffers_show_is_left_to_the_gate(
+    tmp_path: Path, one: str, four: str, lost: bool
+):
+    workload = parse_workload(ADDRESSED)
+    programs = []
+    for name, tests in (("old.cu", ("i < n", "4 * i < n")), ("new.cu", (one, four))):
+        path = tmp_path / name
+        path.write_text(FOURS.replace("ONE", tests[0]).replace("FOUR", tests[1]))
+        programs.append(program_from_file(path, "twice", workload))
+    proofs = proofs_of_both(programs[0], programs[1], tmp_path / "new.cu", workload)
+    assert (proofs.lost is not None, proofs.beyond) == (lost, None)
+    assert (proofs.kept == proofs.asked) is (one == "i < n" and not lost)

@@ -94,6 +94,8 @@ class Reading:
                 for other in rest:
                     first = join(first, other)
                 return first
+            case "bit_or", [a, b]:
+                return terms.bitwise("|", a, b)
             case "abs", [a]:
                 return terms.maximum(a, terms.sub(Num(0), a))
             case "next_power_of_2", [Num(value)]:

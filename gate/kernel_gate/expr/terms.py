@@ -130,8 +130,13 @@ def floor_div(a: Term, b: Term) -> Term:
 
 
 def mod(a: Term, b: Term) -> Term:
-    """`a % b` for b > 0, never negative; any number for others."""
-    return ZERO if b == ONE else _binary("%", a, b)
+    """`a % b` for b > 0, never negative; any number for others. By a power of two, of `x | y` it is that of each."""
+    match a, b:
+        case _, Num(1):
+            return ZERO
+        case Op("|", (x, y)), Num(power) if power > 0 and power & (power - 1) == 0:
+            return bitwise("|", mod(x, b), mod(y, b))
+    return _binary("%", a, b)
 
 
 def quotient(a: Term, b: Term) -> Term:
@@ -190,7 +195,10 @@ def at_most(a: Term, b: Term) -> Term:
 
 
 def equal(a: Term, b: Term) -> Term:
-    """`a == b`."""
+    """`a == b`; `x | y` is 0 where both are."""
+    match a, b:
+        case Op("|", (x, y)), Num(0):
+            return conjunction(equal(x, ZERO), equal(y, ZERO))
     return TRUE if a == b else _binary("==", a, b)
 
 

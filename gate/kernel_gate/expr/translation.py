@@ -39,7 +39,7 @@ class Translation:
                 return self.z3.BoolVal(bool(value), self.context)
             case Op("and", parts):
                 return self.z3.And(*map(self.truth, parts), self.context)
-            case Op("or", parts):
+            case Op("or" | "|", parts):
                 return self.z3.Or(*map(self.truth, parts), self.context)
             case Op("not", (part,)):
                 return self.z3.Not(self.truth(part))

@@ -151,6 +151,10 @@ class Model:
     """The variables that tell one thread from another, with how many values each has: `blockIdx.x` → extent."""
     unknowns: dict[str, str] = field(default_factory=dict)
     """Variables that stand for what could not be modelled, with the reason."""
+    loads: dict[str, str] = field(default_factory=dict)
+    """Variables that stand for what an input holds, any within their ranges → the load as it is written."""
+    read: dict[object, str] = field(default_factory=dict)
+    """Places of inputs that were read → the variable that stands for what is there."""
     depends: dict[str, tuple[Term, ...] | None] = field(default_factory=dict)
     """Variable that stands for data → what its value follows from, None where that is not known."""
     constants: set[str] = field(default_factory=set)

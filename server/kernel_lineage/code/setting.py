@@ -23,10 +23,16 @@ class BufferSetting:
     elements: Term
     align: int
     """Bytes that its address is a multiple of."""
+    address: Term | None = None
+    """Where it lies, in bytes, as launches and kernels that ask for it see it."""
     is_output: bool = False
     """Whether every element is to be written."""
+    is_input: bool = False
+    """Whether it is only read."""
     values: tuple[Term, Term] | None = None
-    """Integers that are only read: least value, and the value that all are below."""
+    """Integers that are only read: least value, and the value that all are below, where the workload states them."""
+    has_any: bool = False
+    """Whether its integers may be any of its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class Setting:
     """NumPy's names of the integer arguments' types, for languages whose kernels do not declare them."""
     naturals: frozenset[str] = frozenset()
     """Variables, besides the dims, that are never negative."""
+    addresses: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
+    """Variables that stand for where buffers lie → what is known of them."""
     unknowns: Mapping[str, str] = field(default_factory=dict)
     """Variables that stand for what the terms cannot say, with the reason."""
     is_open: bool = False

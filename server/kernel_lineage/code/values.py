@@ -166,7 +166,8 @@ def between(
     variable = fresh(model, name, *(["natural"] if isinstance(least, Num) and least.value >= 0 else []))
     model.data.add(variable.name)
     model.depends[variable.name] = depends
-    model.ranges[variable.name] = (at_most(least, variable), less(variable, end))
+    limits = (at_most(least, variable), less(variable, end), at_most(variable, Num(type_.most)))
+    model.ranges[variable.name] = limits
     return Int(variable, type_)
 
 

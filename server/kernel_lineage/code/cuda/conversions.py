@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_gate.expr.terms import Num
+from kernel_gate.expr.terms import Num, Term, add
 from kernel_lineage.code.cuda.layouts import Integers, as_integer, element_of, struct_of
+from kernel_lineage.code.cuda.scope import Scope
 from kernel_lineage.code.integers import fitted
 from kernel_lineage.code.types import vector_of
 from kernel_lineage.code.values import (
@@ -66,7 +67,15 @@ def cast(at: Integers, node: Node, written: str, value: Value) -> Value:
         return value if not element.dtype and isinstance(value, Int | Record) else Opaque(why(value))
     if (number := as_integer(at, value)) is not None:
         return fitted(scope.site(node), number, type_)
+    if isinstance(value, Pointer) and type_.bits == 64 and (place := _address(scope, value)) is not None:
+        return Int(place, type_, value.arithmetic)
     return unknown(scope.model, "cast", type_, why(value) or f"{scope.site(node).named} is data")
+
+
+def _address(scope: Scope, pointer: Pointer) -> Term | None:
+    """Where a pointer points in the device's memory; None where that is not known."""
+    buffer = scope.setting.buffers.get(pointer.root) if pointer.space == "global" else None
+    return add(buffer.address, pointer.offset) if buffer is not None and buffer.address is not None else None
 
 
 def converted(at: Integers, node: Node, value: Value, held: Value | None) -> Value:

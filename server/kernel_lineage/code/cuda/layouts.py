@@ -14,6 +14,7 @@ from kernel_gate.expr import terms
 from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.scope import Scope
 from kernel_lineage.code.cuda.structs import Struct
+from kernel_lineage.code.loads import Load
 from kernel_lineage.code.types import dtype_bytes, vector_of
 from kernel_lineage.code.values import (
     INT32,
@@ -223,13 +224,17 @@ def argument_of(at: Integers, path: str, written: str, depth: int = 0) -> Value:
     return Record(at.scope.names.base(written, at.scope.types), members_, path)
 
 
-def loaded_record(at: Integers, element: Element, depends: tuple[Term, ...] | None, reason: str) -> Value:
-    """A vector or struct of integers as it stands in memory: each member unknown, but for what it follows from."""
+def loaded_record(at: Integers, load: Load, pointer: Pointer, depends: tuple[Term, ...] | None) -> Value:
+    """A vector or struct of integers as it stands in memory: of a struct each member is unknown, but for its type."""
+    element = pointer.element
     if (vector := vector_of(element.dtype)) is not None:
         type_ = INTEGERS.get(vector[0])
         if type_ is None:
             return Opaque()
-        members = {m: unknown(at.scope.model, m, type_, reason, depends) for m in "xyzw"[: vector[1]]}
+        members: dict[str, Value] = {}
+        for number, name in enumerate("xyzw"[: vector[1]]):
+            place = replace(pointer, offset=terms.add(pointer.offset, Num(number * type_.bits // 8)))
+            members[name] = load.integer(place, type_, depends, f".{name}")
         return Record(element.dtype, members)
     instance = struct_of(at.scope, element.name)
     if instance is None:
@@ -238,9 +243,9 @@ def loaded_record(at: Integers, element: Element, depends: tuple[Term, ...] | No
     for member in instance[0].members:
         kind = INTEGERS.get(at.scope.element(member.type).dtype)
         values[member.name] = (
-            unknown(at.scope.model, member.name, kind, reason, depends)
+            unknown(at.scope.model, member.name, kind, load.reason, depends)
             if kind is not None and not member.sizes
-            else Opaque(reason)
+            else Opaque(load.reason)
         )
     return Record(element.name, values)
 

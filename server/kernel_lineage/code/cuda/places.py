@@ -12,6 +12,7 @@ from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.conversions import converted
 from kernel_lineage.code.cuda.layouts import element_of, loaded_record, member_at
 from kernel_lineage.code.cuda.scope import Scope, shown
+from kernel_lineage.code.loads import Load
 from kernel_lineage.code.values import (
     INTEGERS,
     Int,
@@ -21,9 +22,7 @@ from kernel_lineage.code.values import (
     Reference,
     Symbol,
     Value,
-    between,
     fresh,
-    unknown,
     why,
 )
 from kernel_lineage.kernels.cuda_expressions import indices_of
@@ -187,15 +186,12 @@ def loaded(at: Evaluates, node: Node, pointer: Pointer, via: str = "") -> Value:
         scope.model.unknowns[base.name] = f"the pointer `{shown(node)}` is data"
         inner = element_of(at, pointer.element.name[:-1])
         return Pointer(f"{pointer.root}[…]", "global", base, inner)
-    reason = f"the value of `{shown(node)}` (line {scope.line(node)}) is data"
+    load = Load(scope.site(node), scope.setting)
     if type_ is None:
-        return loaded_record(at, pointer.element, depends, reason)
-    buffer = scope.setting.buffers.get(pointer.root)
-    if buffer is not None and buffer.values is not None and pointer.space == "global":
-        return between(scope.model, f"{pointer.root}[…]", *buffer.values, type_, depends)
+        return loaded_record(at, load, pointer, depends)
     if pointer.space == "local" and not pointer.element.nbytes:
-        return Opaque(reason)
-    return unknown(scope.model, "loaded", type_, reason, depends)
+        return Opaque(load.reason)
+    return load.integer(pointer, type_, depends)
 
 
 def store(at: Evaluates, node: Node | None, value: Value, *, also_reads: bool = False) -> None:

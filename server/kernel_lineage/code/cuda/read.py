@@ -31,7 +31,8 @@ def read_cuda(
         raise UnreadableError(f"`{kernel.name}` could not be parsed")
     model = Model()
     model.unknowns |= setting.unknowns
-    model.naturals |= set(setting.dims) | set(setting.naturals)
+    model.naturals |= {*setting.dims, *setting.naturals, *setting.addresses}
+    model.ranges |= setting.addresses
     model.take_places("threadIdx", setting.launch.block)
     model.take_places("blockIdx", setting.launch.grid)
     model.constants |= {n for n, v in setting.constants.items() if v == Var(n)}

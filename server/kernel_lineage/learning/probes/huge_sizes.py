@@ -79,7 +79,7 @@ class State:
 
     def overflowing(self, fitting: Fitting) -> tuple[Status, Mapping[str, int], str]:
         """Whether an address can leave its type; the smallest sizes at which it does, or why that is open."""
-        asked = self.questions.ask(fitting.access.path, fitting.claim, more=self.fit, places=False)
+        asked = fitting.asked(self.questions, self.fit)
         return asked.status, asked.values, asked.reason
 
     def overflows_at(self, dims: Mapping[str, int], among: Sequence[Fitting]) -> bool | None:
@@ -93,7 +93,7 @@ class State:
             return None  # no caller comes with such sizes
         open_ = False
         for fitting in among:
-            path = fitting.access.path
+            path = fitting.path
             premises = [*self.questions.assumptions(*path, fitting.claim, *self.fit), *path, *self.fit]
             here = [substituted(t, numbers) for t in premises]
             if FALSE in here:

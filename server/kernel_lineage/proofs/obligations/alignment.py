@@ -37,8 +37,7 @@ def _of_access(questions: Questions, access: Access, offset: Term) -> Obligation
 
     align = _base_align(questions, access)
     if align % access.nbytes:
-        base = Var(f"address of {access.root}")
-        offset = add(offset, mul(base, Num(align)))
+        offset = add(offset, _base(questions, access, align))
     # What is divisible by its coefficient alone says nothing.
     rest = {m: c for m, c in polynomial(offset).items() if c % access.nbytes}
     claim = equal(mod(term_of(rest), Num(access.nbytes)), Num(0))
@@ -60,6 +59,14 @@ def _of_access(questions: Questions, access: Access, offset: Term) -> Obligation
     return Obligation(
         Kind.ALIGNED, access.line, access.text, Status.REFUTED, reason, example, root=access.root
     )
+
+
+def _base(questions: Questions, access: Access, align: int) -> Term:
+    """Where what is accessed lies: a buffer's address is the one that launches and kernels ask for."""
+    buffer = questions.setting.buffers.get(access.root) if access.space == "global" else None
+    if buffer is not None and buffer.address is not None:
+        return buffer.address
+    return mul(Var(f"address of {access.root}"), Num(align))
 
 
 def _base_align(questions: Questions, access: Access) -> int:

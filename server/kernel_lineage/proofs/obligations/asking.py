@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expr.smallest import Question, answered
@@ -11,6 +11,10 @@ from kernel_gate.expr.terms import Num, Term, Var, at_most, substituted
 from kernel_lineage.code.model import Model
 from kernel_lineage.code.setting import Setting
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Status
+
+_AT_ONCE_MS = 250
+_PLACED = 256
+"""Bytes: buffers lie at a multiple of it where nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,18 @@ class Questions:
         return [*sizes, *self.setting.assumptions, *self.model.facts(premises)]
 
     def ask(
-        self, path: Sequence[Term], claim: Term, *, more: Sequence[Term] = (), places: bool = True
+        self,
+        path: Sequence[Term],
+        claim: Term,
+        *,
+        more: Sequence[Term] = (),
+        places: bool = True,
+        free: Container[str] = (),
     ) -> Asked:
         """Whether a claim holds on a path for all sizes, threads and iterations; else the smallest sizes that break it.
 
-        With `places` the block and thread of a refutation are the smallest ones too.
+        With `places` the block and thread of a refutation are the smallest ones too. A refutation may choose the values
+        of `free` variables, although they are not known.
         """
         if claim == Num(1):
             return Asked(Status.PROVED)
@@ -51,15 +62,30 @@ class Questions:
             premises,
             claim,
             self.setting.dims,
-            sorted(self.model.places) if places else (),
+            [*(sorted(self.model.places) if places else ()), *self.setting.addresses],
             frozenset(self.model.naturals) | frozenset(self.setting.dims),
         )
         answer = answered(question, self.limit_ms)
         if answer.decision is not Decision.REFUTED:
             return Asked(Status(answer.decision.value), answer.reason)
-        if doubts := list(dict.fromkeys(self.model.doubts(*path, claim, *premises))):
-            return Asked(Status.UNDECIDED, f"not known: {doubts[0]}")
+        if doubt := self._doubt(answer.values, [*premises, claim], free):
+            return Asked(Status.UNDECIDED, f"not known: {doubt}")
         return Asked(Status.REFUTED, "", answer.values)
+
+    def at_once(self, path: Sequence[Term], claim: Term) -> bool:
+        """Whether a claim is quickly seen to hold on a path."""
+        premises = [*self.assumptions(*path, claim), *path]
+        naturals = frozenset(self.model.naturals) | frozenset(self.setting.dims)
+        question = Question(premises, claim, never_negative=naturals)
+        return question.decided(min(_AT_ONCE_MS, self.limit_ms)).decision is Decision.PROVED
+
+    def _doubt(self, values: Mapping[str, int], terms: Sequence[Term], free: Container[str]) -> str:
+        """Why values may refute nothing: some of the terms hang on others that are not known; "" where none do."""
+        unknown = [name for name in self.model.unknowns if name not in free]
+        chosen = {name: Num(value) for name, value in values.items() if name not in unknown}
+        ranges = {fact for name in unknown for fact in self.model.ranges.get(name, ())}
+        rest = (substituted(term, chosen) for term in terms if term not in ranges)
+        return next(self.model.doubts(*rest), "")
 
     def counterexample(
         self,
@@ -77,7 +103,9 @@ class Questions:
         index = evaluated(element, values) if element is not None else None
         dims = {d: values.get(d, 1) for d in self.setting.dims}
         thread = three("threadIdx") if self.model.threads else None
-        return Counterexample(dims, three("blockIdx"), thread, buffer, index, note)
+        past = {name: values.get(name, 0) % _PLACED for name in self.setting.addresses}
+        addresses = {name: offset for name, offset in past.items() if offset}
+        return Counterexample(dims, three("blockIdx"), thread, buffer, index, note, addresses)
 
 
 def evaluated(term: Term, values: Mapping[str, int]) -> int | None:

@@ -23,12 +23,9 @@ def _of_access(questions: Questions, access: Access) -> Obligation:
     def ended(status: Status, reason: str = "") -> Obligation:
         return Obligation(Kind.IN_BOUNDS, access.line, access.text, status, reason, root=access.root)
 
-    extent = extent_of(questions, access)
-    if access.offset is None or extent is None:
+    claim = within(questions, access)
+    if access.offset is None or claim is None:
         return ended(Status.UNDECIDED, access.reason or f"the workload says nothing of `{access.root}`")
-    claim = conjunction(
-        never_negative(access.offset), never_negative(sub(extent, add(access.offset, Num(access.nbytes))))
-    )
     answer = questions.ask(access.path, claim)
     if answer.status is not Status.REFUTED:
         return ended(answer.status, answer.reason)
@@ -39,6 +36,15 @@ def _of_access(questions: Questions, access: Access) -> Obligation:
     return Obligation(
         Kind.IN_BOUNDS, access.line, access.text, Status.REFUTED, reason, example, root=access.root
     )
+
+
+def within(questions: Questions, access: Access) -> Term | None:
+    """That an access lies within its buffer or array; None where its place or the extent is not known."""
+    extent = extent_of(questions, access)
+    if access.offset is None or extent is None:
+        return None
+    behind = add(access.offset, Num(access.nbytes))
+    return conjunction(never_negative(access.offset), never_negative(sub(extent, behind)))
 
 
 def never_negative(term: Term) -> Term:

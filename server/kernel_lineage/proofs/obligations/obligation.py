@@ -43,6 +43,8 @@ class Counterexample:
     element: int | None = None
     """Flat index into the buffer; may lie outside of it."""
     note: str = ""
+    addresses: Mapping[str, int] = field(default_factory=dict)
+    """`address_of_x` of a buffer that does not lie at a multiple of 256 bytes → how far behind one it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import TRUE, ZERO, Term
 from kernel_lineage.code.integers import truth_of
-from kernel_lineage.code.values import INTEGERS, Int, Pointer, between, unknown
+from kernel_lineage.code.loads import Load
+from kernel_lineage.code.values import INTEGERS, Int, Pointer
 from kernel_lineage.proofs.triton.expressions import Expressions, merged
 from kernel_lineage.proofs.triton.operators import advanced
 from kernel_lineage.proofs.triton.scope import Scope, shown
@@ -129,10 +130,5 @@ def _loaded(scope: Scope, node: ast.Call, pointer: Pointer, shape: Shape) -> Val
     type_ = INTEGERS.get(pointer.element.dtype)
     if type_ is None:
         return Other(shape=shape)
-    buffer = scope.setting.buffers.get(pointer.root)
-    if buffer is not None and buffer.values is not None:
-        return Tile(
-            scope.tied(between(scope.model, f"{pointer.root}[…]", *buffer.values, type_), shape), shape
-        )
-    reason = f"the value of `{shown(node)}` (line {node.lineno}) is data"
-    return Tile(scope.tied(unknown(scope.model, "loaded", type_, reason), shape), shape)
+    value = Load(scope.site(node), scope.setting, shape).integer(pointer, type_)
+    return Tile(scope.tied(value, shape), shape)

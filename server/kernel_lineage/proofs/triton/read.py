@@ -26,7 +26,8 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
         raise UnreadableError(f"`{kernel.name}` could not be parsed")
     model = Model(threads=False)
     model.unknowns |= setting.unknowns
-    model.naturals |= {*setting.dims, *setting.naturals}
+    model.naturals |= {*setting.dims, *setting.naturals, *setting.addresses}
+    model.ranges |= setting.addresses
     model.take_places("blockIdx", setting.launch.grid)
     module = kernel.source.module
     functions = {s.name: s for s in module.body if isinstance(s, ast.FunctionDef)}

@@ -154,6 +154,8 @@ class Scope(Path[Value]):
                 model.naturals.add(name)
             if data in model.unknowns:
                 model.unknowns[name] = model.unknowns[data]
+            if data in model.loads:
+                model.loads[name] = model.loads[data]
         return Var(name)
 
 

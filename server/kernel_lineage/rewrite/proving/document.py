@@ -33,6 +33,8 @@ class CounterexampleModel(BaseModel, from_attributes=True):
     element: int | None = None
     """Flat index into the buffer; may lie outside of it."""
     note: str = ""
+    addresses: dict[str, int] = Field(default_factory=dict)
+    """`address_of_x` of a buffer that does not lie at a multiple of 256 bytes → how far behind one it does."""
 
 
 class ObligationModel(BaseModel, from_attributes=True):
@@ -93,7 +95,7 @@ def table(document: ProofDocument) -> str:
 
 
 def _shown(example: CounterexampleModel) -> str:
-    parts = [", ".join(f"{name} = {value}" for name, value in example.dims.items())]
+    parts = [", ".join(f"{name} = {value}" for name, value in {**example.dims, **example.addresses}.items())]
     if example.block is not None and example.thread is not None:
         parts.append(f"block {example.block}, thread {example.thread}")
     if example.note:

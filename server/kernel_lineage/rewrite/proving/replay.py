@@ -11,7 +11,7 @@ import numpy as np
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
-from kernel_gate.cases import Case
+from kernel_gate.cases import ALLOCATED, Case, Memory
 from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH
@@ -23,7 +23,7 @@ from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import Program
 from kernel_gate.shapes import elements, hidden_shapes
-from kernel_gate.workload import Workload, WorkloadError
+from kernel_gate.workload import Workload, WorkloadError, address_name
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Kind, Obligation, Status
 
 SEED = 91
@@ -50,7 +50,7 @@ class Replay:
     names: Mapping[str, str] = field(default_factory=dict)
     """The kernel's parameter → the workload's argument, where they differ."""
     seconds: float = RUN_SECONDS
-    _runs: dict[tuple[tuple[tuple[str, int], ...], str, int], Run | str] = field(default_factory=dict)
+    _runs: dict[tuple[tuple[tuple[str, int], ...], str, int, Memory], Run | str] = field(default_factory=dict)
     _endless: str = ""
     """What is said of a run that did not end; then no other is begun."""
 
@@ -64,7 +64,7 @@ class Replay:
         if obligation.status is not Status.REFUTED or obligation.confirmed or example is None:
             return obligation
         try:
-            run = self.run(example.dims, obligation.root)
+            run = self.run(example.dims, obligation.root, memory=_memory(example))
         except NotReplayedError as error:
             return replace(
                 obligation, status=Status.UNDECIDED, reason=f"counterexample not confirmed: {error}"
@@ -85,8 +85,13 @@ class Replay:
             seen.buffer or example.buffer,
             seen.element if seen.element is not None else example.element,
             seen.message,
+            example.addresses,
         )
-        return replace(obligation, counterexample=observed, confirmed="interpreter")
+        past = [
+            f"{name} is {offset} bytes past a multiple of 256" for name, offset in example.addresses.items()
+        ]
+        reason = " where ".join([obligation.reason, *([" and ".join(past)] if past else [])])
+        return replace(obligation, reason=reason, counterexample=observed, confirmed="interpreter")
 
     def _shapes(self) -> list[dict[str, int]]:
         """Small sizes that callers come with: the workload's own, and neighbours."""
@@ -98,10 +103,11 @@ class Replay:
         """That no witness was found proves nothing: an element has to be seen to stay unwritten."""
         if obligation.status is Status.PROVED:
             return obligation
-        tried = [obligation.counterexample.dims] if obligation.counterexample is not None else []
-        for dims in (*tried, *self._shapes()):
+        example = obligation.counterexample
+        tried = [(example.dims, _memory(example))] if example is not None else []
+        for dims, memory in (*tried, *((shape, ALLOCATED) for shape in self._shapes())):
             try:
-                missed = self.missed(dims, self.argument(obligation.root))
+                missed = self.missed(dims, self.argument(obligation.root), memory)
             except NotReplayedError:
                 continue
             if missed is not None:
@@ -117,7 +123,7 @@ class Replay:
         reason = obligation.reason.removesuffix(".")
         return replace(obligation, status=Status.UNDECIDED, reason=f"{reason}; every run wrote all elements")
 
-    def missed(self, dims: Mapping[str, int], name: str) -> int | None:
+    def missed(self, dims: Mapping[str, int], name: str, memory: Memory = ALLOCATED) -> int | None:
         """The first element of an output that holds the poison of two runs."""
         argument = self.workload.argument(name)
         if argument is None:
@@ -125,7 +131,7 @@ class Replay:
         dtype = DTYPES[argument.dtype]
         held = None
         for pattern in (0, 1):
-            outputs = self.run(dims, "", pattern).outputs
+            outputs = self.run(dims, "", pattern, memory).outputs
             if name not in outputs:
                 return None
             poisoned = dtype.poisoned(outputs[name], pattern).reshape(-1)
@@ -162,15 +168,17 @@ class Replay:
         """The workload's argument for a parameter of the kernel."""
         return self.names.get(parameter, parameter)
 
-    def run(self, dims: Mapping[str, int], root: str = "", pattern: int = 0) -> Run:
+    def run(
+        self, dims: Mapping[str, int], root: str = "", pattern: int = 0, memory: Memory = ALLOCATED
+    ) -> Run:
         """One run at some sizes; buffers other than `root` have room behind them.
 
         Raises `NotReplayedError`, also for a run that does not end in its time, and for all others after it.
         """
-        key = (tuple(sorted(dims.items())), root, pattern)
+        key = (tuple(sorted(dims.items())), root, pattern, memory)
         if key not in self._runs:
             try:
-                self._runs[key] = self._endless or self._run(dims, self.argument(root), pattern)
+                self._runs[key] = self._endless or self._run(dims, self.argument(root), pattern, memory)
             except (
                 BuildError,
                 CompilerMissing,
@@ -191,12 +199,12 @@ class Replay:
             raise NotReplayedError(done)
         return done
 
-    def _run(self, dims: Mapping[str, int], root: str, pattern: int) -> Run:
+    def _run(self, dims: Mapping[str, int], root: str, pattern: int, memory: Memory) -> Run:
         roomy = _with_room(self.workload, dims, root)
         total = sum(math.prod(self.workload.extents(a, dims)) for a in self.workload.args if a.is_pointer)
         if total > _MOST_ELEMENTS:
             raise DeviceError(f"{_sizes(dims)} is too large for the emulated device ({total} elements)")
-        for launch in bind(roomy, self.program, dims).launches:
+        for launch in bind(roomy, self.program, dims, memory).launches:
             if math.prod(launch.grid) * math.prod(launch.block) > _MOST_THREADS:
                 raise DeviceError(f"{_sizes(dims)} is too large for the emulated device")
         device = EmulatedDevice(EMULATED_ARCH, Checks(counts=True), Limits(seconds=self.seconds))
@@ -204,10 +212,15 @@ class Replay:
             loaded = LoadedProgram(
                 device, build_program(self.program, roomy, [dims], arch=EMULATED_ARCH), roomy
             )
-            with loaded.execution(dims) as execution:
+            with loaded.execution(dims, memory=memory) as execution:
                 return execution.run(make_inputs(roomy, Case(dims, SEED)), pattern)
         finally:
             device.close()
+
+
+def _memory(example: Counterexample) -> Memory:
+    """The buffers as they lie in a counterexample."""
+    return Memory(tuple((n.removeprefix(address_name("")), past) for n, past in example.addresses.items()))
 
 
 def _with_room(workload: Workload, dims: Mapping[str, int], root: str) -> Workload:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from kernel_gate.arguments import Argument
 from kernel_gate.compile_time import is_word
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expr.parsing import Reading
-from kernel_gate.expr.terms import Num, Term, Var, at_most, conjunction, mul
+from kernel_gate.expr.terms import (
+    Num,
+    Term,
+    Var,
+    add,
+    at_most,
+    conjunction,
+    equal,
+    maximum,
+    minimum,
+    mod,
+    mul,
+)
 from kernel_gate.program import Program
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Workload, address_name
 from kernel_lineage.code.setting import (
     MAX_BLOCK,
     MAX_GRID,
@@ -27,7 +41,8 @@ _ALLOCATORS_ALIGN = 256
 def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
     """What the workload and the program's launch promise of the kernel's arguments, by its own parameter names."""
     dims: dict[str, Term] = {name: Var(name) for name in workload.dims}
-    reading = Reading(dims)
+    addresses = {address_name(a.name): _lies(a) for a in workload.args if a.is_pointer}
+    reading = Reading({**{name: Var(name) for name in addresses}, **dims})
     assumptions = [reading.read(promise) for promise in workload.promises]
     integers = {
         a.name: reading.read(a.value)
@@ -38,7 +53,7 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
         if argument.name in integers:
             type_, value = INTEGERS[argument.dtype], integers[argument.name]
             assumptions.append(conjunction(at_most(Num(type_.least), value), at_most(value, Num(type_.most))))
-    names: dict[str, Term] = {**dims, **integers}
+    names: dict[str, Term] = {**reading.known, **integers}
     launch_reading = Reading(names, reading.facts, reading.unknowns, reading.naturals)
     spec = program.launch or workload.launch.spec()
     for name, text in spec.constexpr.items():
@@ -65,8 +80,16 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
         types,
         {p: a.dtype for p, a in by_parameter.items() if a is not None and a.name in integers},
         frozenset(reading.naturals),
+        addresses,
         reading.unknowns,
     )
+
+
+def _lies(argument: Argument) -> tuple[Term, ...]:
+    """What is known of a buffer's address: views begin at any element, where callers promise nothing."""
+    address = Var(address_name(argument.name))
+    multiple = argument.align or DTYPES[argument.dtype].itemsize
+    return at_most(Num(0), address), equal(mod(address, Num(multiple)), Num(0))
 
 
 def _three(extents: tuple[str, ...], reading: Reading) -> tuple[Term, Term, Term]:
@@ -86,21 +109,32 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
     elements: Term = Num(1)
     for extent in argument.shape or ():
         elements = mul(elements, reading.read(extent))
-    kind, operands = argument.values_spec
-    values = None
-    if argument.kind == "input" and kind == "integers" and len(operands) == 2:
-        values = (reading.read(operands[0]), reading.read(operands[1]))
-    elif argument.kind == "input" and kind == "permutation":
-        values = (Num(0), reading.read(operands[0]))
+    is_input = argument.kind == "input"
     return BufferSetting(
         parameter,
         argument.dtype,
         DTYPES[argument.dtype].itemsize,
         elements,
         argument.align or _ALLOCATORS_ALIGN,
+        Var(address_name(argument.name)),
         argument.kind == "output",
-        values,
+        is_input,
+        _limits(argument, reading) if is_input else None,
+        is_input and argument.dtype in INTEGERS and argument.has_free_values,
     )
+
+
+def _limits(argument: Argument, reading: Reading) -> tuple[Term, Term] | None:
+    """The least value of a buffer's integers and the one that all are below, where its `values` state them."""
+    match argument.values_spec:
+        case "integers", (least, end):
+            return reading.read(least), reading.read(end)
+        case "permutation", (end,):
+            return Num(0), reading.read(end)
+        case "listed", numbers if argument.dtype in INTEGERS:
+            values = [reading.read(number) for number in numbers]
+            return reduce(minimum, values), add(reduce(maximum, values), Num(1))
+    return None
 
 
 def _template(kernel: Kernel, program: Program, reading: Reading) -> tuple[dict[str, Term], dict[str, str]]:
