@@ -70,7 +70,7 @@ def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
 
 
 def two_tiles(draft: Draft) -> dict[str, int]:
-    """Dim → two tiles of it, where the draft or a loop counts tiles: one alone says nothing of what goes to the next."""
+    """Dim → two tiles of it, where the draft or a loop counts tiles: one alone tells nothing of the way to the next."""
     texts = (*draft.grid, *draft.constexpr.values(), *(e for a in draft.arguments for e in a.shape or ()))
     tiles: dict[str, int] = {}
     values = {a.name: str(a.value) for a in draft.arguments if a.kind == "scalar"}
