@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -202,6 +202,7 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
                 (
                     *((n, v, w) for n in constant_scalars(workload)[:_MOST_SCALARS] for v, w in _OF_SCALARS),
                     *((n, v, Variation.DECLARED) for n, v in _other_integers(workload, typical)),
+                    *_sentinels_met(workload, variations),
                     *((n, _ABOVE_ONE, Variation.DECLARED) for n in _shares(workload, typical)),
                     *_zeros_beside_nans(workload),
                     *_equal_scalars(workload, typical),
@@ -247,6 +248,16 @@ def _other_integers(workload: Workload, dims: Mapping[str, int]) -> Iterator[tup
             yield name, 0
             if argument is not None and value < around and argument.dtype.endswith(("32", "64")):
                 yield name, around
+
+
+def _sentinels_met(
+    workload: Workload, variations: Sequence[Variation]
+) -> Iterator[tuple[str, int, Variation]]:
+    """Integer scalars below zero at zero, beside indices at their lowest: `index == ignored` may hold inside, too."""
+    if Variation.LOWEST in variations:
+        for name, value in list(constant_integers(workload).items())[:_MOST_SCALARS]:
+            if value < 0:
+                yield name, 0, Variation.LOWEST
 
 
 def _shares(workload: Workload, dims: Mapping[str, int]) -> list[str]:

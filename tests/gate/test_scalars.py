@@ -167,3 +167,44 @@ def test_a_number_at_which_the_baseline_races_is_not_the_kernels_to_take():
     program = Program("cuda", HEADS, "turn", name="turn.cu")
     judged = judge(program, program, parse_workload(OF_HEADS), device="emulated")
     assert judged.stage("sanitize").status == "pass", judged.reason
+
+
+LOSSES = """__global__ void losses(float *y, const float *x, const long long *label, int ignored, int n, int classes) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        long long at = label[i];
+        y[i] = (IS_LEFT_OUT) ? 0.0f : x[i * classes + at];
+    }
+}
+"""
+OF_LABELS = """
+kernel = "losses"
+language = "cuda"
+dims = { n = [90, 200], classes = [300] }
+args = [
+  { name = "y", kind = "output", dtype = "float32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "float32", shape = ["n", "classes"] },
+  { name = "label", kind = "input", dtype = "int64", shape = ["n"], values = "integers(0, classes)" },
+  { name = "ignored", kind = "scalar", dtype = "int32", value = "-100" },
+  { name = "n", kind = "scalar", dtype = "int32", value = "n" },
+  { name = "classes", kind = "scalar", dtype = "int32", value = "classes" },
+]
+launch = { grid = ["ceil_div(n, 64)"], block = [64] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("left_out", "conditions"),
+    [
+        ("at < 0 || at >= classes", ["ignored == -100"]),
+        ("at == ignored || at < 0", []),
+    ],
+)
+def test_a_number_that_stands_for_no_index_may_be_one(left_out: str, conditions: list[str]):
+    programs = (
+        Program("cuda", LOSSES.replace("IS_LEFT_OUT", text), "losses", name="losses.cu")
+        for text in ("at == ignored", left_out)
+    )
+    judged = judge(*programs, parse_workload(OF_LABELS), device="emulated")
+    check = judged.stage("check")
+    assert (check.status, [c["expr"] for c in check.details["conditions"]]) == ("pass", conditions)

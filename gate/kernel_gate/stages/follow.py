@@ -25,6 +25,7 @@ from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.shapes import elements, is_valid, named_shapes, typical_shape
 from kernel_gate.stages.critical import critical_cases
+from kernel_gate.stages.float_indices import float_index_cases
 from kernel_gate.stages.scalar_sides import Scalars, Side, scalar_cases
 from kernel_gate.variations import Variation, may_shrink
 from kernel_gate.workload import Workload
@@ -269,6 +270,7 @@ def followed(
             for i, scale in enumerate(scales[:_MOST_SCALES])
         ]
     extra += critical_cases(baseline, candidate, workload, usual, seed + 4700)
+    extra += float_index_cases(baseline, candidate, workload, usual, seed + 4800)
     extra += of_scalars
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]

@@ -14,8 +14,8 @@ After:
     }
 
 The compiler then unrolls loops over a window, keeps what they hold in registers and computes their addresses once.
-Other sizes take the code of before. Fields of a structure that is passed by value are sizes as well: the second code gets
-a copy in which they are set. Refused where no loop is bounded by a small number that all launches pass.
+Other sizes take the code of before. Fields of a structure that is passed by value are sizes as well: the second code
+gets a copy in which they are set. Refused where no loop is bounded by a small number that all launches pass.
 """
 
 from __future__ import annotations
