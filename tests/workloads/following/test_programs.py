@@ -415,3 +415,31 @@ void go(float* out, const float* x, const int* at, int n) {{
 }}
 """
     assert drafted(tmp_path, host).grid == (grid,)
+
+
+HEADS = """\
+__global__ void turn(float* x, int heads, int size, int threads) {
+    for (int i = threadIdx.x; i < heads * size; i += blockDim.x) x[blockIdx.x * heads * size + i] *= 2;
+}
+void turned(float* x, int rows, int heads, int size, int threads) {
+    turn<<<rows, BLOCK>>>(x, heads, size, threads);
+}
+int main() {
+    const int rows = 300, heads = 16, size = 24, threads = 192;
+    float* x;
+    cudaMalloc(&x, rows * heads * size * sizeof(float));
+    turned(x, rows, heads, size, threads);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "dims"),
+    [
+        ("min(heads * size / 2, 512)", {"rows", "heads", "size", "threads"}),
+        ("threads", {"rows", "heads", "size"}),
+    ],
+)
+def test_a_size_by_which_a_block_is_written_among_others_is_no_number_of_threads(tmp_path, block, dims):
+    draft = drafted(tmp_path, HEADS.replace("BLOCK", block), "turn")
+    assert draft.missing == () and set(draft.dims) == dims

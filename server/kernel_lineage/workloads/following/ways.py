@@ -108,14 +108,19 @@ def templates_launched(unit: Unit, kernel: str) -> Iterator[tuple[str, ...]]:
 
 
 def threads_of(launch: Launched, sizes: Sizes) -> dict[str, bool]:
-    """The dims that are numbers of threads: told ones by which the block is written, and names that stand alone.
+    """The dims that are numbers of threads: told ones by which the block is written, and names that stand alone. What the
+    kernel gets as a number, beside a block that is written with it and more, is a size: `min(heads * dim / 2, 512)`.
 
     With each, whether the block is written with it, or a name says so of one that a caller goes through a list for.
     """
     names: set[str] = set()
+    passed = {
+        n for a in launch.arguments if isinstance(a.value, Number) for n in names_in_order(a.value.text)
+    }
     for extent in launch.block:
         used = set(names_in_order(extent.text)) if isinstance(extent, Number) else set()
-        names |= {n for n in used if n in sizes.lists or (n in sizes.dims and n not in sizes.chosen)}
+        own = {n for n in used if n in sizes.lists or (n in sizes.dims and n not in sizes.chosen)}
+        names |= own - passed if isinstance(extent, Number) and extent.text not in used else own
         names |= used & set(sizes.chosen) if isinstance(extent, Number) and extent.text in used else set()
     others = {n for n in names_used(launch) & set(sizes.lists) if n.lower() in BLOCK_SIZES}
     return {**dict.fromkeys(others, False), **dict.fromkeys(names - {MULTIPROCESSORS}, True)}
