@@ -35,7 +35,7 @@ _JUMP = 2.0**-6
 output is smaller than usual by this factor: then it can be noise altogether.
 """
 _PART = 1 / 4
-"""Of the noise of an element: a candidate that differs by less has taken no other side of a comparison."""
+"""A share of the noise of an element: a candidate that differs by less has taken no other side of a comparison."""
 _LEAST, _SHARE = 64, 1 / 8
 """Elements, and the share of them that must be rounded otherwise before that says something."""
 _TIMES = 8.0
