@@ -110,7 +110,7 @@ def templates_launched(unit: Unit, kernel: str) -> Iterator[tuple[str, ...]]:
 def threads_of(launch: Launched, sizes: Sizes) -> dict[str, bool]:
     """The dims that are numbers of threads: told ones by which the block is written, and names that stand alone.
 
-    What the kernel gets as a number, beside a block that is written with it and more, is a size: `min(heads * dim, 512)`.
+    What the kernel gets as a number is a size where the block is written with it and more: `min(heads * dim, 512)`.
     With each, whether the block is written with it, or a name says so of one that a caller goes through a list for.
     """
     names: set[str] = set()
