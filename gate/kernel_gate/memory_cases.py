@@ -86,13 +86,15 @@ def _pairs(
     workload: Workload, baseline: Program, dims: Mapping[str, int]
 ) -> Iterator[tuple[Argument, Argument]]:
     restricted = restricted_arguments(workload, baseline)
+    callers = [*named_shapes(workload), *workload.profile_dims]
     for output in (a for a in workload.args if a.kind == "output"):
         for source in (a for a in workload.args if a.kind == "input"):
-            alike = output.dtype == source.dtype and workload.extents(output, dims) == workload.extents(
-                source, dims
-            )
+            promised = source.name in output.may_alias
             excluded = output.noalias or source.noalias or bool({output.name, source.name} & restricted)
-            if alike and (source.name in output.may_alias or not excluded):
+            # A resize to the same size is in place; that callers come with other sizes says that it is none.
+            shapes = [dims, *([] if promised else callers)]
+            alike = all(workload.extents(output, d) == workload.extents(source, d) for d in shapes)
+            if output.dtype == source.dtype and alike and (promised or not excluded):
                 yield output, source
 
 

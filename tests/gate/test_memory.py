@@ -12,7 +12,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import StageStatus, Verdict
-from kernel_gate.workload import Workload, WorkloadError
+from kernel_gate.workload import Workload, WorkloadError, parse_workload
 
 DIMS = {"N": 3, "C": 32}
 VECTORISED = AFFINE.replace(
@@ -54,6 +54,24 @@ def test_what_is_promised_is_required_and_the_rest_is_tried():
     assert memories(x_with("align = 256")) == {"y+4": "hidden", "y+8": "hidden", "y=x": "hidden"}
     assert memories(x_with("noalias = true")) == {"y+4,x+4": "hidden", **each, "y+8,x+8": "hidden"}
     assert memories(y_with('may_alias = ["x"]'))["y=x"] == "named"
+
+
+@pytest.mark.parametrize(("timed", "in_place"), [({"M": 64, "N": 64}, True), ({"M": 64, "N": 96}, False)])
+def test_a_resize_is_in_place_only_where_callers_keep_the_size(timed, in_place):
+    resized = parse_workload(
+        f"""
+kernel = "affine"
+language = "cuda"
+dims = {{ M = [8], N = [8] }}
+profile_dims = [{{ M = {timed["M"]}, N = {timed["N"]} }}]
+args = [
+  {{ name = "y", kind = "output", dtype = "float32", shape = ["N"] }},
+  {{ name = "x", kind = "input", dtype = "float32", shape = ["M"] }},
+]
+launch = {{ grid = ["1"], block = [64] }}
+"""
+    )
+    assert ("y=x" in memories(resized)) == in_place
 
 
 def test_a_triton_program_does_not_ask_for_single_addresses():
