@@ -277,3 +277,26 @@ def test_a_template_is_launched_with_the_types_of_the_call_of_its_launcher(tmp_p
         tmp_path / "scale.cu", "scale", parse_workload(_WORKLOAD), data=data, root=tmp_path
     )
     assert program.template_arguments == (type_,)
+
+
+def test_a_changed_launch_is_read_where_all_sizes_are_written_into_a_structure(tmp_path: Path) -> None:
+    listed = '[[launches]]\nkernel = "scale"\narguments = ["y", "x", "s_count", "s_a"]\n'
+    text = _WORKLOAD.replace("[launch]\n", listed).replace('"count"', '"s_count"').replace('"a"', '"s_a"')
+    old = "struct Scaled { int count; float a; };\n" + _KERNEL.replace("int count, float a", "Scaled s")
+    old = old.replace("i < count", "i < s.count").replace("a * x", "s.a * x") + (
+        "int main() {\n    Scaled s;\n    s.count = 5000;\n    s.a = 0.5f;\n    float *x, *y;\n    int threads = 7;\n"
+        "    cudaMalloc(&x, s.count * sizeof(float));\n    cudaMalloc(&y, s.count * sizeof(float));\n"
+        "    unsigned blocks = (s.count + threads - 1) / threads;\n    scale<<<blocks, threads>>>(y, x, s);\n}\n"
+    )
+    new = old.replace("<<<blocks,", "<<<blocks < 100 ? blocks : 100,")
+    program = program_from_file(
+        tmp_path / "scale.cu",
+        "scale",
+        parse_workload(text),
+        data=new.encode(),
+        root=tmp_path,
+        changed_from=old.encode(),
+    )
+    (step,) = program.steps
+    assert isinstance(step, LaunchStep)
+    assert [evaluate_int(step.launch.grid[0], {"n": n, "s_count": n}) for n in (70, 1000)] == [10, 100]

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int
@@ -67,11 +68,11 @@ def followed_launch(
     also = before.meanings if before is not None else {}
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
-        sizes = Sizes({}, {}, asked_of_tensors(entry))
-        reached = _in_parts(Follower(unit, sizes, kernel.name, leading).follow(entry), kernel, unit, order)
+        look = partial(_reached, kernel, unit, entry, leading, order)
+        reached = look({})
         if reached is None:
             continue
-        launch, parameters = reached
+        launch, parameters, sizes = reached
         meanings = _meanings(launch, workload, order, also)
         named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
         if before is not None:
@@ -79,20 +80,20 @@ def followed_launch(
             own = names_used(launch) - before.words
             named |= before.threads | {n for n in own if n in sizes.dims and n not in sizes.chosen}
         threads = dict.fromkeys(named - meanings.keys(), True)
-        if threads:
-            # Numbers of threads that the code gives a name are no sizes of the data.
-            sizes = Sizes({}, {}, asked_of_tensors(entry), threads=threads)
-            reached = _in_parts(
-                Follower(unit, sizes, kernel.name, leading).follow(entry), kernel, unit, order
-            )
-            if reached is None:
-                continue
-            launch, _ = reached
-            meanings = _meanings(launch, workload, order, also)
+        # Numbers of threads that the code gives a name are no sizes of the data.
+        reached = look(threads) if threads else reached
+        if reached is None:
+            continue
+        extents = (*reached[0].grid, *reached[0].block)
+        literally = bool(workload.dims) and all(isinstance(e, Number) and e.is_constant for e in extents)
+        if literally:  # all sizes are written at calls or into fields: `p.rows = 32;`
+            reached = look(threads, literally=True) or reached
+        launch, parameters, _ = reached
+        meanings = _meanings(launch, workload, order, also)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
             numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
-            one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload)
+            one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload, literally)
             cleared = _cleared(launch, meanings, workload, order)
             template = launch.template
             if entry.template:
@@ -110,17 +111,25 @@ def followed_launch(
     return None
 
 
-def _in_parts(
-    launch: Launched | None, kernel: Kernel, unit: Unit, order: Sequence[str]
-) -> tuple[Launched, Sequence[Parameter]] | None:
-    """The launch with an argument for each of `order`, which has one for each field of a structure, and the parameters
-    that these are for; None where there are more or fewer.
+def _reached(
+    kernel: Kernel,
+    unit: Unit,
+    entry: HostCode,
+    leading: frozenset[str],
+    order: Sequence[str],
+    threads: Mapping[str, bool],
+    literally: bool = False,
+) -> tuple[Launched, Sequence[Parameter], Sizes] | None:
+    """The launch with an argument for each of `order`, which has one for each field of a structure, the parameters that
+    these are for, and the sizes; None where there are more or fewer, or no launch is reached.
     """
+    sizes = Sizes({}, {}, asked_of_tensors(entry), threads=threads, with_literals=literally)
+    launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
     if launch is None or len(launch.arguments) == len(order):
-        return (launch, kernel.parameters) if launch is not None else None
+        return (launch, kernel.parameters, sizes) if launch is not None else None
     parts = passed(kernel, launch, unit)
     apart = replace(launch, arguments=tuple(part.given for part in parts))
-    return (apart, [part.parameter for part in parts]) if len(parts) == len(order) else None
+    return (apart, [part.parameter for part in parts], sizes) if len(parts) == len(order) else None
 
 
 def _numbers_passed(
@@ -269,6 +278,7 @@ def _same_way(
     threads: Mapping[str, bool],
     spec: LaunchSpec,
     workload: Workload,
+    literally: bool,
 ) -> bool:
     """Whether the host code comes to this launch at the workload's own sizes."""
     leading = unit.leading_to(kernel)
@@ -279,7 +289,7 @@ def _same_way(
             # What is no whole number, as a scale is, is no size.
             with suppress(ExpressionError):
                 sizes[name] = evaluate_int(text, values)
-        taken = Sizes(sizes, {}, asked_of_tensors(entry), threads=threads)
+        taken = Sizes(sizes, {}, asked_of_tensors(entry), threads=threads, with_literals=literally)
         launch = Follower(unit, taken, kernel, leading).follow(entry)
         if launch is None:
             return False
