@@ -96,6 +96,15 @@ COMPILES = {
         "a::b::k",
         (),
     ),
+    "a namespace that is used as a whole": (
+        (
+            "namespace a { namespace b { struct V { float x; }; __device__ float f(V v) { return v.x; } }\n"
+            "using namespace b; }\nnamespace host { int g(); }\nusing namespace host;\nusing namespace a;\n"
+            "__global__ void k(V* x) { x[0].x = f(x[1]); }"
+        ),
+        "k",
+        (),
+    ),
     "conditionals around declarations": (
         "#if defined(HALF)\ntypedef unknown T;\n#else\ntypedef float T;\n#endif\n__global__ void k(T* x) { x[0] = 1; }",
         "k",

@@ -107,11 +107,15 @@ def closure(
             if id(piece) not in chosen and not needed.isdisjoint(_taken(piece)):
                 chosen.add(id(piece))
                 waiting.extend(piece.words)
+    opened = {b"cooperative_groups", b"nvcuda"}
     for piece in pieces:
         used = _USING_NAMESPACE.match(piece.text.code, piece.start) if piece.declaration else None
-        if used and (used.group(1) in needed or used.group(1) in (b"cooperative_groups", b"nvcuda")):
+        if used and used.group(1) in needed | opened:
             chosen.add(id(piece))
             needed.add(used.group(1))
+        if id(piece) in chosen and piece.declaration is not None and piece.declaration.namespace:
+            outer = piece.declaration.namespace.encode().split(b"::")
+            opened |= {b"::".join(outer[at:end]) for end in range(1, len(outer) + 1) for at in range(end)}
     return chosen, frozenset(needed)
 
 
