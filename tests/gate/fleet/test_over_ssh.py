@@ -80,7 +80,7 @@ def test_another_gate_is_not_asked(other, monkeypatch):
 
 @pytest.mark.long
 def test_a_verdict_about_other_inputs_is_refused(other, monkeypatch):
-    monkeypatch.setattr("kernel_gate.fleet.over_ssh.hash_inputs", lambda *_inputs: "0" * 64)
+    monkeypatch.setattr("kernel_gate.fleet.over_ssh.inputs_hash_of", lambda _request: "0" * 64)
     request = GateRequest.of(affine(), affine(), workload(), device="emulated")
     with pytest.raises(ClusterError, match="about other inputs"), elsewhere("ssh://gpu-box") as pool:
         pool.judge(request)
