@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
@@ -28,6 +29,10 @@ class Built:
     def label(self) -> str:
         """For messages."""
         return self.program.name or self.program.entry
+
+    def uses(self, instructions: re.Pattern[str]) -> bool:
+        """Whether any of its images has such an instruction."""
+        return any(instructions.search(image.ptx) for image in self.images.values())
 
     def image(self, unit: Unit, dims: Mapping[str, int]) -> Image:
         """The image for one shape, built now where no earlier shape needed it. Raises `LaunchError`."""

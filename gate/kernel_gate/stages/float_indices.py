@@ -29,7 +29,7 @@ def float_index_cases(
     baseline: Built, candidate: Built, workload: Workload, usual: Mapping[str, int], seed: int
 ) -> list[Case]:
     """Cases of such shapes; none where the candidate converts no float to an integer, or the baseline does as well."""
-    if _converts(baseline) or not _converts(candidate):
+    if baseline.uses(_CONVERTS) or not candidate.uses(_CONVERTS):
         return []
     shapes = (d for d in _shapes(usual) if is_valid(workload, d) and elements(workload, d) <= _MOST_ELEMENTS)
     return [
@@ -42,7 +42,3 @@ def _shapes(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
         yield {**usual, name: _INVERTED}
     for pair in itertools.permutations(usual, 2):
         yield {**usual, **dict(zip(pair, _SCALED, strict=True))}
-
-
-def _converts(built: Built) -> bool:
-    return any(_CONVERTS.search(image.ptx) for image in built.images.values())

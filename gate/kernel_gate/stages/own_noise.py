@@ -134,7 +134,7 @@ def rounds_in_between(run: CheckState, case: Case, name: str, got: Array, refere
     decided = run.arithmetic is not None or run.workload.tolerance.relative is not None
     if decided or not dtype.is_float or dtype.itemsize != 2 or got.size < _LEAST:
         return None
-    if _uses(run.candidate, _ELEVEN_BITS):
+    if run.candidate.uses(_ELEVEN_BITS):
         return None
     share = rounded_otherwise(got, reference.expected[name], dtype)
     if share <= _SHARE:
@@ -184,8 +184,4 @@ def is_coarser(run: CheckState) -> bool:
     """Whether the candidate computes sines by the hardware's instruction, whose error grows with the angle, where the
     baseline does not. That it is no worse than an error in the inputs excuses it no longer.
     """
-    return _uses(run.candidate, _COARSE) and not _uses(run.baseline, _COARSE)
-
-
-def _uses(built: Built, instructions: re.Pattern[str]) -> bool:
-    return any(instructions.search(image.ptx) for image in built.images.values())
+    return run.candidate.uses(_COARSE) and not run.baseline.uses(_COARSE)

@@ -107,7 +107,7 @@ def time_shape(
 
 def asks_to_keep_lines(built: Built) -> bool:
     """Whether a program gives the L2 cache hints: lines that it keeps would outlast what clears the cache."""
-    return any(_HINTS.search(image.ptx) for image in built.images.values())
+    return built.uses(_HINTS)
 
 
 def _details(dims: Mapping[str, int], comparison: Comparison, work: Work | None) -> dict[str, Any]:
