@@ -75,6 +75,33 @@ int main() {
     assert '{((unsigned)klineage_size("tokens", 17)), ' in changed
 
 
+def test_what_a_function_is_asked_for_with_a_default_is_a_size():
+    text = """
+int integer(const char* name, int fallback) { return fallback; }
+struct Extents { int nx, ny; int rank[2]; unsigned size[3]; };
+int main(int argc, char** argv) {
+  Args args(argc, argv);
+  const int n = integer("rows", 4096);
+  const auto k = args.integer("dim", 6);
+  const size_t count = size_t(1) << 24, more = static_cast<size_t>(3) << 10;
+  const Extents e{args.integer("nx", 96), args.integer("ny", 72), {2, 1}, {256, 320, 384}};
+  unsigned state = state * 1664525 + 1013904223;
+  std::mt19937 rng(31337);
+}
+"""
+    assert sizes(text) == {
+        "n": 4096,
+        "k": 6,
+        "count": 1 << 24,
+        "more": 3 << 10,
+        "nx": 96,
+        "ny": 72,
+        "size_0": 256,
+        "size_1": 320,
+        "size_2": 384,
+    }
+
+
 def test_the_changed_text_asks_for_the_size_by_its_name():
     text, _ = with_sizes("int main() { int n = 1 << 4; }\n")
 

@@ -30,7 +30,13 @@ _CONSTANT = (
     "unary_expression",
     "cast_expression",
 )
+_OF_PARTS = ("argument_list", "parenthesized_expression", "cast_expression")
+_WHOLE = r"(?:std::)?(?:unsigned|int|long|size_t|unsigned int|long long|u?int(?:32|64)_t)"
+_LEAST_IN_ARRAY = 8
+"""Smaller numbers of a list are as often places and orders of axes."""
 _FLOAT = re.compile(r"(?:float|double|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
+_SEEDED = re.compile(r"(?:std::|curand)?\w*(?:mt19937|minstd_rand|ranlux|knuth_b|random_engine)\w*")
+"""Generators of random numbers: what they are made with is a seed."""
 _HEADER = 'extern "C" long klineage_size(const char *, long);\n#line 1\n'
 _DEFINE = re.compile(
     r"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+)([0-9][\w \t*+()<-]*?)([ \t]*(?://.*)?)$", re.MULTILINE
@@ -58,7 +64,13 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
     data = text.encode()
     sizes: dict[str, int] = {}
     replaced: list[tuple[int, int, str]] = []
+    places: set[int] = set()
     for size in _sizes(source.root, unit_of(text), text):
+        if (
+            size.start in places
+        ):  # the variable that a call's value goes to names it, not the function's parameter
+            continue
+        places.add(size.start)
         name, count = size.name, 1
         while name in sizes and sizes[name] != size.value:
             count += 1
@@ -147,8 +159,16 @@ def _in_braces(node: Node, fields: _Fields, fixed: frozenset[str]) -> Iterator[S
     if kind is None or function is None or not is_of_host(function):
         return
     written = [c for c in node.named_children if c.type != "comment"]
-    for (name, type_), value in zip(fields.get(text_of(kind), ()), written, strict=False):
-        if name.isidentifier() and name not in fixed and not _FLOAT.fullmatch(type_):
+    for (field, type_), value in zip(fields.get(text_of(kind), ()), written, strict=False):
+        name = field.partition("[")[0]
+        if not name.isidentifier() or name in fixed or _FLOAT.fullmatch(type_):
+            continue
+        if value.type == "initializer_list":
+            listed = [c for c in value.named_children if c.type != "comment"]
+            sizes = [s for i, c in enumerate(listed) for s in _constants(c, f"{name}_{i}")]
+            if all(s.value >= _LEAST_IN_ARRAY for s in sizes):
+                yield from (replace(size, type=type_) for size in sizes)
+        elif name == field:
             yield from (replace(size, type=type_) for size in _constants(value, name))
 
 
@@ -180,37 +200,48 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
         or name in fixed
         or in_for
         or (_FLOAT.fullmatch(kind.strip()) and kind != "dim3")
+        or _SEEDED.fullmatch(kind.strip())
     ):
         return
     if "constexpr" in text_of(declaration).split("=")[0]:
         return
-    if value.type in (*_CONSTANT, "argument_list", "identifier", "conditional_expression"):
-        yield from _constants(value, name)
+    yield from _constants(value, name)
 
 
 def _constants(node: Node, name: str, depth: int = 0) -> Iterator[Size]:
-    """The largest parts of an expression that are made of numbers alone."""
+    """The largest parts of an expression that are made of numbers alone, and that are no operands of others.
+
+    Of a call the last argument alone: `integer("rows", 4096)`, `argument(argc, argv, 1, 4096)`, `at_least(n, 32)`.
+    """
     written = text_of(node)
-    value = _value(written) if node.type in _CONSTANT else None
+    value = _value(written) if node.type in (*_CONSTANT, "call_expression") else None
     if value is not None:
         if _LEAST <= value < _MOST:
             yield Size(name, value, node.start_byte, node.end_byte)
         return
-    if depth < _DEEPEST and node.type in (*_CONSTANT, "argument_list", "conditional_expression"):
-        asked = node.child_by_field_name(
-            "condition"
-        )  # `argc > 1 ? atoi(argv[1]) : 4096` is 4096 unless one is typed
-        inner = [c for c in node.named_children if c.type in _CONSTANT and c != asked]
-        for position, child in enumerate(inner):
-            yield from _constants(child, name if len(inner) == 1 else f"{name}_{position}", depth + 1)
+    if depth == _DEEPEST:
+        return
+    inner: list[Node] = []
+    if node.type in _OF_PARTS:
+        inner = [c for c in node.named_children if c.type != "comment"]
+    elif node.type == "conditional_expression":
+        # `argc > 1 ? atoi(argv[1]) : 4096` is 4096 unless one is typed.
+        inner = [c for c in map(node.child_by_field_name, ("consequence", "alternative")) if c is not None]
+    elif node.type == "call_expression":
+        listed = node.child_by_field_name("arguments")
+        inner = [c for c in listed.named_children if c.type != "comment"][-1:] if listed is not None else []
+    parts = [part for child in inner if (part := list(_constants(child, name, depth + 1)))]
+    for position, part in enumerate(parts):
+        for size in part:
+            rest = size.name.removeprefix(name)
+            yield size if len(parts) == 1 else replace(size, name=f"{name}_{position}{rest}")
 
 
 def _value(text: str) -> int | None:
     """What an expression of whole numbers comes to; None for another one."""
     plain = re.sub(r"\b(\d+|0[xX][0-9a-fA-F]+)[uUlL]+\b", r"\1", text).replace("'", "").strip()
-    plain = re.sub(
-        r"\(\s*(?:unsigned|int|long|size_t|unsigned int|long long|uint32_t|int64_t|uint64_t)\s*\)", "", plain
-    )
+    # A cast, as C and as C++ write it: `(size_t)1 << 24`, `size_t(1) << 24`, `static_cast<size_t>(1) << 24`.
+    plain = re.sub(rf"\(\s*{_WHOLE}\s*\)|\bstatic_cast\s*<\s*{_WHOLE}\s*>|\b{_WHOLE}\s*(?=\()", "", plain)
     try:
         return _evaluated(tree_of(plain))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
@@ -244,7 +275,8 @@ def _fixed_names(root: Node) -> frozenset[str]:
             node.type == "declaration"
             and text_of(node).lstrip().startswith(("constexpr", "static constexpr"))
         ):
-            names |= words_in(node)
+            extent = node.child_by_field_name("size") if node.type == "array_declarator" else node
+            names |= words_in(extent) if extent is not None else frozenset()
     return frozenset(names)
 
 
