@@ -41,6 +41,9 @@ def seen(quantity):
         lambda N, B: (N - 1) * B,
         lambda N, B: min(-(-N // 32), 20),
         lambda N, B: 3 * N + 2 * B + 5,
+        lambda N, B: N * N * B + 1,
+        lambda N, B: 1 << (N - 1).bit_length(),
+        lambda N, B: -(-(1 << (N - 1).bit_length()) // 256),
     ],
 )
 def test_the_expression_gives_sizes_that_were_not_seen(quantity):
@@ -83,3 +86,18 @@ def test_the_size_of_a_block_stays_where_the_grid_is_shared_out_by_it() -> None:
 
     assert fit.steady == {"BLOCK"}
     assert fit.tried(lambda run: run.grid[0]) == "ceil_div(n, 16)"
+
+
+def test_one_size_stays_where_that_is_enough() -> None:
+    sizes = [
+        {"n": 20000, "each": 128},
+        {"n": 10000, "each": 128},
+        {"n": 10037, "each": 128},
+        {"n": 20000, "each": 256},
+        {"n": 20000, "each": 133},
+    ]
+    samples = tuple((d, launch(-(-d["n"] // d["each"]), 128)) for d in sizes)
+    fit = steadied(Series(sizes[0], samples, "main"), [lambda run: run.grid[0]])
+
+    assert fit.steady == {"each"}
+    assert fit.tried(lambda run: run.grid[0]) == "ceil_div(n, 128)"

@@ -49,6 +49,41 @@ int main() {
 }
 """
 
+CELLS = """
+#include <cfloat>
+#include <vector>
+template <class T> struct Span { T* first; size_t length; };
+template <class T> class Vector {
+ public:
+  explicit Vector(const std::vector<T>& host) : length_(host.size()) {
+    cudaMalloc(&first_, length_ * sizeof(T));
+    cudaMemcpy(first_, host.data(), length_ * sizeof(T), cudaMemcpyHostToDevice);
+  }
+  ~Vector() { cudaFree(first_); }
+  Span<const T> view() const { return {first_, length_}; }
+  Span<T> span() { return {first_, length_}; }
+ private:
+  T* first_ = nullptr;
+  size_t length_ = 0;
+};
+struct Box { int3 cells; float4 low; };
+__global__ void count(Box box, Span<const int> start, Span<const float> far, Span<float> out) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c < box.cells.x * box.cells.y * box.cells.z) out.first[c] = box.low.x + far.first[c] + start.first[c + 1];
+}
+int integer(int argc, char** argv, int at, int otherwise) { return argc > at ? atoi(argv[at]) : otherwise; }
+int main(int argc, char** argv) {
+  const int side = integer(argc, argv, 1, 12);
+  const int all = side * side * side;
+  std::vector<int> start(all + 1);
+  for (int c = 0; c <= all; ++c) start[c] = 2 * c;
+  Vector<int> rows(start);
+  Vector<float> far(std::vector<float>(all, FLT_MAX)), out(std::vector<float>(all, 0.f));
+  Box box{make_int3(side, side, side), make_float4(1, 2, 3, 4)};
+  count<<<(all + 63) / 64, 64>>>(box, rows.view(), far.view(), out.span());
+}
+"""
+
 EXTENSION = """
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
@@ -112,6 +147,27 @@ def test_what_is_kept_is_of_the_numbers_that_python_gives(tmp_path, monkeypatch)
         (tmp_path / "use.py").write_text(f"add(x, bias, eps={number})")
         recorded(tmp_path, code, "add_rows")
     assert keys[0] == keys[1] != keys[2]
+
+
+@needs_compilers
+@pytest.mark.long
+def test_objects_that_own_buffers_tell_types_places_and_where_rows_begin(tmp_path):
+    (draft,), why = recorded(tmp_path, CELLS, "count")
+
+    assert why == ""
+    assert draft.dims == {"side": 12}
+    assert draft.grid == ("ceil_div(side * side * side, 64)",)
+    by_name = {a.name: a for a in draft.arguments}
+    places = {n: a.place for n, a in by_name.items() if n.startswith("box_")}
+    assert places == {
+        "box_cells_x": (0, 0), "box_cells_y": (0, 4), "box_cells_z": (0, 8), "box_low_x": (0, 16),
+        "box_low_y": (0, 20), "box_low_z": (0, 24), "box_low_w": (0, 28),
+    }  # fmt: skip
+    assert [by_name[f"box_low_{axis}"].value for axis in "xyzw"] == ["1.0", "2.0", "3.0", "4.0"]
+    assert by_name["start_first"].dtype == "int32"
+    assert by_name["start_first"].shape == ("side * side * side + 1",)
+    assert by_name["start_first"].values == "offsets(side * side * side * 2)"
+    assert by_name["far_first"].dtype == "float32"
 
 
 @needs_compilers

@@ -25,7 +25,7 @@ from kernel_lineage.workloads.model import (
     Structure,
 )
 from kernel_lineage.workloads.recording.fitting import factors
-from kernel_lineage.workloads.recording.launches import Held, Launch
+from kernel_lineage.workloads.recording.launches import Held, Launch, Range
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
 from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
 from kernel_lineage.workloads.row_offsets import row_offsets
@@ -226,20 +226,12 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -
     if held.how == "cleared" and role != "input":
         facts.said.append(f"{piece.name} is cleared before the launch")
         return _ZEROS
+    elements = held.range_as(dtype) if held.how == "data" and not held.dtype else None
     if ELEMENTS[dtype].is_float:
-        return (
-            "positive"
-            if held.how == "data" and held.low is not None and held.low > 0 and not held.dtype
-            else ""
-        )
+        return "positive" if elements is not None and elements.low > 0 else ""
     # Zeros that are only read are what nobody filled in here, such as a file that is not there.
-    is_told = (
-        held.low is not None
-        and held.high is not None
-        and (role != "input" or held.low != held.high or held.low)
-    )
-    if held.how == "data" and is_told and not held.dtype:
-        return _range(piece, facts)
+    if elements is not None and (role != "input" or elements.low != elements.high or elements.low):
+        return _range(piece, dtype, facts)
     if dtype in WHOLE_RANGES:
         return WHOLE_RANGES[dtype]
     if role == "input":
@@ -248,31 +240,37 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -
     return "integers(0, 8)"
 
 
-def _range(piece: Piece, facts: _Gathered) -> str:
+def _range(piece: Piece, dtype: str, facts: _Gathered) -> str:
     """The range of the numbers that the host put there."""
-    seen = [
-        (d, held)
-        for d, run in facts.fit.samples
-        if (held := piece.held(run)) is not None and held.high is not None
-    ]
-    low = min(int(held.low or 0) for _, held in seen)
-    above = [(d, int(held.high or 0) + 1) for d, held in seen]
-    if all(a == above[0][1] for _, a in above):
+
+    def elements(run: Launch) -> Range | None:
+        held = piece.held(run)
+        return held.range_as(dtype) if held is not None else None
+
+    seen = [(d, told) for d, run in facts.fit.samples if (told := elements(run)) is not None]
+    low = min(int(told.low) for _, told in seen)
+    above = [(d, int(told.high) + 1) for d, told in seen]
+    ascends = low == 0 and (piece.name in facts.row_starts or all(told.ascends for _, told in seen))
+    if all(a == above[0][1] for _, a in above) and not ascends:
         return f"integers({low}, {above[0][1]})"
 
     def highest(more: int) -> str | None:
-        text = facts.fit.tried(
-            lambda run: int(h.high or 0) + more if (h := piece.held(run)) is not None else None
-        )
+        def end(run: Launch) -> int | None:
+            told = elements(run)
+            return int(told.high) + more if told is not None else None
+
+        text = facts.fit.tried(end)
         # What a workload has between the brackets takes no function.
         return text if text is not None and "," not in text else None
 
-    last, end = highest(0), highest(1)
-    if piece.name in facts.row_starts and low == 0 and last is not None:
+    last, after = highest(0), highest(1)
+    if ascends:
+        last = last or str(min(a for _, a in above) - 1)
         facts.texts.append(last)
-        facts.said.append(f"{piece.name} ascends from 0 to {last}: it says where rows begin")
+        what = "it says where rows begin" if piece.name in facts.row_starts else "as the host fills it"
+        facts.said.append(f"{piece.name} ascends from 0 to {last}: {what}")
         return f"offsets({last})"
-    text = min((t for t in (end, f"{last} + 1" if last else None) if t), key=len, default=None)
+    text = min((t for t in (after, f"{last} + 1" if last else None) if t), key=len, default=None)
     if text is None:
         near = (n for n in above[0][0] if all(d[n] // 2 < a <= d[n] for d, a in above))
         text = next(near, str(min(a for _, a in above)))

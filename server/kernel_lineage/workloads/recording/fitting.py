@@ -57,6 +57,11 @@ def _gives(text: str, samples: Sequence[Sample]) -> bool:
 def _candidates(
     names: tuple[str, ...], samples: Sequence[Sample], constants: Collection[int]
 ) -> Iterator[str]:
+    if len(names) == 1 and all(quantity & (quantity - 1) == 0 for _, quantity in samples):
+        # Before quotients, which give powers of two by chance where runs are few.
+        text = f"next_power_of_2({names[0]})"
+        seen = [(int(evaluate(text, sizes)), quantity) for sizes, quantity in samples]
+        yield from _scaled(text, seen, constants)
     yield from _products(names, samples, constants)
     # Some sizes multiply, and the others are divided on their own.
     for count in range(1, len(names)):
@@ -67,13 +72,10 @@ def _candidates(
                 yield from (
                     f"{' * '.join(outer)} * {_bracketed(t)}" for t in _products(inner, rest, constants)
                 )
-    if len(names) == 1:
-        yield from (
-            f"{c} * next_power_of_2({names[0]})" if c != 1 else f"next_power_of_2({names[0]})"
-            for c in (1, 2, 4, 8)
-        )
     yield from _bounded(names, samples, constants)
     yield from _sums(names, samples)
+    # Where cells begin: one more than there are of them.
+    yield from (f"{text} + 1" for text in _products(names, [(d, q - 1) for d, q in samples], constants))
 
 
 def _products(names: tuple[str, ...], samples: Sequence[Sample], constants: Collection[int]) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_lineage.kernels.cuda_text import at_commas
@@ -14,6 +16,16 @@ _MOST_THREADS, _MOST_ALIGNMENT = 1024, 4096
 _MOST_OF_ONE, _MOST_OF_ALL = 8192, 1 << 15
 """Bytes of arguments that are shown of one, and that a launch has."""
 _MOST_WORDS, _MOST_RANK = 10_000, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that the host has put into a buffer."""
+
+    low: float
+    high: float
+    ascends: bool = False
+    """Whether none is smaller than the one before; not where each is its own place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +45,14 @@ class Held:
     name: str = ""
     dtype: str = ""
     shape: tuple[int, ...] = ()
-    low: float | None = None
-    high: float | None = None
+    elements: Range | None = None
+    """What its elements are, by the type that the argument has."""
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    """By dtype, where the argument is a structure, whose type does not tell the elements'."""
+
+    def range_as(self, dtype: str) -> Range | None:
+        """What its elements are, as elements of a dtype; None where nobody tells."""
+        return self.elements or self.ranges.get(dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +125,10 @@ def _whole(value: object, low: int, high: int) -> int:
 def _number(value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1 << 64:
+    is_held = (
+        math.isfinite(value) if isinstance(value, float) else type(value) is int and abs(value) < 1 << 64
+    )
+    if not isinstance(value, int | float) or not is_held:
         raise ValueError(f"{str(value)[:40]} is no number that a buffer holds")
     return value
 
@@ -154,9 +175,16 @@ def _held(at: int, row: dict[str, Any]) -> Held:
         name=_words(row["name"]),
         dtype=_words(row["dtype"]),
         shape=tuple(shape),
-        low=_number(row.get("low")),
-        high=_number(row.get("high")),
+        elements=_range(row),
+        ranges={_words(d): one for d, r in row.get("ranges", {}).items() if (one := _range(r)) is not None},
     )
+
+
+def _range(row: dict[str, Any]) -> Range | None:
+    low, high = _number(row.get("low")), _number(row.get("high"))
+    if low is None or high is None:
+        return None
+    return Range(low, high, row.get("ascends") is True)
 
 
 def _head(kernel: str) -> str:

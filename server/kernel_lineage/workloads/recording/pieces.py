@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type
-from kernel_lineage.workloads.following.types import bytes_of, dtype_of
+from kernel_lineage.workloads.following.types import VECTORS, bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.recording.launches import Held, Launch, Recorded
 
 _WORDS = {4: "uint32", 2: "uint16", 1: "uint8"}
+_MOST_NESTED = 8
+_ALIGNED = {name: min(16, (bytes_of(name) or 1)) for name in VECTORS if name[-1] in "24"}
+"""CUDA's own vectors that are aligned to all that they are, up to 16 bytes (CUDA C++ programming guide)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Itera
     first = seen[0]
     named = _fields(element_type(first.type), unit, len(first.data))
     pointers = {p.at for one in seen for p in one.pointers if p.buffer is not None}
-    for at, field in named.items():
+    for at, field in sorted(named.items()):
         dtype = dtype_of_type(unit.types.get(field.type, field.type), unit)
         yield Piece(
             f"{name}_{field.name}",
@@ -123,20 +126,37 @@ def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Itera
 
 
 def _fields(kind: str, unit: Unit, size: int) -> dict[int, HostParameter]:
-    """A structure's plain fields by their places; none where they do not take the bytes that it has."""
-    bare = re.sub(r"<.*>", "", kind).rsplit("::", 1)[-1]
-    fields = unit.fields.get(bare, ())
-    by_place: dict[int, HostParameter] = {}
-    at = largest = 0
+    """A structure's plain fields by their places, those of structures in it by the names of both; none where they do
+    not take the bytes that it has.
+    """
+    laid = _laid_out(kind, unit)
+    return laid[0] if laid is not None and laid[1] == size else {}
+
+
+def _laid_out(kind: str, unit: Unit, depth: int = 0) -> tuple[dict[int, HostParameter], int, int] | None:
+    """A structure's plain fields by their places, its bytes, and its alignment; None where they are not told."""
+    places: dict[int, HostParameter] = {}
+    at, largest = 0, 1
+    fields = unit.fields_of(kind) or unit.fields_of(kind.rsplit("::", 1)[-1])
+    if not fields or depth == _MOST_NESTED:
+        return None
     for field in fields:
         width = 8 if field.stars else _width(field.type, unit)
-        if width is None or field.array:
-            return {}
-        at = -(-at // width) * width
-        largest = max(largest, width)
-        by_place[at] = field
+        inner = None if field.stars else _laid_out(unit.types.get(field.type, field.type), unit, depth + 1)
+        if field.array or (width is None and inner is None):
+            return None
+        parts = {0: field} if inner is None else _named_within(field, inner[0])
+        width, alignment = (width or 0, width or 1) if inner is None else inner[1:]
+        alignment = _ALIGNED.get(field.type, alignment)
+        at = -(-at // alignment) * alignment
+        largest = max(largest, alignment)
+        places |= {at + place: part for place, part in parts.items()}
         at += width
-    return by_place if largest and -(-at // largest) * largest == size else {}
+    return places, -(-at // largest) * largest, largest
+
+
+def _named_within(field: HostParameter, parts: dict[int, HostParameter]) -> dict[int, HostParameter]:
+    return {place: replace(part, name=f"{field.name}_{part.name}") for place, part in parts.items()}
 
 
 def _width(kind: str, unit: Unit) -> int | None:

@@ -62,6 +62,11 @@ class Fitted:
         if not values:
             return None
         more = set(moving(values)) or {n for n in self.series.sizes if n not in self.steady}
+        # One that stays may be enough: a number that sizes are divided by.
+        for name in sorted(more, key=self.series.sizes.__getitem__) if len(more) > 1 else ():
+            if Fitted(self.series, self.steady | {name}, end=self.end).tried(quantity) is not None:
+                self.steady.add(name)
+                return None
         # A grid that is shared out among blocks of a size is an expression where that size stays.
         of_blocks = {n for i in range(3) for n in moving([(d, run.block[i]) for d, run in self.samples])}
         self.steady |= (more & of_blocks) - self.steady or more

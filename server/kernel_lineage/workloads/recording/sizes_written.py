@@ -34,7 +34,7 @@ _OF_PARTS = ("argument_list", "parenthesized_expression", "cast_expression")
 _WHOLE = r"(?:std::)?(?:unsigned|int|long|size_t|unsigned int|long long|u?int(?:32|64)_t)"
 _LEAST_IN_ARRAY = 8
 """Smaller numbers of a list are as often places and orders of axes."""
-_FLOAT = re.compile(r"(?:float|double|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
+_FLOAT = re.compile(r"(?:(?:float|double)[1-4]?|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
 _SEEDED = re.compile(r"(?:std::|curand)?\w*(?:mt19937|minstd_rand|ranlux|knuth_b|random_engine)\w*")
 """Generators of random numbers: what they are made with is a seed."""
 _HEADER = 'extern "C" long klineage_size(const char *, long);\n#line 1\n'
@@ -169,7 +169,8 @@ def _in_braces(node: Node, fields: _Fields, fixed: frozenset[str]) -> Iterator[S
             if all(s.value >= _LEAST_IN_ARRAY for s in sizes):
                 yield from (replace(size, type=type_) for size in sizes)
         elif name == field:
-            yield from (replace(size, type=type_) for size in _constants(value, name))
+            for size in _constants(value, name):
+                yield replace(size, type=type_) if size.start == value.start_byte else size
 
 
 def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:

@@ -114,15 +114,30 @@ template <class T> std::string range(const void *data, size_t bytes) {
   const T *values = static_cast<const T *>(data);
   if (!count || reinterpret_cast<uintptr_t>(data) % alignof(T)) return "";
   T low = values[0], high = values[0];
+  bool ascends = count > 2, counts = true;
   for (size_t i = 0; i < count; ++i) {
     if (!std::isfinite(static_cast<double>(values[i]))) return "";
     low = std::min(low, values[i]);
     high = std::max(high, values[i]);
+    ascends &= !i || values[i] >= values[i - 1];
+    counts &= values[i] == static_cast<T>(i);
   }
   std::ostringstream out;
   out.precision(17);
-  out << ",\"low\":" << +low << ",\"high\":" << +high;
+  out << ",\"low\":" << +low << ",\"high\":" << +high << ",\"ascends\":" << (ascends && !counts ? "true" : "false");
   return out.str();
+}
+// What the elements of a buffer are, where only the structure that holds its address could tell their type.
+std::string ranges(const void *data, size_t bytes) {
+  std::string out;
+  auto one = [&](const char *dtype, const std::string &range) {
+    if (!range.empty()) out += (out.empty() ? "\"" : ",\"") + std::string(dtype) + "\":{" + range.substr(1) + "}";
+  };
+  one("int32", range<int>(data, bytes)), one("uint32", range<unsigned>(data, bytes));
+  one("int64", range<long>(data, bytes)), one("uint64", range<unsigned long>(data, bytes));
+  one("uint8", range<unsigned char>(data, bytes)), one("float32", range<float>(data, bytes));
+  one("float64", range<double>(data, bytes));
+  return ",\"ranges\":{" + out + "}";
 }
 // The element that a pointer's type names, as `type_of` spells it.
 std::string element_of(const std::string &type) {
@@ -155,7 +170,8 @@ std::string pointer(const void *address, const std::string &type) {
   out << "{\"buffer\":" << known.number << ",\"offset\":" << offset << ",\"bytes\":" << known.bytes << ",\"how\":"
       << quoted(known.how) << ",\"name\":" << quoted(known.name) << ",\"dtype\":" << quoted(known.dtype) << ",\"shape\":"
       << listed(known.shape) << ",\"strides\":" << listed(known.strides);
-  if (known.how == "data") out << range_of(type, address, known.bytes - offset);
+  size_t left = known.bytes - offset;
+  if (known.how == "data") out << (type.find('*') < type.size() ? range_of(type, address, left) : ranges(address, left));
   out << "}";
   return out.str();
 }
