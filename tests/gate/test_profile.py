@@ -12,6 +12,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.html import render
 from kernel_gate.reporting.named import NamedVerdict
+from kernel_gate.stages.near_callers import near_callers
 from kernel_gate.stages.timed_programs import TimedPrograms
 from kernel_gate.verdict import Outcome, SpeedState, Verdict
 from kernel_gate.workload import Workload
@@ -284,3 +285,20 @@ def test_inputs_that_this_machine_cannot_hold_are_nobodys_fault():
     v = judged(asked=timed_workload(**{"C = 200": "C = 1099511627776"}))
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.OUT_OF_MEMORY), v.reason
     assert v.stage("profile").code is Reason.OUT_OF_MEMORY
+
+
+def test_a_candidate_that_is_wrong_between_the_sizes_that_are_named_and_timed_is_rejected():
+    between = affine("if (i < n) y[i] = 2.0f", "if (i < n) y[i] = (n > 250 && n < 600 ? 1.0f : 2.0f)")
+    v = judged(between)
+    assert (v.outcome, v.code) == (Outcome.REJECTED, Reason.WRONG_AFTER_TIMING), v.reason
+    assert "near the callers' sizes, y[" in v.reason
+    assert v.stage("profile").details["shapes"][0]["state"] == SpeedState.FAST.value
+
+
+def test_the_shape_near_the_callers_keeps_small_extents_and_is_told():
+    dims = near_callers(timed_workload(), 7)
+    assert dims is not None
+    assert dims["N"] == 3
+    assert 100 <= dims["C"] < 200
+    v = judged()
+    assert v.stage("profile").details["agrees_near_callers_at"]["N"] == 3

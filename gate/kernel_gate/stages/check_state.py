@@ -65,6 +65,8 @@ class CheckState:
     """By `baseline` and `candidate`, and on the emulated device beside a GPU."""
     noticed: set[str] = field(default_factory=set)
     """Outputs for which some case would notice a constant."""
+    changed: set[str] = field(default_factory=set)
+    """Buffers that the baseline leaves with other elements than it was given, on some case."""
     findings: list[tuple[Fault, str]] = field(default_factory=list)
     guilty_at: float | None = None
     """When a detector first saw in the candidate's run what it did not see in the baseline's (`time.monotonic`)."""

@@ -171,6 +171,10 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
             run.usual[name] = max(scale, run.usual.get(name, 0.0))
         if name not in run.noticed and notices_constants(want, dtype, allowed):
             run.noticed.add(name)
+        if argument.kind == "output" or not np.array_equal(
+            reference.inputs[name], want, equal_nan=dtype.is_float
+        ):
+            run.changed.add(name)
         if dtype.is_float:
             worst, base = run.errors.get(name, (0.0, 0.0))
             run.errors[name] = (max(worst, errors.worst), max(base, own.worst if own else 0.0))

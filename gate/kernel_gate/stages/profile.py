@@ -14,6 +14,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.parts import Parts
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.drawn_inputs import DrawnInputs
+from kernel_gate.stages.near_callers import wrong_near_callers
 from kernel_gate.stages.speed import combine, judge_speed
 from kernel_gate.stages.timed_shape import Asked, TimedShape, time_shape
 from kernel_gate.timing.compare import Comparison
@@ -71,7 +72,22 @@ def _profile(device: Device, asked: Asked, progress: Progress) -> tuple[Stage, S
                 return _wrong(timed, details), None
             shapes.append(_speed(dims, timed.found, SpeedState(timed.details["state"])))
     speedup = combine(shapes, options.guard)
-    return judge_speed(speedup, options, details), speedup
+    stage = judge_speed(speedup, options, details)
+    if stage.status is not StageStatus.PASS:
+        return stage, speedup
+    return _beside_callers(device, asked, stage, details), speedup
+
+
+def _beside_callers(device: TimedDevice, asked: Asked, stage: Stage, details: list[dict[str, Any]]) -> Stage:
+    """The stage that passed, with the shape near the callers' on which both programs agree, or what is wrong there."""
+    try:
+        with asked.parts.part("near the callers' sizes"):
+            wrong, dims = wrong_near_callers(device, asked)
+    except LaunchFailed as error:
+        return _fail(error.code, f"the candidate failed near the callers' sizes: {error}", details)
+    if wrong:
+        return _fail(Reason.WRONG_AFTER_TIMING, f"near the callers' sizes, {wrong}", details)
+    return stage.model_copy(update={"details": {**stage.details, "agrees_near_callers_at": dims}})
 
 
 @contextmanager

@@ -234,7 +234,8 @@ def resting_on(verdict: Verdict, spot: SpotWorkload) -> Verdict:
         "workload_sees": {t.mutant.id: t.fate for t in proof.tried} if proof is not None else {},
     }
     marked = _with(verdict, about)
-    if proof is None or not proof.blind or verdict.outcome is not Outcome.ACCEPTED:
+    is_right = verdict.outcome is Outcome.ACCEPTED or verdict.code is Reason.NOT_PROFILED
+    if proof is None or not proof.blind or not is_right:
         return marked
     reason = f"the drafted workload cannot be trusted: {proof.blind}"
     return marked.model_copy(
