@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kernel_gate.reasons import Reason
     from kernel_gate.reporting.named import NamedVerdict
     from kernel_gate.verdict import Verdict
+    from kernel_gate.workload import Workload
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 
@@ -63,7 +65,9 @@ def gate_pair(
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
     from kernel_lineage.learning.steps import Step
+    from kernel_lineage.rewrite.instances import judged_in_all_types
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
+    from kernel_lineage.workloads.files import kernel_of
     from kernel_lineage.workloads.on_the_spot import resting_on
 
     started = time.monotonic()
@@ -78,15 +82,17 @@ def gate_pair(
         request = GateRequest.of(before, after, spot.workload, device=device, options=options)
         programs, workload = (before, after), spot.workload
         with Worker() if remote is None else elsewhere(remote) as worker:
-            verdict = resting_on(
-                judged_with_proofs(
-                    lambda: run.judge(request, pair.candidate, programs[1].entry, worker),
-                    *programs,
-                    pair.candidate,
-                    workload,
-                ),
-                spot,
-            )
+
+            def judge(asked: GateRequest) -> Verdict:
+                return run.judge(asked, pair.candidate, programs[1].entry, worker)
+
+            proved = judged_with_proofs(lambda: judge(request), *programs, pair.candidate, workload)
+            if options.case is None:
+                kernel = kernel_of(pair.baseline, KernelName.of(name).name)
+                proved = judged_in_all_types(
+                    proved, request, pair.baseline, kernel, partial(_both, pair, name), judge
+                )
+            verdict = resting_on(proved, spot)
             if run.narrow_seconds:
                 from kernel_lineage.learning.narrowing import narrowed_verdict
 
@@ -107,7 +113,6 @@ def gate_pair(
 def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, SpotWorkload, Program, Program]:
     """The kernel's name, its workload and both programs. Ends the command where it is used wrongly."""
     from kernel_gate.cases import the_case
-    from kernel_gate.files.reading import read_file
     from kernel_gate.reasons import Reason
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.workloads.on_the_spot import (
@@ -121,7 +126,6 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
         LaunchChangedError,
         ProgramError,
         UnknownKernelError,
-        program_from_file,
     )
 
     try:
@@ -133,7 +137,6 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
                 f"with `klineage gate {pair.baseline} --text {pair.candidate}`"
             )
         old = KernelName.of(name)
-        new = KernelName.of(pair.candidate_kernel) if pair.candidate_kernel else old
         if workload is not None:
             spot = SpotWorkload(workload, pair.workload)
         else:
@@ -141,16 +144,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
             if spot.path is None:
                 clear()
                 click.echo(in_a_line(old.name, pair.baseline, spot), err=True)
-        before, after = (
-            program_from_file(
-                path,
-                kernel.name,
-                spot.workload,
-                template_arguments=kernel.template_arguments,
-                changed_from=read_file(pair.baseline),
-            )
-            for path, kernel in ((pair.baseline, old), (pair.candidate, new))
-        )
+        before, after = _both(pair, name, spot.workload)
         if options.case is not None:
             the_case(spot.workload, options.case, options.seed, options.inputs, options.memory)
     except UnknownKernelError as error:
@@ -165,6 +159,28 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
     except (WorkloadError, ProgramError, ValueError) as error:
         wrong_use(str(error))
     return name, spot, before, after
+
+
+def _both(
+    pair: Pair, name: str, workload: Workload, template: tuple[str, ...] = ()
+) -> tuple[Program, Program]:
+    """Both programs; with `template` both kernels are that instance. Raises `ProgramError` and `ValueError`."""
+    from kernel_gate.files.reading import read_file
+    from kernel_lineage.workloads.programs import program_from_file
+
+    old = KernelName.of(name)
+    new = KernelName.of(pair.candidate_kernel) if pair.candidate_kernel else old
+    before, after = (
+        program_from_file(
+            path,
+            kernel.name,
+            workload,
+            template_arguments=template or kernel.template_arguments,
+            changed_from=read_file(pair.baseline),
+        )
+        for path, kernel in ((pair.baseline, old), (pair.candidate, new))
+    )
+    return before, after
 
 
 def _show(verdict: Verdict, spot: SpotWorkload | None, pair: Pair, run: GateRun) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from kernel_gate.conclusion import not_judged, not_read
 from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
@@ -186,7 +187,8 @@ def _verdict(
     top: Path,
 ) -> tuple[Verdict, SpotWorkload | None]:
     """The verdict, and the workload that it rests on."""
-    from kernel_lineage.workloads.on_the_spot import resting_on  # heavy: what drafts workloads
+    from kernel_lineage.rewrite.instances import judged_in_all_types  # heavy: what drafts workloads
+    from kernel_lineage.workloads.on_the_spot import resting_on
 
     name = changed.after.kernel.name
     try:
@@ -197,23 +199,34 @@ def _verdict(
         return not_judged(
             name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload"
         ), None
-    try:
+
+    def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
         old, new = (
             program_from_file(
                 seen.file,
                 seen.kernel.name,
-                spot.workload,
+                workload,
                 root=seen.tree.root,
                 name=f"{seen.path} ({when})",
                 changed_from=changed.before.tree.read(changed.before.path),
+                template_arguments=template,
             )
             for seen, when in ((changed.before, "before"), (changed.after, "after"))
         )
+        return old, new
+
+    try:
+        old, new = programs_of(spot.workload)
     except (ProgramError, WorkloadError) as error:
         why = f"the workload does not fit it: {error}"
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
     request = GateRequest.of(old, new, spot.workload, device=device, options=options)
-    verdict = judge(request, top / changed.after.path, name)
+    before, candidate = changed.before, top / changed.after.path
+
+    def judged(asked: GateRequest) -> Verdict:
+        return judge(asked, candidate, name)
+
+    verdict = judged_in_all_types(judged(request), request, before.file, before.kernel, programs_of, judged)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 

@@ -11,20 +11,24 @@ from kernel_gate.conclusion import not_judged
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import earlier_namesake
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
-from kernel_lineage.rewrite.optimise.loop import Ended, Judge, Search, Version, optimise
+from kernel_lineage.rewrite.optimise.loop import SCREENING, Ended, Judge, Search, Version, optimise
 from kernel_lineage.rewrite.patches import FOLDER, unified_diff
 from kernel_lineage.rewrite.situation import situation_of, workload_facts
 from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
 from kernel_lineage.skills.target import TargetError, read_target
+from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.on_the_spot import (
     NoWorkloadError,
     SpotWorkload,
@@ -124,25 +128,35 @@ def _judge(
     """A judge that asks one process, and asks nothing twice: a search that is run again goes on where it was."""
 
     def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
-        try:
+        def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
             old, new = (
                 program_from_file(
                     path,
                     kernel,
-                    spot.workload,
+                    workload,
                     data=v.text,
                     launch=v.launch,
                     name=f"{path.name} ({name})",
                     changed_from=original,
+                    template_arguments=template,
                 )
                 for v, name in ((before, "before"), (after, "after"))
             )
+            return old, new
+
+        def judged(request: GateRequest) -> Verdict:
+            return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
+
+        try:
+            old, new = programs_of(spot.workload)
         except ProgramError as error:
             return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
         request = GateRequest.of(old, new, spot.workload, device=device, options=options)
-        return resting_on(
-            judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say), spot
-        )
+        verdict = judged(request)
+        if options != SCREENING:
+            target = kernel_of(path, kernel, original)
+            verdict = judged_in_all_types(verdict, request, path, target, programs_of, judged)
+        return resting_on(verdict, spot)
 
     return judge
 

@@ -1,0 +1,140 @@
+"""The element types that a kernel template is launched with beside the one that its workload names.
+
+A workload has one type for each buffer. A rewrite of `axpy<T>` that is right in float and wrong in half would be right
+by it, so both programs are asked again with the other types that the host code launches: the same workload, in which
+what the kernel declares by its type parameter has another dtype.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_gate.dtypes import DTYPES as ELEMENTS
+from kernel_gate.launch_tables import KernelLaunch
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_text import at_commas
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.types import SCALAR_KINDS, plain_type
+from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.host_work import host_code
+from kernel_lineage.workloads.read_from import repository_around
+
+_MOST = 2
+"""Other types that are tried: each is a check of its own."""
+_DISPATCH = re.compile(r"\bAT_DISPATCH_(\w+)\s*\(([^{};]*?)\[")
+"""A dispatch of PyTorch's, its arguments up to the lambda."""
+_CASES = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
+_OF_DISPATCH = {"half": "c10::Half", "__nv_bfloat16": "c10::BFloat16"}
+"""What PyTorch's dispatch calls the types that CUDA has other names for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A kernel template with other types, and its workload."""
+
+    name: str
+    """`axpy<__half>`."""
+    template_arguments: tuple[str, ...]
+    workload: Workload
+
+
+def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Program) -> tuple[Instance, ...]:
+    """The instances of a kernel that the host code around it launches with other element types; none where its types
+    are not those of one template parameter.
+    """
+    launched = _template_of(kernel, workload) or program.template_arguments
+    types = [
+        (p.name, a) for p, a in zip(kernel.template_parameters, launched, strict=False) if p.type is None
+    ]
+    taken = {a for _, a in types if _dtype(a) is not None}
+    if kernel.language is not Language.CUDA or kernel.source is None or len(taken) != 1:
+        return ()
+    (own,) = taken
+    names = {n for n, a in types if a == own}
+    unit = host_code(path, repository_around(path), kernel.source.data)
+    dtypes = {_dtype(own)}
+    instances: list[Instance] = []
+    for other in _types_launched(unit, kernel.name):
+        dtype = _dtype(other)
+        if dtype is not None and dtype not in dtypes and len(instances) < _MOST:
+            dtypes.add(dtype)
+            typed = _retyped(kernel, workload, names, (own, other))
+            arguments = tuple(other if a == own else a for a in launched)
+            name = f"{kernel.name}<{', '.join(arguments)}>"
+            instances += [Instance(name, arguments, typed)] if typed is not None else []
+    return tuple(instances)
+
+
+def _template_of(kernel: Kernel, workload: Workload) -> tuple[str, ...]:
+    return next(
+        (t.template_arguments for t in _launches(workload) if t.kernel.rpartition("::")[2] == kernel.name), ()
+    )
+
+
+def _launches(workload: Workload) -> Iterator[KernelLaunch]:
+    yield from (t for t in workload.launches if isinstance(t, KernelLaunch))
+
+
+def _dtype(name: str) -> str | None:
+    """The dtype of a type with a fraction; None for another one."""
+    dtype = DTYPES.get(plain_type(name))
+    return dtype if dtype is not None and ELEMENTS[dtype].is_float else None
+
+
+def _types_launched(unit: Unit, kernel: str) -> Iterator[str]:
+    """The types that templates which lead to a kernel are named with, then those of dispatches around their calls."""
+    leading = unit.leading_to(kernel)
+    texts = [text_of(f.node) for name in leading for f in unit.functions.get(name, ()) if f.of_host]
+    texts += [m.body for name in leading if (m := unit.macros.get(name)) is not None]
+    called = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(leading)))})\s*<([^<>;(){{}}]*)>")
+    for text in texts:
+        for match in called.finditer(text):
+            yield from (a.strip() for a in at_commas(match[1]))
+    for text in texts:
+        for match in _DISPATCH.finditer(text):
+            named = [SCALAR_KINDS[w] for w in WORD.findall(match[2]) if w in SCALAR_KINDS]
+            named += ["half"] if "HALF" in match[1] or "REDUCED" in match[1] else []
+            named += ["__nv_bfloat16"] if "BFLOAT16" in match[1] or "REDUCED" in match[1] else []
+            yield from (_OF_DISPATCH.get(n, n) for n in named)
+        for name in _CASES.findall(text):
+            kind = SCALAR_KINDS.get(name, "")
+            yield _OF_DISPATCH.get(kind, kind)
+
+
+def _retyped(kernel: Kernel, workload: Workload, names: set[str], types: tuple[str, str]) -> Workload | None:
+    """The workload in which what is declared by type parameters of these names has another dtype, and nothing is timed.
+
+    None where an argument that is declared so has no dtype of its own to change.
+    """
+    before, after = map(_dtype, types)
+    order = next(
+        (t.arguments for t in _launches(workload) if t.kernel.rpartition("::")[2] == kernel.name), None
+    )
+    places = order if order is not None else tuple(a.name for a in workload.args)
+    declared = {
+        place
+        for parameter, place in zip(kernel.parameters, places, strict=False)
+        if names & set(WORD.findall(parameter.type)) and isinstance(place, str)
+    }
+    changed = [a for a in workload.args if a.name in declared]
+    if not changed or any(a.dtype != before for a in changed):
+        return None
+    tables = tuple(
+        t.model_copy(
+            update={
+                "template_arguments": tuple(types[1] if a == types[0] else a for a in t.template_arguments)
+            }
+        )
+        if isinstance(t, KernelLaunch)
+        else t
+        for t in workload.launches
+    )
+    args = tuple(a.model_copy(update={"dtype": after}) if a.name in declared else a for a in workload.args)
+    return workload.model_copy(update={"args": args, "launches": tables, "profile_dims": ()})

@@ -1,0 +1,136 @@
+"""The element types that a kernel template is launched with beside the one that its workload names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Outcome, Verdict
+from kernel_lineage.rewrite.instances import judged_in_all_types
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.instances import Instance, other_instances
+from kernel_lineage.workloads.programs import program_from_file
+
+SCALED = """
+#include <cuda_fp16.h>
+template <typename T, int STEP>
+__global__ void scaled(const T* x, T* y, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = (T)(by * (float)x[i] + STEP);
+}
+template <typename T> void run(const T* x, T* y, int n) { scaled<T, 2><<<(n + 255) / 256, 256>>>(x, y, 0.5f, n); }
+int main() {
+  int n = 4096;
+  float *x, *y; __half *u, *v;
+  cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+  cudaMalloc(&u, n * sizeof(__half)); cudaMalloc(&v, n * sizeof(__half));
+  run<float>(x, y, n);
+  run<__half>(u, v, n);
+}
+"""
+DISPATCHED = """
+#include <torch/extension.h>
+template <typename scalar_t>
+__global__ void doubled(const scalar_t* x, scalar_t* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * scalar_t(2);
+}
+at::Tensor twice(at::Tensor x) {
+  auto y = torch::empty_like(x);
+  const int n = x.numel();
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "twice", [&] {
+    doubled<scalar_t><<<(n + 127) / 128, 128>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), n);
+  });
+  return y;
+}
+"""
+
+
+def instances(folder: Path, text: str, name: str) -> tuple[Instance, ...]:
+    path = folder / "code.cu"
+    path.write_text(text)
+    kernel = kernel_of(path, name)
+    workload = draft_of(kernel, path).workload()
+    return other_instances(path, kernel, workload, program_from_file(path, name, workload))
+
+
+def test_types_that_host_templates_are_named_with(tmp_path):
+    (half,) = instances(tmp_path, SCALED, "scaled")
+    assert half.name == "scaled<__half, 2>"
+    assert half.template_arguments == ("__half", "2")
+    dtypes = {a.name: a.dtype for a in half.workload.args}
+    assert dtypes == {"x": "float16", "y": "float16", "by": "float32", "n": "int32"}
+    assert half.workload.profile_dims == ()
+    program = program_from_file(
+        tmp_path / "code.cu", "scaled", half.workload, template_arguments=half.template_arguments
+    )
+    assert "cuda_fp16.h" in program.source
+
+
+def test_types_that_a_dispatch_names(tmp_path):
+    made = instances(tmp_path, DISPATCHED, "doubled")
+    assert [i.name for i in made] == ["doubled<c10::Half>", "doubled<c10::BFloat16>"]
+    assert [i.workload.args[0].dtype for i in made] == ["float16", "bfloat16"]
+
+
+def test_a_kernel_that_is_launched_with_one_type_has_no_other(tmp_path):
+    assert instances(tmp_path, SCALED.replace("run<__half>(u, v, n);", ""), "scaled") == ()
+    plain = SCALED.replace("template <typename T, int STEP>", "template <int STEP>").replace(
+        "scaled<T, 2>", "scaled<2>"
+    )
+    assert instances(tmp_path, plain.replace("T", "float"), "scaled") == ()
+
+
+def _verdict(outcome: Outcome, code: Reason) -> Verdict:
+    return Verdict(outcome=outcome, code=code, reason=code.value, stages=[], inputs_hash="")
+
+
+@pytest.mark.parametrize(
+    ("of_half", "outcome", "reason"),
+    [
+        (
+            _verdict(Outcome.REJECTED, Reason.WRONG_VALUE),
+            Outcome.REJECTED,
+            "as scaled<__half, 2>: wrong-value",
+        ),
+        (
+            _verdict(Outcome.INCONCLUSIVE, Reason.NOT_PROFILED),
+            Outcome.ACCEPTED,
+            "faster; right as scaled<__half, 2> too",
+        ),
+        (
+            _verdict(Outcome.INCONCLUSIVE, Reason.BASELINE_DOES_NOT_COMPILE),
+            Outcome.ACCEPTED,
+            "faster; not judged as scaled<__half, 2>: baseline-does-not-compile",
+        ),
+    ],
+)
+def test_one_type_in_which_a_candidate_is_wrong_rejects_it(tmp_path, of_half, outcome, reason):
+    path = tmp_path / "code.cu"
+    path.write_text(SCALED)
+    kernel = kernel_of(path, "scaled")
+    workload = draft_of(kernel, path).workload()
+    asked: list[GateRequest] = []
+
+    def programs_of(workload, template=()) -> tuple[Program, Program]:
+        made = program_from_file(path, "scaled", workload, template_arguments=template)
+        return made, made
+
+    def judge(request: GateRequest) -> Verdict:
+        asked.append(request)
+        return of_half
+
+    before, after = programs_of(workload)
+    first = _verdict(Outcome.ACCEPTED, Reason.FASTER)
+    verdict = judged_in_all_types(
+        first, GateRequest.of(before, after, workload), path, kernel, programs_of, judge
+    )
+    assert (verdict.outcome, verdict.reason) == (outcome, reason)
+    assert [a.dtype for a in asked[0].workload.args] == ["float16", "float16", "float32", "int32"]
+    rejected = _verdict(Outcome.REJECTED, Reason.RACE)
+    assert judged_in_all_types(rejected, asked[0], path, kernel, programs_of, judge) is rejected
