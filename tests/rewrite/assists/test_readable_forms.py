@@ -82,7 +82,23 @@ __global__ void spread(float* out, const float* x, int n) {
     if (threadIdx.x == 0) out[blockIdx.x] = sqrtf(v / n);
 }
 """
+_TOGETHER = """
+__global__ void weighted(float* out, const float* x, int rows, int cols) {
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x, total = (long long)rows * cols;
+    float *const to = out + i, sum = 0.0f, part[2] = {0.5f, 0.25f};
+    if (i >= total) return;
+    for (int k = 0, last = 2; k < last; k++) sum += part[k] * x[i];
+    *to = sum;
+}
+"""
 _CASES = [
+    pytest.param(
+        _TOGETHER,
+        workload("weighted", "H = [1, 7]\nW = [1, 40]", 'grid = ["ceil_div(H * W, 32)"]\nblock = [32]',
+                 "out: output float32 [H, W]", "x: input float32 [H, W]", "rows: int32 = H", "cols: int32 = W"),
+        ("threadIdx.x, total", "i, sum", "sum = 0.0f, part"),
+        id="declarations",
+    ),
     pytest.param(
         _PAIRS,
         workload("nearest_to", "R = [1, 5]\nN = [1, 63, 200]", 'grid = ["R"]\nblock = [64]', "out: output int32 [R]",

@@ -294,6 +294,12 @@ WORKLOADS = {
         workload("row_peak", "R = [1, 9]\nC = [5, 200]", 'grid = ["R"]\nconstexpr = { BLOCK = 64 }',
                  "x: input float16 [R, C]", "peak: output float32 [R]", "n: int32 = C", language="triton"),
     ),
+    "zoomed": (
+        workload("zoomed", "W = [1, 21]\nH = [3, 9]\nX = [37]\nY = [40, 5]",
+                 'grid = ["ceil_div(X, 16)", "ceil_div(Y, 16)"]\nblock = [16, 16]', "out: output float32 [Y, X]",
+                 "in: input float32 [H, W]", "width: int32 = W", "height: int32 = H", "wide: int32 = X",
+                 "high: int32 = Y"),
+    ),
     "smooth_volume": (
         workload("smooth_volume", "X = [1, 37]\nY = [3, 40]\nZ = [2, 9]",
                  'grid = ["ceil_div(X, 8)", "ceil_div(Y, 8)", "ceil_div(Z, 4)"]\nblock = [8, 8, 4]',

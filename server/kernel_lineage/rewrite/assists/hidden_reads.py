@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import read_call, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.layout import data_of, descendants, source_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", re.MULTILINE)
+_LAMBDA = "lambda_expression"
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
@@ -24,6 +27,20 @@ def macros_of(kernel: Kernel) -> Iterator[tuple[str, set[str], str]]:
         body = match[2].decode("utf-8", "replace")
         head, closed, rest = body.partition(")") if body.startswith("(") else ("", "", body)
         yield match[1].decode(), set(re.findall(r"\w+", head)) if closed else set(), rest
+
+
+def _methods_of(kernel: Kernel) -> dict[str, list[Node]]:
+    """Functions that structures of the kernel's file define within them, by name."""
+    methods: dict[str, list[Node]] = {}
+    root = source_of(kernel).root
+    for node in descendants(root) if root is not None else ():
+        inside = node.parent is not None and node.parent.type == "field_declaration_list"
+        if inside and node.type == "function_definition":
+            declarator = node.child_by_field_name("declarator")
+            while declarator is not None and declarator.type not in ("field_identifier", "operator_name"):
+                declarator = declarator.child_by_field_name("declarator")
+            methods.setdefault(text_of(declarator), []).append(node)
+    return methods
 
 
 def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], what: str) -> None:
@@ -39,10 +56,22 @@ def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str
     # `(half)(x)` reads as a call, but what a parameter or a variable is declared as is a type.
     here |= {word for p in kernel.parameters for word in re.findall(r"\w+", p.type)}
     here |= {v.type for unit in syntax.units for v in unit.variables}
-    for called in (c for unit in syntax.units for c in unit.calls):
-        if called.name not in here and not is_of_the_language(called.qualified):
+    here |= {v.name for unit in syntax.units for v in unit.variables if v.value and v.value.type == _LAMBDA}
+    methods = _methods_of(kernel)
+    calls = [c for unit in syntax.units for c in unit.calls]
+    reached: dict[int, Node] = {}
+    for called in calls:
+        of_structures = methods.get(called.name, []) if called.receiver else []
+        if not of_structures and called.name not in here and not is_of_the_language(called.qualified):
             raise Refusal(f"{called.qualified} is not in this file, and may read {what} itself")
-    waiting = [n for unit in syntax.units for n in identifiers_in(unit.node) if n in macros]
+        for method in of_structures:
+            if words.search(text_of(method)):
+                raise Refusal(f"{called.name}, which {kernel.name} calls, reads {what} itself")
+            if method.id not in reached:
+                reached[method.id] = method
+                calls += [read_call(n) for n in descendants(method) if n.type == "call_expression"]
+    parts = [*(unit.node for unit in syntax.units), *reached.values()]
+    waiting = [n for part in parts for n in identifiers_in(part) if n in macros]
     expanded = set[str]()
     while waiting:
         name = waiting.pop()

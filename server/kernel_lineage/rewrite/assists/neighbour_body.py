@@ -31,6 +31,7 @@ from kernel_lineage.rewrite.assists.vector_body import (
     WIDEST,
     aligned_to,
     changed_names,
+    check_atomics,
     check_statements,
     group_word,
     vector,
@@ -148,6 +149,7 @@ def neighbour_body(
     no order among each other.
     """
     nodes = check_statements(statements, index)
+    check_atomics(syntax, statements, index)
     _check_kept_inside(syntax, statements, nodes)
     model = read_open(kernel)
     if model.problems or model.events:

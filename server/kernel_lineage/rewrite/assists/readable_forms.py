@@ -1,7 +1,8 @@
 """Another form of a kernel, which computes the same and which more rewrites can read.
 
-Calls of the file's own functions are written out, structures are split into their members, and what walks along a row
-is named by the counter of its loop. Each step is worth nothing by itself.
+Each variable gets a declaration of its own, calls of the file's own functions are written out, structures are split
+into their members, and what walks along a row is named by the counter of its loop. Each step is worth nothing by
+itself.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
+from kernel_lineage.rewrite.assists.single_declarations import single_declarations
 from kernel_lineage.rewrite.assists.split_structures import split_structures
 from kernel_lineage.rewrite.assists.written_out_calls import written_out_calls
 from kernel_lineage.rewrite.candidate import Candidate
 
 _STEPS = (
+    (single_declarations, 1, "Each variable has a declaration of its own."),
     (written_out_calls, 8, "Calls of the file's own functions are written out."),
     (split_structures, 4, "Members of structures are variables of their own."),
     (indexed_walks, 1, "Places are told by the loop's counter."),

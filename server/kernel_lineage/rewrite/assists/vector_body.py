@@ -18,6 +18,7 @@ from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     above,
+    arguments_of,
     bare,
     changed_by,
     contains,
@@ -164,6 +165,8 @@ def vector_body(
     `in_order`: one thread runs over all elements one after the other, so that it may carry anything along.
     """
     nodes = check_statements(statements, index)
+    if not in_order:
+        check_atomics(syntax, statements, index)
     declared = {
         v.name
         for v in syntax.entry.variables
@@ -212,6 +215,21 @@ def check_statements(statements: list[Node], index: str) -> list[Node]:
     if index in changed_names(nodes):
         raise Refusal(f"`{index}` is changed on the way")
     return nodes
+
+
+def check_atomics(syntax: CudaSyntax, statements: list[Node], index: str) -> None:
+    """Refuse atomic operations on an element beside its neighbour's: a warp makes them in a few lines at once, and
+    would spread them over as many sectors as it has lanes.
+    """
+    same = _same_as(syntax, statements, index)
+    moving = changed_names([n for s in statements for n in descendants(s)]) - same
+    for node in (n for s in statements for n in descendants(s)):
+        atomic = node.type == "call_expression" and text_of(node).startswith("atomic")
+        target = next(iter(arguments_of(node)), None) if atomic else None
+        listed = [n for n in descendants(target) if n.type == "subscript_expression"] if target else []
+        beside = any(_offset(n, same, moving) is not None for n in listed)
+        if beside or (target is not None and not listed and same & identifiers_in(target)):
+            raise Refusal(f"`{text_of(node)}` of neighbours meet in one sector, and would lie a group apart")
 
 
 def changed_names(nodes: list[Node]) -> set[str]:

@@ -86,6 +86,60 @@ void run_smooth_volume(float* out, const float* in, int nx, int ny, int nz) {
     dim3 grid((nx + 7) / 8, (ny + 7) / 8, (nz + 3) / 4);
     smooth_volume<<<dim3((nx + 31) / 32, (ny + 7) / 8, (nz + 3) / 4), dim3(32, 2, 4)>>>(out, in, nx, ny, nz);
 }
+// --- zoomed applies
+struct Plane {
+    int width, height;
+    __device__ int at(int row, int col) const { return row * width + col; }
+    __device__ bool holds(int row, int col) const { return row < height && col < width; }
+};
+template <bool Centred> __device__ float source_of(int at, int from, int to) {
+    if (Centred) return max((at + 0.5f) * from / to - 0.5f, 0.0f);
+    return (float)at * from / to;
+}
+__global__ void zoomed(float* out, const float* in, int width, int height, int wide, int high) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= wide || y >= high) return;
+    const Plane small = {width, height}, large = {wide, high};
+    float fx = source_of<true>(x, width, wide), fy = source_of<true>(y, height, high);
+    int column = fx, row = fy;
+    float across = fx - column;
+    int next = small.holds(row, column + 1) ? column + 1 : column;
+    out[large.at(y, x)] = (1 - across) * in[small.at(row, column)] + across * in[small.at(row, next)];
+}
+
+void run_zoomed(float* out, const float* in, int width, int height, int wide, int high) {
+    zoomed<<<dim3((wide + 15) / 16, (high + 15) / 16), dim3(16, 16)>>>(out, in, width, height, wide, high);
+}
+// --- zoomed becomes
+struct Plane {
+    int width, height;
+    __device__ int at(int row, int col) const { return row * width + col; }
+    __device__ bool holds(int row, int col) const { return row < height && col < width; }
+};
+template <bool Centred> __device__ float source_of(int at, int from, int to) {
+    if (Centred) return max((at + 0.5f) * from / to - 0.5f, 0.0f);
+    return (float)at * from / to;
+}
+__global__ void __launch_bounds__(256) zoomed(float* out, const float* in, int width, int height, int wide, int high) {
+    const unsigned across_ = blockIdx.x * 32 + threadIdx.x % 32;
+    const unsigned first = blockIdx.y * 32 + threadIdx.x / 32 * 4;
+    #pragma unroll
+    for (unsigned step = 0; step < 4; step++) {
+        const unsigned down = first + step;
+        int x = across_, y = down;
+        if (x >= wide || y >= high) continue;
+        const Plane small = {width, height}, large = {wide, high};
+        float fx = source_of<true>(x, width, wide), fy = source_of<true>(y, height, high);
+        int column = fx, row = fy;
+        float across = fx - column;
+        int next = small.holds(row, column + 1) ? column + 1 : column;
+        out[large.at(y, x)] = (1 - across) * in[small.at(row, column)] + across * in[small.at(row, next)];
+    }
+}
+
+void run_zoomed(float* out, const float* in, int width, int height, int wide, int high) {
+    zoomed<<<dim3((wide + 31) / 32, (high + 31) / 32), 256>>>(out, in, width, height, wide, high);
+}
 // --- volume refuses: may be deep as well as wide
 // Three layers and whole warps do not share out 256 threads.
 __global__ void volume(float* out, const float* in, int nx, int ny, int nz) {
@@ -195,4 +249,18 @@ __global__ void plane(float* out, const float* in, int width, int height) {
 }
 void run(float* out, const float* in, int width, int height) {
     plane<<<dim3((width + 15) / 16, (height + 15) / 16, 2), dim3(16, 16)>>>(out, in, width, height);
+}
+// --- plane refuses: at, which plane calls, reads the grid itself
+struct Place {
+    __device__ int at(int row, int width) const { return (blockIdx.z + row) * width; }
+};
+__global__ void plane(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const Place place = {};
+    out[place.at(y, width) + x] = in[y * width + x];
+}
+void run(float* out, const float* in, int width, int height) {
+    plane<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
 }

@@ -697,6 +697,19 @@ __global__ void by_block(float* out, const float* x, int n, int half) {
     for (int i = tid; i < n; i += blockDim.x) { out[blockIdx.x * n + i] = x[blockIdx.x * n + i] + tid; }
 }
 void run(float* out, const float* x, int n, int half) { by_block<<<64, 256>>>(out, x, n, half); }
+// --- weights_gradient refuses: of neighbours meet in one sector
+__global__ void weights_gradient(float* dw, const float* dy, const float* x, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        atomicAdd(&dw[i], dy[blockIdx.x * n + i] * x[blockIdx.x * n + i]);
+    }
+}
+void run(float* dw, const float* dy, const float* x, int rows, int n) { weights_gradient<<<rows, 256>>>(dw, dy, x, n); }
+// --- weights_gradient refuses: of neighbours meet in one sector
+__global__ void weights_gradient(float* dw, const float* dy, int n, int cols) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { atomicAdd(dw + i, dy[i]); }
+}
+void run(float* dw, const float* dy, int n, int cols) { weights_gradient<<<(n + 255) / 256, 256>>>(dw, dy, n, cols); }
 // --- scale refuses: may differ from element to element
 __global__ void scale(float* out, const float* x, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
