@@ -294,6 +294,21 @@ WORKLOADS = {
         workload("row_peak", "R = [1, 9]\nC = [5, 200]", 'grid = ["R"]\nconstexpr = { BLOCK = 64 }',
                  "x: input float16 [R, C]", "peak: output float32 [R]", "n: int32 = C", language="triton"),
     ),
+    "attend": (
+        workload("attend", "R = [1, 3]\ncount = [1, 7, 200]", 'grid = ["R"]\nblock = [64]',
+                 "out: output float16 [R, 64]", "q: input float16 [R, 64]", "k: input float16 [R, count, 64]",
+                 "v: input float16 [R, count, 64]", "count: int32 = count"),
+    ),
+    "distances_to": (
+        workload("distances_to", "n = [1, 70, 300]\nD = [3, 64, 36]", 'grid = [2]\nblock = [64]',
+                 "out: output float32 [n, 2]", "x: input float32 [n, D]", "to: input float32 [D]", "n: int32 = n",
+                 "dims: int32 = D"),
+    ),
+    "mixed": (
+        workload("mixed", "R = [1, 5, 64]\nC = [64, 36, 96]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
+                 "out: inout float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]", "rows: int32 = R",
+                 "cols: int32 = C"),
+    ),
     "zoomed": (
         workload("zoomed", "W = [1, 21]\nH = [3, 9]\nX = [37]\nY = [40, 5]",
                  'grid = ["ceil_div(X, 16)", "ceil_div(Y, 16)"]\nblock = [16, 16]', "out: output float32 [Y, X]",

@@ -133,8 +133,18 @@ class VectorBody:
             [*(f"sizeof({name}) == {nbytes}" for name, nbytes in sizes.items()), *aligned_to(parts)]
         )
 
-    def lines(self, data: bytes, index_type: str, quad: str, lane: str, unit: str) -> list[str]:
-        """The code for the elements of a group, from lanes * quad on, without outer indentation."""
+    def lines(
+        self,
+        data: bytes,
+        index_type: str,
+        quad: str,
+        lane: str,
+        unit: str,
+        also: Sequence[tuple[Node, str]] = (),
+    ) -> list[str]:
+        """The code for the elements of a group, from lanes * quad on, without outer indentation; `also` stands in the
+        place of further nodes.
+        """
         lines: list[str] = []
         lanes = self.lanes
         for a in self.accesses:
@@ -146,7 +156,7 @@ class VectorBody:
         lines += ["#pragma unroll", f"for (int {lane} = 0; {lane} < {lanes}; {lane}++) {{"]
         if self.uses_index:
             lines.append(f"{unit}{index_type} {self.index} = {lanes} * {quad} + {lane};")
-        changes = [(n, f"{a.name}[{lane}]") for a in self.accesses for n in a.nodes]
+        changes = [*((n, f"{a.name}[{lane}]") for a in self.accesses for n in a.nodes), *also]
         lines += [unit + line if line else "" for line in dedented(data, self.statements, changes)]
         lines.append("}")
         for a in self.accesses:
