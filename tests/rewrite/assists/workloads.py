@@ -304,6 +304,11 @@ WORKLOADS = {
                  "out: output float32 [n, 2]", "x: input float32 [n, D]", "to: input float32 [D]", "n: int32 = n",
                  "dims: int32 = D"),
     ),
+    "blended": (
+        workload("blended", "N = [2]\nR = [1, 5, 64]\nC = [64, 36, 96]", 'grid = ["N"]\nblock = [128]',
+                 "out: output float32 [N, C]", "x: input float32 [N, R, C]", "weights: input float32 [R]",
+                 "rows: int32 = R", "cols: int32 = C"),
+    ),
     "mixed": (
         workload("mixed", "R = [1, 5, 64]\nC = [64, 36, 96]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
                  "out: inout float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]", "rows: int32 = R",

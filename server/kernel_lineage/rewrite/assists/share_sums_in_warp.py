@@ -20,13 +20,15 @@ from __future__ import annotations
 from functools import partial
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.edits import Edit, differing_lines, edited
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import syntax_of
+from kernel_lineage.rewrite.assists.layout import data_of, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
+from kernel_lineage.rewrite.assists.named_columns import with_named_columns
 from kernel_lineage.rewrite.assists.shared_sums import NoSuchLoop
 from kernel_lineage.rewrite.assists.shared_sums_down import column_sums
 from kernel_lineage.rewrite.assists.shared_sums_rows import row_sums
-from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.candidate import Candidate
 
 _WHAT = {
     "rows": "eight lanes read each row together",
@@ -35,12 +37,13 @@ _WHAT = {
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
-    syntax = syntax_of(kernel)
+    form = with_named_columns(kernel)
+    syntax = syntax_of(form)
     made: dict[str, list[Edit]] = {"rows": [], "columns": []}
     refusals: list[Refusal] = []
     for loop in syntax.entry.loops:
         for kind, work in (("rows", row_sums), ("columns", column_sums)):
-            edits = attempt(partial(work, kernel, syntax, loop))
+            edits = attempt(partial(work, form, syntax, loop))
             if isinstance(edits, Refusal):
                 refusals.append(edits)
             else:
@@ -49,7 +52,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if not kinds:
         raise _nearest(refusals, kernel)
     choices = [kinds, *([kind] for kind in kinds if len(kinds) > 1)]
-    return with_alternatives(choices, lambda chosen: _candidate(kernel, made, chosen))
+    return with_alternatives(choices, lambda chosen: _candidate(kernel, form, made, chosen))
 
 
 def _nearest(refusals: list[Refusal], kernel: Kernel) -> Refusal:
@@ -60,11 +63,14 @@ def _nearest(refusals: list[Refusal], kernel: Kernel) -> Refusal:
     )
 
 
-def _candidate(kernel: Kernel, made: dict[str, list[Edit]], kinds: list[str]) -> Candidate:
+def _candidate(kernel: Kernel, form: Kernel, made: dict[str, list[Edit]], kinds: list[str]) -> Candidate:
     what = " and ".join(_WHAT[kind] for kind in kinds)
+    edits = [edit for kind in kinds for edit in made[kind]]
+    if form is not kernel:
+        edits = list(differing_lines(edited(data_of(form), edits).decode(), data_of(kernel).decode()))
     return ASSIST.candidate(
         kernel,
-        [edit for kind in kinds for edit in made[kind]],
+        edits,
         explanation=f"{what[0].upper()}{what[1:]}, and shuffles add that up; a sum is rounded in another order.",
         guarded=True,
     )

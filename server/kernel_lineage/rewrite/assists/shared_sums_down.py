@@ -59,7 +59,7 @@ def column_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> list[Edit]:
         raise Refusal(
             f"`{next((n for n in apart if n not in columns), column)}` may differ from lane to lane in any way"
         )
-    needs = values.needs_together(loop.node, columns)
+    needs = values.needs_together(loop.node, {*columns, "threadIdx.x"})
     body = vector_body(kernel, syntax, statements_of(row.loop.body), column, in_order=True)
     _check_rows_even(kernel, row.loop, body)
     if not declares(row.loop):

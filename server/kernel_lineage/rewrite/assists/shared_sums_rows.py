@@ -104,7 +104,7 @@ def _read(kernel: Kernel, syntax: CudaSyntax, outer: Loop, inner: Loop) -> _Rows
 def _check(kernel: Kernel, syntax: CudaSyntax, rows: _Rows) -> None:
     values = WarpValues(kernel, syntax, syntax.entry)
     outer, loop = rows.outer, rows.row.loop
-    if values.needs_together(outer.node, {}):
+    if values.needs_together(outer.node, ()):
         raise Refusal("lanes come to the loop over rows only as far as there is something for them to do")
     if outer.node.parent is None or outer.node.parent.type != "compound_statement":
         raise Refusal("the loop over rows stands without braces around it")

@@ -7,7 +7,7 @@ lies at one address is one value for all of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tree_sitter import Node
 
@@ -200,7 +200,7 @@ class WarpValues:
             for r in returns
         )
 
-    def needs_together(self, node: Node, columns: Mapping[str, str]) -> list[str]:
+    def needs_together(self, node: Node, columns: Collection[str]) -> list[str]:
         """What has to be a multiple of a warp for all lanes to come to a statement together, as code.
 
         `columns` are the names that number the lanes, as they may be compared with a bound. Refused where some lanes
@@ -246,7 +246,7 @@ class WarpValues:
         )
         return all(map(self.is_same, values)) and self.is_same(loop.child_by_field_name("condition"))
 
-    def _needs(self, statement: Node, columns: Mapping[str, str], *, holds: bool) -> Iterator[str]:
+    def _needs(self, statement: Node, columns: Collection[str], *, holds: bool) -> Iterator[str]:
         """What has to be a multiple of a warp for the lanes to go the same way at an `if`."""
         condition = statement.child_by_field_name("condition")
         if self.is_same(condition):

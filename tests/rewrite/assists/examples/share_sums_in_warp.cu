@@ -348,6 +348,93 @@ __global__ void mixed(float* out, const float* x, const float* weights, int rows
 void run_mixed(float* out, const float* x, const float* weights, int rows, int cols) {
     mixed<<<(cols + 63) / 64, 64>>>(out, x, weights, rows, cols);
 }
+// --- blended applies
+__global__ void blended(float* out, const float* x, const float* weights, int rows, int cols) {
+    const float* layer = x + (size_t)blockIdx.x * rows * cols;
+    const float* mine = layer + threadIdx.x;
+    if (threadIdx.x < cols) {
+        float sum = 0.0f, all = 0.0f;
+        #pragma unroll 2
+        for (int r = 0; r < rows; r++) {
+            sum += weights[r] * mine[r * cols];
+            all += layer[r * cols + threadIdx.x];
+        }
+        out[blockIdx.x * cols + threadIdx.x] = sum / (1.0f + all * all);
+    }
+}
+
+void run_blended(float* out, const float* x, const float* weights, int layers, int rows, int cols) {
+    blended<<<layers, 128>>>(out, x, weights, rows, cols);
+}
+// --- blended becomes
+__global__ void blended(float* out, const float* x, const float* weights, int rows, int cols) {
+    const float* layer = x + (size_t)blockIdx.x * rows * cols;
+    const float* mine_from = layer;
+    const float* mine = layer + threadIdx.x;
+    if (threadIdx.x < cols) {
+        float sum = 0.0f, all = 0.0f;
+        const int column = threadIdx.x;
+        {
+            const int lane = threadIdx.x % 32;
+            bool wide = (column - lane) % 32 == 0 && cols % 32 == 0;
+            for (int r = 0; r < 2; r++) {
+                wide = wide && (reinterpret_cast<size_t>(&mine_from[r * cols]) | reinterpret_cast<size_t>(&layer[r * cols])) % 16 == 0;
+            }
+            if (wide) {
+                // A lane takes 4 columns of every 4th row; shuffles hand each one the sum of its own.
+                const int quad = (column - lane) / 4 + lane % 8;
+                float all_parts[4] = {};
+                float sum_parts[4] = {};
+                #pragma unroll 4
+                for (int r = lane / 8; r < rows; r += 4) {
+                    alignas(16) float mine_from_quad[4];
+                    *reinterpret_cast<float4*>(mine_from_quad) = reinterpret_cast<const float4*>(&mine_from[r * cols])[quad];
+                    alignas(16) float layer_quad[4];
+                    *reinterpret_cast<float4*>(layer_quad) = reinterpret_cast<const float4*>(&layer[r * cols])[quad];
+                    #pragma unroll
+                    for (int place = 0; place < 4; place++) {
+                        sum_parts[place] += weights[r] * mine_from_quad[place];
+                        all_parts[place] += layer_quad[place];
+                    }
+                }
+                #pragma unroll
+                for (int place = 0; place < 2; place++) {
+                    const float away = lane & 16 ? all_parts[place] : all_parts[place + 2];
+                    all_parts[place] = lane & 16 ? all_parts[place + 2] : all_parts[place];
+                    all_parts[place] += __shfl_xor_sync(0xffffffff, away, 16);
+                }
+                #pragma unroll
+                for (int place = 0; place < 2; place++) {
+                    const float away = lane & 16 ? sum_parts[place] : sum_parts[place + 2];
+                    sum_parts[place] = lane & 16 ? sum_parts[place + 2] : sum_parts[place];
+                    sum_parts[place] += __shfl_xor_sync(0xffffffff, away, 16);
+                }
+                {
+                    const float away = lane & 8 ? all_parts[0] : all_parts[1];
+                    all_parts[0] = lane & 8 ? all_parts[1] : all_parts[0];
+                    all_parts[0] += __shfl_xor_sync(0xffffffff, away, 8);
+                }
+                {
+                    const float away = lane & 8 ? sum_parts[0] : sum_parts[1];
+                    sum_parts[0] = lane & 8 ? sum_parts[1] : sum_parts[0];
+                    sum_parts[0] += __shfl_xor_sync(0xffffffff, away, 8);
+                }
+                all += __shfl_sync(0xffffffff, all_parts[0], lane % 4 * 8 + lane / 4);
+                sum += __shfl_sync(0xffffffff, sum_parts[0], lane % 4 * 8 + lane / 4);
+            } else {
+                for (int r = 0; r < rows; r++) {
+                    sum += weights[r] * mine_from[r * cols + column];
+                    all += layer[r * cols + column];
+                }
+            }
+        }
+        out[blockIdx.x * cols + threadIdx.x] = sum / (1.0f + all * all);
+    }
+}
+
+void run_blended(float* out, const float* x, const float* weights, int layers, int rows, int cols) {
+    blended<<<layers, 128>>>(out, x, weights, rows, cols);
+}
 // --- ragged refuses: may differ in length
 __global__ void ragged(float* __restrict__ out, const float* __restrict__ x, const int* __restrict__ ends, int n, int most) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
