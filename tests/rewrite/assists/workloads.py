@@ -309,6 +309,12 @@ WORKLOADS = {
                  "out: output float32 [N, C]", "x: input float32 [N, R, C]", "weights: input float32 [R]",
                  "rows: int32 = R", "cols: int32 = C"),
     ),
+    "pooled_channels": (
+        workload("pooled_channels", "N = [1, 3]\nH = [6, 4]\nW = [8]\nC = [16, 5, 20]\nk = [2]",
+                 'grid = ["ceil_div(N * (H // k) * (W // k) * C, 128)"]\nblock = [128]',
+                 "out: output float16 [N, H // k, W // k, C]", "in: input float16 [N, H, W, C]",
+                 "images: int32 = N", "high: int32 = H", "wide: int32 = W", "channels: int32 = C", "k: int32 = k"),
+    ),
     "mixed": (
         workload("mixed", "R = [1, 5, 64]\nC = [64, 36, 96]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
                  "out: inout float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]", "rows: int32 = R",

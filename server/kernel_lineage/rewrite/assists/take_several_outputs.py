@@ -8,7 +8,8 @@ After: a thread takes the elements of four `k` (or of four `k` and four `h`), wi
 loop does its work for all of them, so that what they read in common is read once, and the index is taken apart once for
 all. Neighbouring threads still take neighbouring elements. Where a digit's extent is no multiple of four, threads
 stride over the grid with the old code. The grid shrinks as much. The candidate's alternatives take other digits.
-Neighbours of one row are taken together where each load that moves with them can be one wide access (`wide_loads`).
+Neighbours of one row are taken together where each load that moves with them can be one wide access (`wide_loads`): as
+many as have 16 bytes, eight channels of halves, say, where `c = i % C` is innermost.
 
 Each element is computed by the same operations in the same order. Refused where elements go different ways through a
 loop, or where nothing tells how an index goes on from one of them to the next.
@@ -59,6 +60,8 @@ from kernel_lineage.rewrite.candidate import Candidate
 
 _ALONE, _BOTH = 4, (4, 4)
 """Elements along one digit, and along two."""
+_BESIDE = (16, 8, 4)
+"""Neighbours of which a thread loads 16 bytes, by their size."""
 _OFFERED = 4
 _SIDE_BY_SIDE: Polynomial = {(): 1}
 """How far neighbours lie apart."""
@@ -175,9 +178,28 @@ def _together(
     strides: tuple[Polynomial, ...],
 ) -> _Together:
     """The work of elements that lie so far apart, done together."""
+    if len(strides) == 2:
+        return _counted(kernel, syntax, work, model, strides, _BOTH)
+    tried = [_ALONE] if strides[0] != _SIDE_BY_SIDE else _BESIDE
+    made = [attempt(partial(_counted, kernel, syntax, work, model, strides, (n,))) for n in tried]
+    fitting = [one for one in made if not isinstance(one, Refusal)]
+    if not fitting:
+        assert isinstance(made[-1], Refusal)
+        raise made[-1]
+    return fitting[0]
+
+
+def _counted(
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    work: ElementWork,
+    model: Model,
+    strides: tuple[Polynomial, ...],
+    counts: tuple[int, ...],
+) -> _Together:
+    """The work of so many elements along each digit."""
     taken = identifiers_in(syntax.entry.node)
     lane = fresh_name("lane", taken)
-    counts = (_ALONE,) if len(strides) == 1 else _BOTH
     numbers = (lane,) if len(strides) == 1 else (f"{lane} % {counts[0]}", f"{lane} / {counts[0]}")
     rounds = {loop.round for loop in model.loops.values()}
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_between(
@@ -191,9 +213,9 @@ def _together(
     if any(not set(_names(d.steps.stride)) <= fixed for d in digits):
         raise Refusal(f"a digit of `{work.index.name}` is as large as no argument tells")
     together = TogetherValues(syntax, work, model, digits)
-    wide = wide_loads(kernel, work, model, digits, fixed) if strides[0] == _SIDE_BY_SIDE else None
-    four = (wide, numbers[0]) if wide is not None else None
-    lines = TogetherCode(kernel, syntax, work, together, lane, count_of(digits), four).lines()
+    wide = wide_loads(kernel, syntax, work, model, digits, fixed) if strides[0] == _SIDE_BY_SIDE else None
+    beside = (wide, numbers[0], counts[0]) if wide is not None else None
+    lines = TogetherCode(kernel, syntax, work, together, lane, count_of(digits), beside).lines()
     if any(not set(_names(polynomial(n))) <= fixed for d in digits for n in d.steps.needs):
         raise Refusal(f"a digit of `{work.index.name}` is as large as no argument tells")
     return _Together(digits, lane, lines, wide)

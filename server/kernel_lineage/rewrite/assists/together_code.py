@@ -22,6 +22,8 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.together_values import TogetherValues, holds_loop
 from kernel_lineage.rewrite.assists.wide_loads import WideLoads, check_unconditional
 
+_NAMES = {4: "four", 8: "eight", 16: "sixteen"}
+
 
 class TogetherCode:
     """Writes the work of several elements."""
@@ -34,13 +36,13 @@ class TogetherCode:
         values: TogetherValues,
         lane: str,
         count: int,
-        wide: tuple[WideLoads, str] | None,
+        wide: tuple[WideLoads, str, int] | None,
     ) -> None:
-        """`wide`: loads of four neighbours, and which of them an element is, as code."""
+        """`wide`: loads of neighbours, which of them an element is, as code, and how many they are."""
         self._data, self._unit = data_of(kernel), indent_unit(kernel)
         self._syntax, self._work, self._values, self._lane, self._count = syntax, work, values, lane, count
         self._loops = {loop.node.id: loop for loop in syntax.entry.loops}
-        self._wide, self._neighbour = wide or (WideLoads({}, []), "")
+        self._wide, self._neighbour, self._neighbours = wide or (WideLoads({}, []), "", 0)
         self._each: set[str] = set()
         """Variables that every element has one of, and that more than one round of `lane` uses."""
         self._names: dict[str, str] = {}
@@ -48,6 +50,9 @@ class TogetherCode:
 
     def lines(self) -> list[str]:
         """The lines, without outer indentation."""
+        for statement in (n for s in self._work.inner for n in descendants(s)):
+            if self._is_wide_if(statement) and statement.parent is not None:
+                self._values.blocks.add(statement.parent.id)
         return self._block(self._work.inner)
 
     def _block(self, statements: list[Node]) -> list[str]:
@@ -64,7 +69,7 @@ class TogetherCode:
             if statement.type == "preproc_call":
                 flush()
                 lines.append(text_of(statement).strip())
-            elif holds_loop(statement):
+            elif self._is_nest(statement):
                 flush()
                 lines += self._nest(statement)
             elif self._is_once(statement):
@@ -79,6 +84,20 @@ class TogetherCode:
         flush()
         return lines
 
+    def _is_nest(self, statement: Node) -> bool:
+        return holds_loop(statement) or self._is_wide_if(statement)
+
+    def _is_wide_if(self, statement: Node) -> bool:
+        """Whether a statement is an `if` that all elements go through alike, around loads for all of them."""
+        test = test_of(statement) if statement.type == "if_statement" else None
+        if (
+            test is None
+            or statement.child_by_field_name("alternative") is not None
+            or not self._values.is_same(test)
+        ):
+            return False
+        return any(n.id in self._wide.kinds for n in descendants(statement) if n != test)
+
     def _nest(self, statement: Node) -> list[str]:
         """A loop, or an `if` around one, that all elements go through together."""
         line = statement.start_point.row + 1
@@ -87,7 +106,9 @@ class TogetherCode:
         if statement.type == "if_statement" and statement.child_by_field_name("alternative") is None:
             test, then = test_of(statement), statement.child_by_field_name("consequence")
             if test is not None and then is not None and self._values.is_same(test):
-                inner = self._indented(self._block(statements_of(then)))
+                inside = statements_of(then)
+                nested = any(self._is_nest(s) for s in inside)
+                inner = self._indented(self._block(inside) if nested else self._for_each(inside))
                 return [f"if ({text_of(test).strip()}) {{", *inner, "}"]
         loop = self._loops.get(statement.id)
         if loop is None or loop.body is None:
@@ -95,7 +116,7 @@ class TogetherCode:
         self._check_head(loop)
         head = self._data[statement.start_byte : loop.body.start_byte].decode("utf-8", "replace").rstrip()
         body = statements_of(loop.body)
-        if any(holds_loop(s) for s in body):
+        if any(self._is_nest(s) for s in body):
             inner = self._block(body)
         else:
             inner = self._for_each(body)
@@ -188,12 +209,13 @@ class TogetherCode:
                 lines += self._indented(self._assigned(statement, changes))
             else:
                 lines += self._indented(dedented(self._data, [statement], changes))
-        return [*lines, "}"]
+        stored = [n for n in (self._wide.stored,) if n is not None and contains(statements[-1], n)]
+        return [*lines, "}", *map(self._stored, stored)]
 
     def _loaded(self, statements: list[Node]) -> dict[str, str]:
         """The wide loads of some statements, by what they load; named for `_changes`."""
         loads = [n for s in statements for n in descendants(s) if n.id in self._wide.kinds]
-        check_unconditional(statements, loads)
+        check_unconditional(statements, [n for n in loads if n != self._wide.stored])
         lines: dict[str, str] = {}
         for load in loads:
             inside = identifiers_in(load) & self._values.own
@@ -205,12 +227,21 @@ class TogetherCode:
                 )
             kind, vector = self._wide.kinds[load.id]
             taken = identifiers_in(self._syntax.entry.node) | set(self._names.values())
-            name = self._names.setdefault(text_of(load), fresh_name("four", taken))
-            lines[name] = (
-                f"alignas(16) {kind} {name}[4]; *reinterpret_cast<{vector}*>({name}) = "
-                f"*reinterpret_cast<const {vector}*>(&{text_of(load)});"
-            )
+            count = self._neighbours
+            wanted = "stored" if load == self._wide.stored else _NAMES[count]
+            name = self._names.setdefault(text_of(load), fresh_name(wanted, taken))
+            lines[name] = f"alignas(16) {kind} {name}[{count}];"
+            if load != self._wide.stored:
+                lines[name] += (
+                    f" *reinterpret_cast<{vector}*>({name}) = *reinterpret_cast<const {vector}*>(&{text_of(load)});"
+                )
         return lines
+
+    def _stored(self, target: Node) -> str:
+        """The wide store of what a round of all elements has put aside."""
+        _, vector = self._wide.kinds[target.id]
+        wide = f"*reinterpret_cast<{vector}*>"
+        return f"{wide}(&{text_of(target)}) = {wide}({self._names[text_of(target)]});"
 
     def _assigned(self, declaration: Node, changes: list[tuple[Node, str]]) -> list[str]:
         lines: list[str] = []

@@ -50,6 +50,8 @@ class TogetherValues:
         )
         self._uses = [n for s in work.inner for n in descendants(s) if n.type == "identifier"]
         self._changed = set(self._changed_on_the_way())
+        self.blocks: set[int] = set()
+        """Blocks whose statements are taken one by one though no loop is in them."""
 
     def steps(self, node: Node) -> list[str] | None:
         """What is added to an integer or a pointer from one element to the next, for each digit, as code."""
@@ -127,7 +129,7 @@ class TogetherValues:
     def _is_level(self, variable: Variable) -> bool:
         """Whether a variable is declared beside a loop, or outside of all."""
         outer = variable.node.parent
-        if variable.node in self._work.inner:
+        if variable.node in self._work.inner or (outer is not None and outer.id in self.blocks):
             return True
         inside = statements_of(outer) if outer is not None else []
         return any(holds_loop(s) for s in inside)

@@ -317,7 +317,7 @@ void run(const float* table, const int* group, const float* weight, const int* s
 // --- bags_by_offsets becomes
 __global__ void bags_by_offsets(const float* table, const int* group, const float* weight, const int* starts, float* out, int bags, int dim) {
     int group_ = blockIdx.x * blockDim.x + threadIdx.x;
-    if ((bags * dim) % 4 == 0 && dim % 4 == 0 && reinterpret_cast<size_t>(table) % 16 == 0) {
+    if ((bags * dim) % 4 == 0 && dim % 4 == 0 && reinterpret_cast<size_t>(table) % 16 == 0 && reinterpret_cast<size_t>(out) % 16 == 0) {
         if (group_ < (bags * dim) / 4) {
             const int gid = 4 * group_;
             int b = gid / dim;
@@ -334,10 +334,12 @@ __global__ void bags_by_offsets(const float* table, const int* group, const floa
                     acc[lane] += weight[j] * four[lane];
                 }
             }
+            alignas(16) float stored[4];
             #pragma unroll
             for (int lane = 0; lane < 4; lane++) {
-                out[(gid + lane)] = acc[lane];
+                stored[lane] = acc[lane];
             }
+            *reinterpret_cast<float4*>(&out[gid]) = *reinterpret_cast<float4*>(stored);
         }
     } else {
         for (long long at = group_; at < (bags * dim); at += (long long)gridDim.x * blockDim.x) {
@@ -352,6 +354,84 @@ __global__ void bags_by_offsets(const float* table, const int* group, const floa
 }
 void run(const float* table, const int* group, const float* weight, const int* starts, float* out, int bags, int dim) {
     bags_by_offsets<<<(((bags * dim + 127) / 128) + 3) / 4, 128>>>(table, group, weight, starts, out, bags, dim);
+}
+// --- pooled_channels applies
+#include <cuda_fp16.h>
+
+__global__ void pooled_channels(__half* out, const __half* in, int images, int high, int wide, int channels, int k) {
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const int rows = high / k, columns = wide / k;
+    if (i < (long long)images * rows * columns * channels) {
+        int c = i % channels, left = i / channels;
+        int x = left % columns, y = left / columns % rows, n = left / (columns * rows);
+        float sum = 0.0f;
+        for (int dy = 0; dy < k; dy++)
+            for (int dx = 0; dx < k; dx++) {
+                int row = y * k + dy - 1;
+                if (row >= 0) sum += __half2float(in[((n * high + row) * wide + x * k + dx) * channels + c]);
+            }
+        out[i] = __float2half(sum / (k * k));
+    }
+}
+
+void run_pooled_channels(__half* out, const __half* in, int images, int high, int wide, int channels, int k) {
+    const int count = images * (high / k) * (wide / k) * channels;
+    pooled_channels<<<(count + 127) / 128, 128>>>(out, in, images, high, wide, channels, k);
+}
+// --- pooled_channels becomes
+#include <cuda_fp16.h>
+
+__global__ void pooled_channels(__half* out, const __half* in, int images, int high, int wide, int channels, int k) {
+    const long long group = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const int rows = high / k, columns = wide / k;
+    if (((long long)images * rows * columns * channels) % 8 == 0 && channels % 8 == 0 && reinterpret_cast<size_t>(in) % 16 == 0 && reinterpret_cast<size_t>(out) % 16 == 0) {
+        if (group < ((long long)images * rows * columns * channels) / 8) {
+            const long long i = 8 * group;
+            int c = i % channels, left = i / channels;
+            int x = left % columns, y = left / columns % rows, n = left / (columns * rows);
+            float sum[8];
+            #pragma unroll
+            for (int lane = 0; lane < 8; lane++) {
+                sum[lane] = 0.0f;
+            }
+            for (int dy = 0; dy < k; dy++) {
+                for (int dx = 0; dx < k; dx++) {
+                    int row = y * k + dy - 1;
+                    if (row >= 0) {
+                        alignas(16) __half eight[8]; *reinterpret_cast<uint4*>(eight) = *reinterpret_cast<const uint4*>(&in[((n * high + row) * wide + x * k + dx) * channels + c]);
+                        #pragma unroll
+                        for (int lane = 0; lane < 8; lane++) {
+                            sum[lane] += __half2float(eight[lane]);
+                        }
+                    }
+                }
+            }
+            alignas(16) __half stored[8];
+            #pragma unroll
+            for (int lane = 0; lane < 8; lane++) {
+                stored[lane] = __float2half(sum[lane] / (k * k));
+            }
+            *reinterpret_cast<uint4*>(&out[i]) = *reinterpret_cast<uint4*>(stored);
+        }
+    } else {
+        for (long long at = group; at < ((long long)images * rows * columns * channels); at += (long long)gridDim.x * blockDim.x) {
+            const long long i = at;
+            int c = i % channels, left = i / channels;
+            int x = left % columns, y = left / columns % rows, n = left / (columns * rows);
+            float sum = 0.0f;
+            for (int dy = 0; dy < k; dy++)
+                for (int dx = 0; dx < k; dx++) {
+                    int row = y * k + dy - 1;
+                    if (row >= 0) sum += __half2float(in[((n * high + row) * wide + x * k + dx) * channels + c]);
+                }
+            out[i] = __float2half(sum / (k * k));
+        }
+    }
+}
+
+void run_pooled_channels(__half* out, const __half* in, int images, int high, int wide, int channels, int k) {
+    const int count = images * (high / k) * (wide / k) * channels;
+    pooled_channels<<<(((count + 127) / 128) + 7) / 8, 128>>>(out, in, images, high, wide, channels, k);
 }
 // --- looped refuses: may differ from element to element
 __global__ void looped(float* y, const float* x, const int* starts, int rows, int width) {
