@@ -257,6 +257,34 @@ def test_a_changed_launch_of_a_kernel_that_takes_a_structure_is_read(tmp_path: P
     assert (grids, step.launch.block) == ([2, 8], ("64",))
 
 
+def test_a_changed_launch_is_read_where_two_structures_of_a_main_have_other_sizes(tmp_path: Path) -> None:
+    listed = '[[launches]]\nkernel = "scale"\narguments = ["y", "x", "s_count", "s_a", "t_count", "t_a"]\n'
+    text = _WORKLOAD.replace("[launch]\n", listed).replace('"count"', '"s_count"').replace('"a"', '"s_a"')
+    for name, dtype, value in (("t_count", "int32", "2 * n"), ("t_a", "float32", "0.5")):
+        text += f'\n[[args]]\nname = "{name}"\nkind = "scalar"\ndtype = "{dtype}"\nvalue = "{value}"\n'
+    old = "struct Scaled { int count; float a; };\n" + _KERNEL.replace(
+        "int count, float a", "Scaled s, Scaled t"
+    )
+    old = old.replace("i < count", "i < s.count").replace("a * x", "s.a * t.a * x") + (
+        "int main() {\n    Scaled s{4096, 0.5f}, t{8192, 0.5f};\n    float *x, *y;\n"
+        "    cudaMalloc(&x, s.count * 4); cudaMalloc(&y, s.count * 4);\n"
+        "    scale<<<(t.count + 13) / 14, 7>>>(y, x, s, t);\n}\n"
+    )
+    new = old.replace("<<<(t.count + 13) / 14, 7>>>", "<<<(t.count + 127) / 128, 64>>>")
+    program = program_from_file(
+        tmp_path / "scale.cu",
+        "scale",
+        parse_workload(text),
+        data=new.encode(),
+        root=tmp_path,
+        changed_from=old.encode(),
+    )
+    (step,) = program.steps
+    assert isinstance(step, LaunchStep)
+    grids = [evaluate_int(step.launch.grid[0], {"n": n, "s_count": n, "t_count": 2 * n}) for n in (65, 1000)]
+    assert (grids, step.launch.block) == ([2, 16], ("64",))
+
+
 _OF_TYPES = "template <typename T> " + _KERNEL.replace("float", "T")
 _OF_ANY_TYPE = (
     "template <typename U> void go(U* y, const U* x, int m) { scale<U><<<m, 64>>>(y, x, m, (U)2); }\n"

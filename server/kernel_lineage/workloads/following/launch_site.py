@@ -73,7 +73,7 @@ def followed_launch(
         if reached is None:
             continue
         launch, parameters, sizes = reached
-        meanings = _meanings(launch, workload, order, also)
+        meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
         named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
         if before is not None:
             # A number that the change has given a name, as the elements of a block, is no size of the data either.
@@ -89,7 +89,7 @@ def followed_launch(
         if literally:  # all sizes are written at calls or into fields: `p.rows = 32;`
             reached = look(threads, literally=True) or reached
         launch, parameters, _ = reached
-        meanings = _meanings(launch, workload, order, also)
+        meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
             numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
@@ -228,6 +228,17 @@ def _meanings(
             meanings.setdefault(value.text, str(text))
     for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
         meanings.setdefault(name, text)
+    return meanings
+
+
+def _of_fields(kernel: Kernel, unit: Unit, launch: Launched, workload: Workload) -> dict[str, str]:
+    """Names that the host code gives fields of a structure which the kernel takes → the workload's scalars."""
+    meanings: dict[str, str] = {}
+    for part in passed(kernel, launch, unit) if len(launch.arguments) == len(kernel.parameters) else ():
+        argument, value = workload.argument(part.parameter.name), part.given.value
+        scalar = argument is not None and argument.kind == "scalar"
+        if scalar and isinstance(value, Number) and WORD.fullmatch(value.text):
+            meanings.setdefault(value.text, part.parameter.name)
     return meanings
 
 

@@ -127,6 +127,8 @@ class Sizes:
     """Dim that is set to one of such sizes → the dim that it is set to."""
     with_literals: bool = False
     """Whether a whole number that is written at a call, or for a field of a structure, is a dim by the name there."""
+    in_code: dict[str, int] = field(default_factory=dict)
+    """Dim → the size that the code gives it."""
     copied: dict[str, Record] = field(default_factory=dict)
     """Variable of device code → the structure that is copied to it."""
 
@@ -184,10 +186,12 @@ class Sizes:
         """
         if name in self.threads:
             return plain(size)
-        if name in self.dims and self.dims[name] != size and name not in self.given:
-            name = f"{name}_{where}"
+        other = f"{name}_{where}"
+        differs = self.dims.get(name, size) != size and name not in self.given
+        if differs or (other in self.given and self.in_code.get(name, size) != size):
+            name = other
         if name not in self.dims:
-            self.dims[name] = self.given.get(name, size)
+            self.dims[name], self.in_code[name] = self.given.get(name, size), size
             kept = self.dims[name]
             self.say(f"{name} is {size} in {where}" + (f"; {kept} keeps its checks" if kept != size else ""))
         return dim(name, self.dims[name])
