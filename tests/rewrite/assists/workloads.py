@@ -315,6 +315,11 @@ WORKLOADS = {
                  "out: output float16 [N, H // k, W // k, C]", "in: input float16 [N, H, W, C]",
                  "images: int32 = N", "high: int32 = H", "wide: int32 = W", "channels: int32 = C", "k: int32 = k"),
     ),
+    "two_sums": (
+        workload("two_sums", "N = [1, 70, 200]\nD = [3, 64, 36]", 'grid = [1]\nblock = [64]',
+                 "out: output float32 [N]", "x: input float32 [N, D]", "y: input float32 [N, D]", "n: int32 = N",
+                 "dims: int32 = D"),
+    ),
     "mixed": (
         workload("mixed", "R = [1, 5, 64]\nC = [64, 36, 96]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
                  "out: inout float32 [C]", "x: input float32 [R, C]", "weights: input float32 [R]", "rows: int32 = R",

@@ -18,6 +18,7 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_floats import is_whole
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
+    Variable,
     arguments_of,
     bare,
     contains,
@@ -165,9 +166,9 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str, carried: tuple[tuple[s
     recurrence = Refusal(
         f"`{name}` is carried from round to round of `{header_of(loop)}`, and that is no sum, maximum or minimum"
     )
-    variables = [v for v in syntax.entry.variables if v.name == name]
-    kinds = types_meant(syntax.kernel, variables[0].type) if len(variables) == 1 else frozenset()
-    if not kinds or not kinds <= _SHUFFLED or variables[0].sizes or variables[0].pointer:
+    variable = _variable_at(syntax, loop, name)
+    kinds = types_meant(syntax.kernel, variable.type) if variable is not None else frozenset()
+    if variable is None or not kinds or not kinds <= _SHUFFLED or variable.sizes or variable.pointer:
         raise recurrence
     used = [n for n in descendants(loop.node) if n.type == "identifier" and text_of(n) == name]
     operations: set[str] = set()
@@ -182,7 +183,18 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str, carried: tuple[tuple[s
         raise Refusal(f"`{name}` is a whole number, and `{text_of(rounded)}` may be rounded in each round")
     if len(operations) != 1 or seen != len(used):
         raise recurrence
-    return Reduction(name, variables[0].type, operations.pop(), _from_zero(syntax, loop, name), carried)
+    return Reduction(name, variable.type, operations.pop(), _from_zero(syntax, loop, variable), carried)
+
+
+def _variable_at(syntax: CudaSyntax, loop: Loop, name: str) -> Variable | None:
+    """The variable that a name is at a loop: of several, the one that is declared last in a block around it."""
+    around = [
+        v
+        for v in syntax.entry.variables
+        if v.name == name and v.node.parent is not None and contains(v.node.parent, loop.node)
+    ]
+    above_it = [v for v in around if v.start < loop.node.start_byte]
+    return max(above_it, key=lambda v: v.start, default=None)
 
 
 def _added(body: Node, name: str) -> Iterator[Node | None]:
@@ -259,11 +271,10 @@ def _remembers(statement: Node, name: str) -> set[str]:
     return {dense(s).partition("=")[0] for s in statements_of(then)} - {name}
 
 
-def _from_zero(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
+def _from_zero(syntax: CudaSyntax, loop: Loop, variable: Variable) -> bool:
     """Whether a variable is declared as zero in the block that the loop stands in, and keeps that until the loop."""
-    variable = next(v for v in syntax.entry.variables if v.name == name)
     same = variable.node.parent == loop.node.parent and variable.node.start_byte < loop.node.start_byte
-    kept = name not in changed_between(syntax, variable.node.end_byte, loop.node.start_byte)
+    kept = variable.name not in changed_between(syntax, variable.node.end_byte, loop.node.start_byte)
     value = bare(variable.value)
     if value is not None and text_of(value.child_by_field_name("function")) in type_parameters(syntax.kernel):
         value = next(iter(arguments_of(value)), None)

@@ -17,9 +17,12 @@ reads may be what another writes. The candidate's alternatives change one kind o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_expressions import identifiers_in
+from kernel_lineage.kernels.cuda_forms import Loop
 from kernel_lineage.kernels.edits import Edit, differing_lines, edited
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of, syntax_of
@@ -39,11 +42,17 @@ _WHAT = {
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     form = with_named_columns(kernel)
     syntax = syntax_of(form)
+    taken = identifiers_in(syntax.entry.node)
     made: dict[str, list[Edit]] = {"rows": [], "columns": []}
     refusals: list[Refusal] = []
+    works: dict[str, Callable[[Loop], list[Edit]]] = {
+        "rows": lambda loop: row_sums(form, syntax, loop, taken),
+        # What is written for a column stands in a block of its own.
+        "columns": lambda loop: column_sums(form, syntax, loop, identifiers_in(syntax.entry.node)),
+    }
     for loop in syntax.entry.loops:
-        for kind, work in (("rows", row_sums), ("columns", column_sums)):
-            edits = attempt(partial(work, form, syntax, loop))
+        for kind, work in works.items():
+            edits = attempt(partial(work, loop))
             if isinstance(edits, Refusal):
                 refusals.append(edits)
             else:

@@ -13,7 +13,6 @@ from kernel_gate.expr.terms import ONE, Var, variables
 from kernel_gate.program import WARP
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
-from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import Edit
@@ -40,8 +39,10 @@ _UNROLLED = 4
 _THREAD = Var("threadIdx.x")
 
 
-def column_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> list[Edit]:
-    """The edits that share the sums of a loop down columns. Refused where it has none that lanes may share."""
+def column_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -> list[Edit]:
+    """The edits that share the sums of a loop down columns; new names are added to `taken`. Refused where it has none
+    that lanes may share.
+    """
     row = sums_of(syntax, loop)
     values = WarpValues(kernel, syntax, syntax.entry)
     columns = _columns(kernel, syntax)
@@ -71,7 +72,6 @@ def column_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> list[Edit]:
         raise Refusal("the loop does not count up to a bound")
 
     data, step = data_of(kernel), indent_unit(kernel)
-    taken = identifiers_in(syntax.entry.node)
 
     def named(wanted: str) -> str:
         name = fresh_name(wanted, taken)

@@ -54,8 +54,10 @@ class _Rows:
     """What the loop along a row needs of its row."""
 
 
-def row_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> list[Edit]:
-    """The edits that share the sums of a loop over rows. Refused where there are none, or lanes may not share them."""
+def row_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -> list[Edit]:
+    """The edits that share the sums of a loop over rows; new names are added to `taken`. Refused where there are none,
+    or lanes may not share them.
+    """
     inner = [one for one in syntax.entry.loops if one is not loop and contains(loop.node, one.node)]
     order = ThreadOrder(kernel, syntax)
     if (
@@ -66,7 +68,7 @@ def row_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> list[Edit]:
         raise NoSuchLoop("no loop in which each thread takes rows in turn, each with one loop along it")
     rows = _read(kernel, syntax, loop, inner[0])
     _check(kernel, syntax, rows)
-    return _edits(kernel, syntax, rows)
+    return _edits(kernel, rows, taken)
 
 
 def _read(kernel: Kernel, syntax: CudaSyntax, outer: Loop, inner: Loop) -> _Rows:
@@ -164,10 +166,9 @@ def _is_function(node: Node) -> bool:
     )
 
 
-def _edits(kernel: Kernel, syntax: CudaSyntax, rows: _Rows) -> list[Edit]:
+def _edits(kernel: Kernel, rows: _Rows, taken: set[str]) -> list[Edit]:
     data, step, newline = data_of(kernel), indent_unit(kernel), newline_of(data_of(kernel))
     outer, loop, body = rows.outer, rows.row.loop, rows.body
-    taken = identifiers_in(syntax.entry.node)
 
     def named(wanted: str) -> str:
         name = fresh_name(wanted, taken)

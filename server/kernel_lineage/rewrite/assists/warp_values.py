@@ -33,7 +33,9 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import type_parameters
 
 _LANE = re.compile(r"threadIdx(?!\s*\.\s*[yz])|\basm\b|laneid|__activemask|clock")
-_TELLS_APART = re.compile(r"__shfl|__ballot|__any|__all|__reduce|__match|__activemask|clock|atomic|__sync")
+_TELLS_APART = re.compile(
+    r"__shfl|__ballot|__any|__all|__reduce|__match|__activemask|__lane|clock|atomic|__sync|cg::|cooperative_groups::"
+)
 """Functions of the language whose value may differ from lane to lane, or that do more than work out a value."""
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _LEAVES = ("return_statement", "break_statement", "continue_statement", "goto_statement")
@@ -46,6 +48,8 @@ class WarpValues:
         self, kernel: Kernel, syntax: CudaSyntax, unit: Unit, alike: Mapping[str, bool] | None = None
     ) -> None:
         self._kernel, self._syntax, self._unit, self._alike = kernel, syntax, unit, alike or {}
+        self._within: tuple[Unit, ...] = (unit,)
+        """The functions that call each other down to this one."""
         self._body = unit.node.child_by_field_name("body") or unit.node
         self._waiting: set[tuple[str, int]] = set()
         self._macros = {name: text for name, _, text in macros_of(kernel)}
@@ -181,7 +185,7 @@ class WarpValues:
         """The one function of the file that a call may mean."""
         name = text_of(call.child_by_field_name("function")).partition("<")[0]
         listed = [u for u in self._syntax.units[1:] if u.name == name]
-        return listed[0] if len(listed) == 1 and listed[0] is not self._unit else None
+        return listed[0] if len(listed) == 1 and all(u is not listed[0] for u in self._within) else None
 
     def _is_plain(self, call: Node) -> bool:
         """Whether a function that the file does not define gives the same for the same arguments."""
@@ -194,6 +198,7 @@ class WarpValues:
         """Whether a function of the file returns the same to all lanes."""
         alike = dict(zip(unit.parameters, map(self.is_same, arguments_of(call)), strict=False))
         inner = WarpValues(self._kernel, self._syntax, unit, alike)
+        inner._within = (*self._within, unit)
         returns = [n for n in descendants(unit.node) if n.type == "return_statement"]
         return all(
             inner.is_same(r) and all(inner._head_is_same(a) for a in above(r) if contains(unit.node, a))

@@ -435,6 +435,142 @@ __global__ void blended(float* out, const float* x, const float* weights, int ro
 void run_blended(float* out, const float* x, const float* weights, int layers, int rows, int cols) {
     blended<<<layers, 128>>>(out, x, weights, rows, cols);
 }
+// --- two_sums applies
+__global__ void two_sums(float* __restrict__ out, const float* __restrict__ x, const float* __restrict__ y, int n, int dims) {
+    __shared__ float w[256];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = 0.f;
+        for (int d = 0; d < dims; d++) s += x[i * dims + d];
+        w[i] = s;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = w[n - 1 - i];
+        for (int d = 0; d < dims; d++) s += y[i * dims + d] * x[d];
+        out[i] = s;
+    }
+}
+void run_two_sums(float* out, const float* x, const float* y, int n, int dims) { two_sums<<<1, 64>>>(out, x, y, n, dims); }
+// --- two_sums becomes
+__global__ void two_sums(float* __restrict__ out, const float* __restrict__ x, const float* __restrict__ y, int n, int dims) {
+    __shared__ float w[256];
+    const int lane = threadIdx.x % 32;
+    for (int i = threadIdx.x; i - lane < n; i += blockDim.x) {
+        // 8 lanes read each of their rows side by side; in the end each one has the sum of its own.
+        float s_parts[8] = {};
+        {
+            const int first = i - lane % 8;
+            bool wide = true;
+            #pragma unroll
+            for (int mate = 0; mate < 8; mate++) {
+                const int i = first + mate < n ? first + mate : n - 1;
+                wide = wide && reinterpret_cast<size_t>(&x[i * dims]) % 16 == 0;
+            }
+            const int groups = wide ? dims / 4 : 0;
+            for (int quad = lane % 8; quad < groups; quad += 8) {
+                #pragma unroll
+                for (int mate = 0; mate < 8; mate++) {
+                    const int i = first + mate < n ? first + mate : n - 1;
+                    alignas(16) float x_quad[4];
+                    *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(&x[i * dims])[quad];
+                    #pragma unroll
+                    for (int place = 0; place < 4; place++) {
+                        s_parts[mate] += x_quad[place];
+                    }
+                }
+            }
+            for (int d = 4 * groups + lane % 8; d < dims; d += 8) {
+                #pragma unroll
+                for (int mate = 0; mate < 8; mate++) {
+                    const int i = first + mate < n ? first + mate : n - 1;
+                    s_parts[mate] += x[i * dims + d];
+                }
+            }
+            #pragma unroll
+            for (int place = 0; place < 4; place++) {
+                const float away = lane & 4 ? s_parts[place] : s_parts[place + 4];
+                s_parts[place] = lane & 4 ? s_parts[place + 4] : s_parts[place];
+                s_parts[place] += __shfl_xor_sync(0xffffffff, away, 4);
+            }
+            #pragma unroll
+            for (int place = 0; place < 2; place++) {
+                const float away = lane & 2 ? s_parts[place] : s_parts[place + 2];
+                s_parts[place] = lane & 2 ? s_parts[place + 2] : s_parts[place];
+                s_parts[place] += __shfl_xor_sync(0xffffffff, away, 2);
+            }
+            {
+                const float away = lane & 1 ? s_parts[0] : s_parts[1];
+                s_parts[0] = lane & 1 ? s_parts[1] : s_parts[0];
+                s_parts[0] += __shfl_xor_sync(0xffffffff, away, 1);
+            }
+        }
+        if (i < n) {
+            float s = 0.f;
+            s += s_parts[0];
+            w[i] = s;
+        }
+    }
+    __syncthreads();
+    const int lane_ = threadIdx.x % 32;
+    for (int i = threadIdx.x; i - lane_ < n; i += blockDim.x) {
+        // 8 lanes read each of their rows side by side; in the end each one has the sum of its own.
+        float s_parts_[8] = {};
+        {
+            const int first_ = i - lane_ % 8;
+            bool wide_ = true;
+            #pragma unroll
+            for (int mate_ = 0; mate_ < 8; mate_++) {
+                const int i = first_ + mate_ < n ? first_ + mate_ : n - 1;
+                wide_ = wide_ && (reinterpret_cast<size_t>(&y[i * dims]) | reinterpret_cast<size_t>(x)) % 16 == 0;
+            }
+            const int groups_ = wide_ ? dims / 4 : 0;
+            for (int quad_ = lane_ % 8; quad_ < groups_; quad_ += 8) {
+                #pragma unroll
+                for (int mate_ = 0; mate_ < 8; mate_++) {
+                    const int i = first_ + mate_ < n ? first_ + mate_ : n - 1;
+                    alignas(16) float y_quad[4];
+                    *reinterpret_cast<float4*>(y_quad) = reinterpret_cast<const float4*>(&y[i * dims])[quad_];
+                    alignas(16) float x_quad[4];
+                    *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(x)[quad_];
+                    #pragma unroll
+                    for (int place_ = 0; place_ < 4; place_++) {
+                        s_parts_[mate_] += y_quad[place_] * x_quad[place_];
+                    }
+                }
+            }
+            for (int d = 4 * groups_ + lane_ % 8; d < dims; d += 8) {
+                #pragma unroll
+                for (int mate_ = 0; mate_ < 8; mate_++) {
+                    const int i = first_ + mate_ < n ? first_ + mate_ : n - 1;
+                    s_parts_[mate_] += y[i * dims + d] * x[d];
+                }
+            }
+            #pragma unroll
+            for (int place = 0; place < 4; place++) {
+                const float away = lane_ & 4 ? s_parts_[place] : s_parts_[place + 4];
+                s_parts_[place] = lane_ & 4 ? s_parts_[place + 4] : s_parts_[place];
+                s_parts_[place] += __shfl_xor_sync(0xffffffff, away, 4);
+            }
+            #pragma unroll
+            for (int place = 0; place < 2; place++) {
+                const float away = lane_ & 2 ? s_parts_[place] : s_parts_[place + 2];
+                s_parts_[place] = lane_ & 2 ? s_parts_[place + 2] : s_parts_[place];
+                s_parts_[place] += __shfl_xor_sync(0xffffffff, away, 2);
+            }
+            {
+                const float away = lane_ & 1 ? s_parts_[0] : s_parts_[1];
+                s_parts_[0] = lane_ & 1 ? s_parts_[1] : s_parts_[0];
+                s_parts_[0] += __shfl_xor_sync(0xffffffff, away, 1);
+            }
+        }
+        if (i < n) {
+            float s = w[n - 1 - i];
+            s += s_parts_[0];
+            out[i] = s;
+        }
+    }
+}
+void run_two_sums(float* out, const float* x, const float* y, int n, int dims) { two_sums<<<1, 64>>>(out, x, y, n, dims); }
 // --- ragged refuses: may differ in length
 __global__ void ragged(float* __restrict__ out, const float* __restrict__ x, const int* __restrict__ ends, int n, int most) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
