@@ -117,6 +117,13 @@ def test_a_template_without_arguments_does_not_guess() -> None:
     assert lane_stride(instance, instance.accesses[0]).form == "uniform"
 
 
+def test_what_each_round_has_anew_is_no_step() -> None:
+    (loop,) = _model(
+        "int s = 0; for (int i = 0; i < n; i++) { int a = x[i]; s += a * c; } o[s] = 1;"
+    ).loops.values()
+    assert set(loop.counters) == {"i"}
+
+
 def test_loops_say_what_they_count() -> None:
     (loop,) = _model("for (int i = threadIdx.x; i < n; i += 4 * blockDim.x) o[i] = 1;").loops.values()
     first, step = loop.counters["i"]

@@ -13,7 +13,15 @@ from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.model import Loop
 from kernel_lineage.code.values import INT64, Int, Pointer, Record, Value, fresh, unknown
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import bare, changed_by, field_of, inside, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    bare,
+    changed_by,
+    declarators,
+    field_of,
+    inside,
+    operator_of,
+    text_of,
+)
 
 _MOST_HALVINGS = 64
 _LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -75,14 +83,20 @@ def steps_of(update: Node | None, body: Node | None, changed: list[Node]) -> dic
             for part in _expressions(statement.named_children[0] if statement.named_children else None)
         ]
     names = [changed_by(c) for c in changed]
+    inner = set(_declared(body)) if body is not None else set[str]()
     steps = {}
     for change in always:
         step = _step(change)
         if step is not None and names.count(step.name) == 1:
             used = identifiers_in(step.amount) if step.amount is not None else set()
-            if not used & set(names):
+            if not used & {*names, *inner}:
                 steps[step.name] = step
     return steps
+
+
+def _declared(body: Node) -> Iterator[str]:
+    """The variables that each round has anew."""
+    return (name for n in inside(body) if n.type == "declaration" for name, *_ in declarators(n))
 
 
 def _expressions(node: Node | None) -> Iterator[Node]:
