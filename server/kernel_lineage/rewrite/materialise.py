@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,8 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.readable_forms import of_both, readable_form
+from kernel_lineage.rewrite.assists.model import attempt as attempted
+from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.handoff import ask_again, open_handoff, read_answer
@@ -78,11 +80,11 @@ def materialise(
     form = readable_form(kernel) if lane.name == "assist" and isinstance(made, NoCandidate) else None
     if form is None:
         return made
-    first, again = form
-    also = _of_this_form(lane, skill, again, facts, root, gate, None)
-    if isinstance(also, NoCandidate):
+    also = _of_this_form(lane, skill, form.kernel, facts, root, gate, None)
+    both = attempted(partial(form.of_both, also.candidate)) if isinstance(also, Materialised) else None
+    if both is None or isinstance(both, Refusal) or isinstance(also, NoCandidate):
         return made
-    return replace(also, candidate=of_both(kernel, first, again, also.candidate))
+    return replace(also, candidate=both, note=form.named(also.note))
 
 
 def _of_this_form(

@@ -11,7 +11,7 @@ from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.rewrite.assists.readable_forms import of_both, readable_form
+from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.candidate import Candidate
 from rewrite.assists.workloads import workload
 
@@ -130,8 +130,8 @@ def test_it_computes_the_same(source: str, load: Workload, gone: tuple[str, ...]
     assert kernel is not None
     form = readable_form(kernel)
     assert form is not None
-    assert not [text for text in gone if text in form[1].text]
-    after = form[0].apply(source.encode()).decode()
+    assert not [text for text in gone if text in form.kernel.text]
+    after = form.candidate.apply(source.encode()).decode()
     options = GateOptions(check_seconds=3600.0)
     programs = [Program("cuda", text, load.kernel) for text in (source, after)]
     stage = judge(*programs, load, device="emulated", options=options).stage("check")
@@ -144,9 +144,8 @@ def test_a_candidate_for_it_is_one_for_the_kernel() -> None:
     assert kernel is not None
     form = readable_form(kernel)
     assert form is not None
-    first, again = form
-    assert again.source is not None
+    assert form.kernel.source is not None
     nothing = Candidate("skill", "spread", (), "assist", "Nothing is changed.")
-    both = of_both(kernel, first, again, nothing)
-    assert both.apply(_BLOCKS.encode()) == again.source.data
+    both = form.of_both(nothing)
+    assert both.apply(_BLOCKS.encode()) == form.kernel.source.data
     assert both.explanation == "Calls of the file's own functions are written out. Nothing is changed."

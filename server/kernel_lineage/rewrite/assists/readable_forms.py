@@ -1,13 +1,14 @@
 """Another form of a kernel, which computes the same and which more rewrites can read.
 
 Each variable gets a declaration of its own, calls of the file's own functions are written out, structures are split
-into their members, and what walks along a row is named by the counter of its loop. Each step is worth nothing by
-itself.
+into their members, and what walks along a row is named by the counter of its loop; fields of structures that the kernel
+is given are read as parameters. Each step is worth nothing by itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kernel_lineage.kernels.edits import Edit, differing_lines, edited
@@ -18,6 +19,7 @@ from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
 from kernel_lineage.rewrite.assists.single_declarations import single_declarations
 from kernel_lineage.rewrite.assists.split_structures import split_structures
+from kernel_lineage.rewrite.assists.structure_fields import FieldsApart, fields_apart
 from kernel_lineage.rewrite.assists.written_out_calls import written_out_calls
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -30,34 +32,66 @@ _STEPS = (
 """What is done to a kernel, how often at most, and what is said of it."""
 
 
-def readable_form(kernel: Kernel) -> tuple[Candidate, Kernel] | None:
-    """What is changed of a kernel, and the kernel then; None where there is nothing to change."""
+@dataclass(frozen=True, slots=True)
+class ReadableForm:
+    """Another form of a kernel."""
+
+    of: Kernel
+    kernel: Kernel
+    """As rewrites read it. Fields of structures that it is given may be parameters of their own there."""
+    explanation: str
+    """What is changed of the kernel; "" where nothing is but how rewrites read it."""
+    apart: FieldsApart | None
+
+    @property
+    def candidate(self) -> Candidate:
+        """The form without a rewrite."""
+        return Candidate("", self.of.name, self._changes(data_of(self.kernel)), "assist", self.explanation)
+
+    def of_both(self, then: Candidate) -> Candidate:
+        """What a candidate for the form is for the kernel itself. Raises `Refusal`."""
+        return replace(
+            then,
+            edits=self._changes(then.apply(data_of(self.kernel))),
+            explanation=f"{self.explanation} {self.named(then.explanation)}".lstrip(),
+            alternatives=(),
+        )
+
+    def named(self, text: str) -> str:
+        """What is said of the form, with the kernel's own names."""
+        return self.apart.named(text) if self.apart is not None else text
+
+    def _changes(self, text: bytes) -> tuple[Edit, ...]:
+        """The edits that make a text of the kernel's file. Raises `Refusal`."""
+        if self.apart is not None:
+            text = self.apart.together(text)
+        return tuple(differing_lines(text.decode(), data_of(self.of).decode()))
+
+
+def readable_form(kernel: Kernel) -> ReadableForm | None:
+    """A form of a kernel that more rewrites can read; None where that is the kernel itself."""
     if kernel.language is not Language.CUDA or kernel.source is None or not _is_utf8(data_of(kernel)):
         return None
     form, done = kernel, list[str]()
     for step, most, says in _STEPS:
         for _ in range(most):
             edits = attempt(partial(step, form))
-            if isinstance(edits, Refusal) or not edits:
-                break
-            again = read(edited(data_of(form), edits), kernel.language).kernel(kernel.name)
-            if again is None or again.node is None or again.node.has_error:
+            again = None if isinstance(edits, Refusal) or not edits else _edited(form, edits)
+            if again is None:
                 break
             form, done = again, [*done, says]
-    if form is kernel:
-        return None
-    changed = _changes(kernel, data_of(form))
-    return Candidate("", kernel.name, changed, "assist", " ".join(dict.fromkeys(done))), form
+    explanation = " ".join(dict.fromkeys(done))
+    apart = attempt(partial(fields_apart, form))
+    again = _edited(form, apart.edits) if not isinstance(apart, Refusal) else None
+    if again is not None and not isinstance(apart, Refusal):
+        return ReadableForm(kernel, again, explanation, apart)
+    return ReadableForm(kernel, form, explanation, None) if form is not kernel else None
 
 
-def of_both(kernel: Kernel, first: Candidate, form: Kernel, then: Candidate) -> Candidate:
-    """What a candidate for the other form is for the kernel itself."""
-    return replace(
-        then,
-        edits=_changes(kernel, then.apply(data_of(form))),
-        explanation=f"{first.explanation} {then.explanation}",
-        alternatives=(),
-    )
+def _edited(kernel: Kernel, edits: Iterable[Edit]) -> Kernel | None:
+    """A kernel with edits made; None where it does not parse then."""
+    again = read(edited(data_of(kernel), edits), kernel.language).kernel(kernel.name)
+    return again if again is not None and again.node is not None and not again.node.has_error else None
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -66,8 +100,3 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _changes(kernel: Kernel, text: bytes) -> tuple[Edit, ...]:
-    """The edits that make a text of a kernel's file."""
-    return tuple(differing_lines(text.decode(), data_of(kernel).decode()))

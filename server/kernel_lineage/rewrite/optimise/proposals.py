@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
-from kernel_lineage.rewrite.assists.readable_forms import of_both, readable_form
+from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal, attempt
+from kernel_lineage.rewrite.assists.readable_forms import ReadableForm, readable_form
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import carried_over
@@ -148,33 +150,38 @@ def at_places(
     form = readable_form(kernel)
     if form is None:
         return plain
-    first, again = form
     offered = {p.skill for p in plain.made}
     waiting = [s for s in skills if s.id not in offered]
-    also = carried(again, applicable(again, waiting, facts), facts)
-    made = [
-        replace(p, place=_in(kernel, p.place), candidate=of_both(kernel, first, again, p.candidate))
-        for p in also.made
-    ]
-    refused = {
-        r.skill: replace(r, reason=f"{r.reason} (where {_change_within_a_sentence(first)})")
-        for r in also.refused
-    }
-    refused |= {r.skill: r for r in plain.refused if r.skill not in refused or not refused[r.skill].overlap}
+    also = carried(form.kernel, applicable(form.kernel, waiting, facts), facts)
+    refused = {r.skill: r for r in also.refused}
+    made: list[Proposal] = []
+    for one in also.made:
+        both = attempt(partial(form.of_both, one.candidate))
+        if isinstance(both, Refusal):
+            refused.setdefault(one.skill, NotProposed(one.skill, Standing.DOES_NOT_APPLY, both.reason))
+            continue
+        made.append(
+            replace(one, place=_in(form, one.place), candidate=both, text=both.apply(data_of(kernel)))
+        )
+    refused = {n: replace(r, reason=_reason(form, r.reason)) for n, r in refused.items()}
+    kept = {r.skill for r in refused.values() if r.overlap or form.apart is not None}
+    refused |= {r.skill: r for r in plain.refused if r.skill not in kept}
     now = {p.skill for p in made}
     return Proposals(
         tuple(sorted((*plain.made, *made), key=_order)), tuple(r for n, r in refused.items() if n not in now)
     )
 
 
-def _change_within_a_sentence(first: Candidate) -> str:
-    """What was changed of a kernel, within a sentence: "calls are written out"."""
-    return first.explanation[:1].lower() + first.explanation[1:].rstrip(".")
+def _reason(form: ReadableForm, reason: str) -> str:
+    """A reason against a candidate of another form of a kernel, with what was changed: "calls are written out"."""
+    first = form.explanation
+    return form.named(reason) + (f" (where {first[:1].lower()}{first[1:].rstrip('.')})" if first else "")
 
 
-def _in(kernel: Kernel, place: Applicable) -> Applicable:
+def _in(form: ReadableForm, place: Applicable) -> Applicable:
     """A place of another form of a kernel: no line of the kernel itself is known for it."""
-    return replace(place, anchor=replace(place.anchor, span=kernel.span))
+    anchor = place.anchor
+    return replace(place, anchor=replace(anchor, span=form.of.span, detail=form.named(anchor.detail)))
 
 
 def _with_second_steps(
