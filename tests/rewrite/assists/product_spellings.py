@@ -293,6 +293,31 @@ SPELLINGS = {
         element="signed char",
         out="int",
     ),
+    "int8, both factors by rows, one without a sign": spelled(
+        _PLACE
+        + """
+    if (row < M && col < N) {
+        int acc = 0;
+        for (int k = 0; k < K; k++) {
+            const int a = A[row * K + k], b = B[col * K + k];
+            acc += a * b;
+        }
+        C[row * N + col] = (float)acc * 0.25f;
+    }
+""",
+        element="signed char",
+    ).replace("const signed char* B", "const unsigned char* B"),
+    "int8, the first factor by columns": spelled(
+        _PLACE
+        + _GUARDED
+        + """
+    int acc = 1;
+    for (int k = 0; k < K; ++k) acc += static_cast<int>(A[k * M + row]) * static_cast<int>(B[k * N + col]);
+    C[row * N + col] = acc;
+""",
+        element="signed char",
+        out="int",
+    ),
     "something is made of a factor": spelled(
         _PLACE
         + _GUARDED

@@ -26,6 +26,7 @@ _DTYPES = {
     "half": "float16",
     "__nv_bfloat16": "bfloat16",
     "signed char": "int8",
+    "unsigned char": "uint8",
     "int": "int32",
     "double": "float64",
 }
@@ -120,10 +121,11 @@ def agrees(
 
 
 HALVES = [n for n in SPELLINGS if n.startswith(("half", "bf16"))]
+BYTES = [n for n in SPELLINGS if n.startswith("int8")]
 
 
 @pytest.mark.sets
-@pytest.mark.parametrize("name", [n for n in SPELLINGS if n not in HALVES])
+@pytest.mark.parametrize("name", [n for n in SPELLINGS if n not in (*HALVES, *BYTES)])
 def test_a_product_in_tiles_is_the_product(name: str) -> None:
     agrees(SPELLINGS[name], made_of(assist("multiply_in_tiles"), SPELLINGS[name])[-1], EDGES)
 
@@ -134,6 +136,13 @@ def test_a_product_in_tiles_is_the_product(name: str) -> None:
 @pytest.mark.parametrize("name", HALVES)
 def test_a_product_on_tensor_cores_is_the_product(name: str, identity: str, sizes: str) -> None:
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], sizes)
+
+
+@pytest.mark.sets
+@pytest.mark.parametrize("sizes", [ALIGNED, EDGES], ids=["aligned", "edges"])
+@pytest.mark.parametrize("name", BYTES)
+def test_a_product_of_bytes_on_tensor_cores_is_the_product(name: str, sizes: str) -> None:
+    agrees(SPELLINGS[name], made_of(assist("multiply_on_tensor_cores"), SPELLINGS[name])[-1], sizes)
 
 
 @pytest.mark.sets
@@ -159,6 +168,7 @@ CHOICES = [
     for name, identity, count in (
         ("half, added up in float", "multiply_on_tensor_cores", 3),
         ("half, added up in float", "multiply_by_warpgroups", 2),
+        ("int8 into int32", "multiply_on_tensor_cores", 3),
         ("short names everywhere", "multiply_in_tiles", 3),
     )
     for number in range(count)
@@ -193,8 +203,9 @@ def test_a_product_whose_terms_cancel_is_the_same_sum() -> None:
     assert "agrees in every element" in stage.reason
 
 
-def test_what_tensor_cores_multiply_is_left_to_them() -> None:
-    kernel = kernel_of(SPELLINGS["half, added up in float"])
+@pytest.mark.parametrize("name", ["half, added up in float", "int8 into int32"])
+def test_what_tensor_cores_multiply_is_left_to_them(name: str) -> None:
+    kernel = kernel_of(SPELLINGS[name])
     made = assist("multiply_in_tiles").rewrite(kernel, anchors_of(kernel)[0])
     assert isinstance(made, Refusal)
     assert "tensor cores multiply them" in made.reason
@@ -204,7 +215,6 @@ def test_what_tensor_cores_multiply_is_left_to_them() -> None:
     ("name", "reason"),
     [
         ("both factors by rows", "not both of 16 bits"),
-        ("int8 into int32", "not both of 16 bits"),
         ("double", "not both of 16 bits"),
     ],
 )
@@ -213,6 +223,21 @@ def test_tensor_cores_take_16_bits_only(name: str, reason: str) -> None:
     made = assist("multiply_on_tensor_cores").rewrite(kernel, anchors_of(kernel)[0])
     assert isinstance(made, Refusal)
     assert reason in made.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(int)A[row * K + k]", "((int)A[row * K + k] - M)"),
+        ("(int)A[row", "(unsigned char)A[row"),
+        ("int acc = 0", "long long acc = 0"),
+    ],
+)
+def test_bytes_of_which_something_is_made_are_left_to_tiles(old: str, new: str) -> None:
+    kernel = kernel_of(SPELLINGS["int8 into int32"].replace(old, new))
+    made = assist("multiply_on_tensor_cores").rewrite(kernel, anchors_of(kernel)[0])
+    assert isinstance(made, Refusal)
+    assert isinstance(assist("multiply_in_tiles").rewrite(kernel, anchors_of(kernel)[0]), Candidate)
 
 
 @pytest.mark.parametrize(("code", "reason"), REFUSED.values(), ids=REFUSED)

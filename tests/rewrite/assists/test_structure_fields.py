@@ -143,7 +143,7 @@ def test_a_candidate_has_the_structures_of_the_kernel(code: str, identity: str) 
 @pytest.mark.long
 def test_the_rewritten_kernel_computes_the_same(tmp_path: Path) -> None:
     load = parse_workload(_LOAD)
-    after = _made(_BYTES, "multiply_in_tiles").apply(_BYTES.encode())
+    after = _made(_BYTES, "multiply_on_tensor_cores").apply(_BYTES.encode())
     path = tmp_path / "scaled.cu"
     path.write_text(_BYTES)
     programs = [

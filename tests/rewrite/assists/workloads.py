@@ -179,6 +179,12 @@ WORKLOADS = {
                  "a: input float16 [M, K]", "b: input float16 [K, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K"),
     ),
+    "byte_product": (
+        workload("byte_product", "M = [33]\nN = [40, 70]\nK = [48, 130]",
+                 'grid = ["ceil_div(N, 16)", "ceil_div(M, 16)"]\nblock = [16, 16]', "c: output float32 [M, N]",
+                 "a: input int8 [M, K]", "b: input int8 [K, N]", "scale: input float32 [N]", "M: int32 = M",
+                 "N: int32 = N", "K: int32 = K"),
+    ),
     "dot_product": (
         workload("dot_product", "n = [1, 770, 5000]", ELEMENTS, "a: input float32 [n]", "b: input float32 [n]",
                  "result: inout float32 [1]", "n: int32 = n"),

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.byte_product_code import check_for_bytes, is_of_bytes
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks
 from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
@@ -32,7 +33,8 @@ _RESIDENT = 2
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     task = task_of(kernel)
-    if not isinstance(attempt(lambda: check_for_tensor_cores(task.total)), Refusal):
+    check = check_for_bytes if is_of_bytes(task.total) else check_for_tensor_cores
+    if not isinstance(attempt(lambda: check(task.total)), Refusal):
         # It would gain enough to be taken, and leave nothing for the tensor cores to be tried on.
         raise Refusal(
             "both factors are of 16 bits or less: tensor cores multiply them (tensor-core-matrix-product)"

@@ -12,7 +12,7 @@ from kernel_lineage.rewrite.assists import tile_copies
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts
 from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
-from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Product
+from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Operand, Product
 from kernel_lineage.rewrite.assists.tile_copies import BYTES, ELEMENT, PIECE, Held, alignment, copies
 from kernel_lineage.rewrite.assists.tiled_product_code import compared
 
@@ -68,22 +68,27 @@ def check_for_tensor_cores(total: SumOfProducts) -> None:
             raise Refusal(f"`{operand.root}` and the other factor are not both of 16 bits of one kind")
         if not factor.plain:
             raise Refusal(f"something is made of `{operand.root}` before it is multiplied")
-        if Num(1) not in (operand.inner, operand.outer):
-            raise Refusal(f"`{operand.root}` does not lie along rows or columns without gaps")
-        for bound in operand.bounds:
-            straight = (
-                isinstance(bound, Op)
-                and bound.name in ("<", "<=")
-                and all(
-                    coefficient_of(polynomial(side), v) is not None
-                    for side in bound.args
-                    for v in (PLACES[operand.axis], DEPTH)
-                )
-            )
-            if not straight:
-                raise Refusal(f"`{operand.root}` is read under a condition that may have gaps")
+        check_straight(operand)
     if total.type != "float":
         raise Refusal(f"`{total.name}` is no float, in which tensor cores add up products of 16 bits")
+
+
+def check_straight(operand: Operand) -> None:
+    """Refuse an operand whose tiles are not lines of neighbours."""
+    if Num(1) not in (operand.inner, operand.outer):
+        raise Refusal(f"`{operand.root}` does not lie along rows or columns without gaps")
+    for bound in operand.bounds:
+        straight = (
+            isinstance(bound, Op)
+            and bound.name in ("<", "<=")
+            and all(
+                coefficient_of(polynomial(side), v) is not None
+                for side in bound.args
+                for v in (PLACES[operand.axis], DEPTH)
+            )
+        )
+        if not straight:
+            raise Refusal(f"`{operand.root}` is read under a condition that may have gaps")
 
 
 def task_for_tensor_cores(kernel: Kernel) -> ProductTask:
@@ -97,14 +102,9 @@ def tensor_code(
     product: Product, total: SumOfProducts, tile: TensorTile, n: Mapping[str, str], outputs: list[str]
 ) -> list[str]:
     """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
-    thread, lane, i, j, sums, stages = n["thread"], n["lane"], n["i"], n["j"], n["sums"], tile.stages
+    i, j, sums, stages = n["i"], n["j"], n["sums"], tile.stages
     fragments = (tile.high // 16, tile.wide // 8)
-    in_row = tile.columns // tile.wide
     last = compared(product.rounds)
-    own_row, own_column = (
-        f"{i} * 16 + {lane} / 4 + {n['v']} / 2 * 8",
-        f"{j} * 8 + {lane} % 4 * 2 + {n['v']} % 2",
-    )
     ahead = (stages - 1) * tile.depth
     held = tile.held(total, n)
     element, _ = ELEMENT[held[0].dtype]
@@ -114,11 +114,7 @@ def tensor_code(
             f"a warp {tile.high} x {tile.wide} of them on tensor cores."
         ),
         *(f"__shared__ __align__(128) {element} {h.array}[{stages}][{h.elements}];" for h in held),
-        f"const int {thread} = threadIdx.x, {lane} = {thread} % 32;",
-        (
-            f"const int {n['warp_row']} = {thread} / 32 / {in_row} * {tile.high}, "
-            f"{n['warp_column']} = {thread} / 32 % {in_row} * {tile.wide};"
-        ),
+        *warp_place(tile, n),
         *block_place(product, tile, n),
         f"float {sums}[{fragments[0]}][{fragments[1]}][4] = {{}};",
         f"// The copies of a tile begin {stages - 1} rounds before it is used.",
@@ -139,10 +135,34 @@ def tensor_code(
         f"    if ({n['depth_0']} < 0) continue;",
         *(" " * 4 + line for line in multiplied(held, tile, n, f"{sums}[{i}][{j}]")),
         "}",
+        *output_lines(tile, n, outputs),
+    ]
+
+
+def warp_place(tile: TensorTile, n: Mapping[str, str]) -> Iterable[str]:
+    """Lines that say which thread one is, and where its warp's outputs begin within the block's."""
+    thread, in_row = n["thread"], tile.columns // tile.wide
+    return (
+        f"const int {thread} = threadIdx.x, {n['lane']} = {thread} % 32;",
+        (
+            f"const int {n['warp_row']} = {thread} / 32 / {in_row} * {tile.high}, "
+            f"{n['warp_column']} = {thread} / 32 % {in_row} * {tile.wide};"
+        ),
+    )
+
+
+def output_lines(tile: TensorTile, n: Mapping[str, str], outputs: list[str]) -> list[str]:
+    """Lines that do the work of each output, of which `sums` has four for each fragment of 16 x 8."""
+    lane, i, j = n["lane"], n["i"], n["j"]
+    own_row, own_column = (
+        f"{i} * 16 + {lane} / 4 + {n['v']} / 2 * 8",
+        f"{j} * 8 + {lane} % 4 * 2 + {n['v']} % 2",
+    )
+    return [
         "#pragma unroll",
-        f"for (int {i} = 0; {i} < {fragments[0]}; {i}++) {{",
+        f"for (int {i} = 0; {i} < {tile.high // 16}; {i}++) {{",
         "    #pragma unroll",
-        f"    for (int {j} = 0; {j} < {fragments[1]}; {j}++) {{",
+        f"    for (int {j} = 0; {j} < {tile.wide // 8}; {j}++) {{",
         "        #pragma unroll",
         f"        for (int {n['v']} = 0; {n['v']} < 4; {n['v']}++) {{",
         f"            const int {n['row_at']} = {n['row_0']} + {n['warp_row']} + {own_row};",
@@ -154,16 +174,18 @@ def tensor_code(
     ]
 
 
-def block_place(product: Product, tile: TensorTile, n: Mapping[str, str]) -> Iterable[str]:
-    """Lines that say where a block's outputs begin, and whether whole pieces of the operands may be copied."""
+def block_place(
+    product: Product, tile: TensorTile, n: Mapping[str, str], piece: int = PIECE
+) -> Iterable[str]:
+    """Lines that say where a block's outputs begin, and whether whole pieces of so many elements may be copied."""
     across, down = product.second.axis, product.first.axis
     return (
         (
             f"const int {n['row_0']} = blockIdx.{down} * {tile.rows}, "
             f"{n['column_0']} = blockIdx.{across} * {tile.columns};"
         ),
-        f"const bool {n['first_aligned']} = {alignment(product.first)};",
-        f"const bool {n['second_aligned']} = {alignment(product.second)};",
+        f"const bool {n['first_aligned']} = {alignment(product.first, piece)};",
+        f"const bool {n['second_aligned']} = {alignment(product.second, piece)};",
     )
 
 

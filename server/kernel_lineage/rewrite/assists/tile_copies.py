@@ -77,13 +77,13 @@ class Held:
         return f"{panel} + {line} * {PANEL * PIECE} + ({piece} % {PANEL} ^ {line} % {PANEL}) * {PIECE}"
 
 
-def alignment(operand: Operand) -> str:
-    """What holds where each piece of the operand begins at a multiple of its bytes."""
-    tests = [f"reinterpret_cast<size_t>({operand.root}) % {PIECE * operand.access.nbytes} == 0"]
+def alignment(operand: Operand, piece: int = PIECE) -> str:
+    """What holds where each piece of so many elements of the operand begins at a multiple of its bytes."""
+    tests = [f"reinterpret_cast<size_t>({operand.root}) % {piece * operand.access.nbytes} == 0"]
     for term in (operand.inner if operand.inner != Num(1) else operand.outer, operand.base):
-        if term != Num(0) and not (isinstance(term, Num) and term.value % PIECE == 0):
+        if term != Num(0) and not (isinstance(term, Num) and term.value % piece == 0):
             text = c_text(term, wide=True)
-            tests.append(f"{text if text.isidentifier() else f'({text})'} % {PIECE} == 0")
+            tests.append(f"{text if text.isidentifier() else f'({text})'} % {piece} == 0")
     return " && ".join(tests)
 
 
