@@ -51,6 +51,14 @@ WORKLOADS = {
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),
     ),
+    "record_step": (
+        workload("record_step", "N = [1, 33, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
+                 "records: inout float32 [N, 4]", "rate: input float32 [1]", "n: uint64 = N"),
+    ),
+    "nearer": (
+        workload("nearer", "N = [1, 33, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
+                 "best: inout float32 [N, 2]", "other: input float32 [N, 2]", "n: int32 = N"),
+    ),
     "blur": (
         workload("blur", "n = [1, 770]\nradius = [3, 2]", 'grid = ["ceil_div(n, 256)"]\nblock = [256]',
                  "out: output float32 [n]", "in: input float32 [n]", "n: int32 = n", "radius: int32 = radius"),

@@ -13,6 +13,7 @@ from functools import partial
 
 from tree_sitter import Node
 
+from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -50,17 +51,30 @@ _BUILT_IN = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Structure:
+class NumberStructure:
+    """A structure that is nothing but numbers."""
+
     name: str
     members: tuple[tuple[str, str], ...]
     """Type and name."""
+
+    @property
+    def bytes(self) -> int:
+        """Its size, where nothing asks for another alignment than its members'; 0 where a member's is not known."""
+        sizes = [dtype_bytes(DTYPES[kind]) if kind in DTYPES else 0 for kind, _ in self.members]
+        if not all(sizes):
+            return 0
+        end = 0
+        for size in sizes:
+            end = -(-end // size) * size + size
+        return -(-end // max(sizes)) * max(sizes)
 
 
 def split_structures(kernel: Kernel) -> list[Edit]:
     """The edits that split the variables of the first structure that can be split; none where there is none."""
     syntax = syntax_of(kernel)
     for kind in dict.fromkeys(v.type for v in syntax.entry.variables):
-        structure = _structure(kernel, kind)
+        structure = structure_of(kernel, kind)
         if structure is None:
             continue
         edits = attempt(partial(_split, kernel, syntax, structure))
@@ -69,18 +83,18 @@ def split_structures(kernel: Kernel) -> list[Edit]:
     return []
 
 
-def _split(kernel: Kernel, syntax: CudaSyntax, structure: _Structure) -> list[Edit]:
+def _split(kernel: Kernel, syntax: CudaSyntax, structure: NumberStructure) -> list[Edit]:
     return _Splitting(kernel, syntax, structure).edits()
 
 
-def _structure(kernel: Kernel, name: str) -> _Structure | None:
+def structure_of(kernel: Kernel, name: str) -> NumberStructure | None:
     """A structure of the kernel's file that is nothing but numbers."""
     root = kernel.source.root if kernel.source is not None else None
     listed = [
         n
         for n in (descendants(root) if root is not None else ())
         if n.type == "struct_specifier"
-        and text_of(n.child_by_field_name("name")) == name
+        and name in (text_of(n.child_by_field_name("name")), *other_names(n))
         and n.child_by_field_name("body") is not None
     ]
     body = listed[0].child_by_field_name("body") if len(listed) == 1 else None
@@ -99,13 +113,20 @@ def _structure(kernel: Kernel, name: str) -> _Structure | None:
         ):
             return None
         members += [(text_of(kind), text_of(n)) for n in names]
-    return _Structure(name, tuple(members)) if len(members) > 1 else None
+    return NumberStructure(name, tuple(members)) if len(members) > 1 else None
+
+
+def other_names(structure: Node) -> list[str]:
+    """What `typedef struct { … } Pair;` calls a structure."""
+    around = structure.parent
+    typedef = around is not None and around.type == "type_definition"
+    return [text_of(d) for d in around.children_by_field_name("declarator")] if around and typedef else []
 
 
 class _Splitting:
     """The edits for one structure; raises `Refusal` where a variable is used in another way."""
 
-    def __init__(self, kernel: Kernel, syntax: CudaSyntax, structure: _Structure) -> None:
+    def __init__(self, kernel: Kernel, syntax: CudaSyntax, structure: NumberStructure) -> None:
         self._kernel, self._syntax, self._structure = kernel, syntax, structure
         self._data = data_of(kernel)
         self._variables = {v.name: v for v in syntax.entry.variables if v.type == structure.name}

@@ -31,6 +31,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
+from kernel_lineage.rewrite.assists.split_structures import other_names
 from kernel_lineage.rewrite.launch_site import configuration
 
 _TYPE = re.compile(
@@ -271,14 +272,7 @@ class _Structures:
         for node in descendants(root) if root is not None else ():
             if node.type != "struct_specifier" or node.child_by_field_name("body") is None:
                 continue
-            around = node.parent
-            name = text_of(node.child_by_field_name("name"))
-            also = around is not None and around.type == "type_definition"
-            names = (
-                {name, *(text_of(d) for d in around.children_by_field_name("declarator"))}
-                if around is not None and also
-                else {name}
-            )
+            names = {text_of(node.child_by_field_name("name")), *other_names(node)}
             for one in names - {""}:
                 self._listed.setdefault(one, []).append(node)
 

@@ -29,10 +29,12 @@ from kernel_lineage.kernels.cuda_forms import (
 from kernel_lineage.kernels.cuda_parameters import dtype_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.choices import chosen_in_any_order
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.split_structures import structure_of
 from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
 from kernel_lineage.rewrite.assists.ways_through import always
 
@@ -42,6 +44,7 @@ _BY_BYTES = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short", 1:
 """A type of CUDA that moves so many bytes in one access."""
 WIDEST = 16
 """Bytes of the widest access."""
+_NO_TYPE = {"const", "struct", "__restrict__", "__restrict", "restrict"}
 _LEAVES = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
 TOGETHER = re.compile(
@@ -84,7 +87,9 @@ class Access:
     loaded: bool = False
     stored: bool = False
     meant: bool = False
-    """Whether the type is a template's parameter, whose bytes are those that the file's launches give it."""
+    """Whether the bytes of the type are asked: those of a template's parameter are what the file's launches give it,
+    those of a structure what its members tell.
+    """
 
     @property
     def address(self) -> str:
@@ -155,7 +160,8 @@ class VectorBody:
                 lines.append(f"*reinterpret_cast<{vector}*>({a.name}) = {source};")
         lines += ["#pragma unroll", f"for (int {lane} = 0; {lane} < {lanes}; {lane}++) {{"]
         if self.uses_index:
-            lines.append(f"{unit}{index_type} {self.index} = {lanes} * {quad} + {lane};")
+            first = quad if lanes == 1 else f"{lanes} * {quad} + {lane}"
+            lines.append(f"{unit}{index_type} {self.index} = {first};")
         changes = [*((n, f"{a.name}[{lane}]") for a in self.accesses for n in a.nodes), *also]
         lines += [unit + line if line else "" for line in dedented(data, self.statements, changes)]
         lines.append("}")
@@ -270,8 +276,9 @@ def _accesses(
         if base is None or base.type != "identifier":
             raise Refusal(f"`{text_of(node)}` is not an element of a named pointer")
         offset = _offset(node, same, moving)
-        written = _is_written(node)
-        type_ = element_type(kernel, syntax, pointer)
+        written = _is_written(node) or _is_bound(kernel, node, pointer)
+        record = _record_type(kernel, nodes, pointer)
+        type_ = record or element_type(kernel, syntax, pointer)
         follows = bool(identifiers_in(node) & (same | moving))
         if type_ is None and any(v.name == pointer and (v.shared or v.sizes) for v in syntax.entry.variables):
             if (follows or written) and not in_order:
@@ -293,7 +300,7 @@ def _accesses(
         access = by_place.get((pointer, offset))
         if access is None:
             access = by_place[pointer, offset] = Access(pointer, offset, *type_, "", [])
-            access.meant = type_[0] in type_parameters(kernel)
+            access.meant = record is not None or type_[0] in type_parameters(kernel)
         if not written or _reads_too(node):
             access.loaded = True
         access.stored = access.stored or written
@@ -380,6 +387,24 @@ def element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str,
     return (spelt, size) if size else None
 
 
+def _record_type(kernel: Kernel, nodes: list[Node], pointer: str) -> tuple[str, int] | None:
+    """As `element_type`, of structures of numbers that one wide access moves, more than one member of which is used."""
+    parameter = kernel.parameter(pointer)
+    if parameter is None or parameter.type.count("*") != 1 or "volatile" in parameter.type:
+        return None
+    words = [w for w in WORD.findall(parameter.type) if w not in _NO_TYPE]
+    structure = structure_of(kernel, words[0]) if len(words) == 1 else None
+    if structure is None or structure.bytes not in _BY_BYTES:
+        return None
+    elements = [
+        n for n in nodes if n.type == "subscript_expression" and text_of(field_of(n, "argument")) == pointer
+    ]
+    parents = [_outer(n) for n in elements]
+    members = {text_of(p.child_by_field_name("field")) for p in parents if p and p.type == "field_expression"}
+    whole = any(p is None or p.type != "field_expression" for p in parents)
+    return (structure.name, structure.bytes) if whole or len(members) > 1 else None
+
+
 def _bytes(kernel: Kernel, name: str) -> int:
     """Bytes of an element type, for all that a template's parameter stands for; 0 where no wide access may hold it."""
     aliases = names_of(kernel.source).aliases if kernel.source is not None else {}
@@ -393,13 +418,34 @@ def _outer(node: Node) -> Node | None:
 
 
 def _is_written(node: Node) -> bool:
-    parent = _outer(node)
+    whole, parent = _whole_use(node)
     if parent is None:
         return False
     if parent.type == "assignment_expression":
         left = parent.child_by_field_name("left")
-        return left is not None and left.start_byte <= node.start_byte < left.end_byte
-    return parent.type in ("update_expression", "field_expression") or _address_taken(node)
+        return left is not None and left.start_byte <= whole.start_byte < left.end_byte
+    called = parent.type == "call_expression" and field_of(parent, "function") == whole
+    return called or parent.type == "update_expression" or _address_taken(whole)
+
+
+def _whole_use(node: Node) -> tuple[Node, Node | None]:
+    """An element or the member of it that is used, and what uses that."""
+    whole, parent = node, _outer(node)
+    while parent is not None and parent.type == "field_expression":
+        whole, parent = parent, _outer(parent)
+    return whole, parent
+
+
+def _is_bound(kernel: Kernel, node: Node, pointer: str) -> bool:
+    """Whether a reference through which may be written is made of an element: `Pair& own = pairs[i];`."""
+    whole, parent = _whole_use(node)
+    declares = parent.parent if parent is not None and parent.type == "init_declarator" else None
+    if parent is None or declares is None or parent.child_by_field_name("value") != whole:
+        return False
+    refers = any(c.type == "reference_declarator" for c in parent.children)
+    parameter = kernel.parameter(pointer)
+    constant = any(text_of(c) == "const" for c in declares.children)
+    return refers and not constant and not (parameter is not None and parameter.const)
 
 
 def _is_for_an_atomic(node: Node) -> bool:
@@ -411,6 +457,7 @@ def _is_for_an_atomic(node: Node) -> bool:
 
 
 def _reads_too(node: Node) -> bool:
+    """Whether an element that is written must be read as well: one of which only a member is written must."""
     parent = _outer(node)
     return parent is None or parent.type != "assignment_expression" or operator_of(parent) != "="
 

@@ -7,6 +7,8 @@ addresses that are not aligned, and the elements after the last whole group, tak
 along x; a grid that is not shrunk gives the same result. Rows (`for (int i = threadIdx.x; i < C; i += blockDim.x)`) are
 done likewise, loop by loop.
 
+Elements that are structures of 16 bytes, say, of which several members are used, are each one access.
+
 An index may be taken apart: `x[i / half * 2 * half + i % half]` of neighbours are neighbours where `half` is a multiple
 of four, which is asked at run time; `x[2 * i]` and `x[2 * i + 1]` of four elements are two accesses.
 """
@@ -72,7 +74,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 _PLACES = {"threadIdx", "blockIdx", "blockDim"}
 _OF_PLACE = [re.compile(rf"\b{what}\b(?!\s*\.\s*[yz])|\bgridDim\b") for what in ("threadIdx", "blockIdx")]
 _HIDDEN = re.compile(r"threadIdx|blockIdx|gridDim")
-_NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
+_NUMBERS = {1: "one", 2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 
 
 def _touches(node: Node, span: Span) -> bool:
@@ -224,6 +226,12 @@ def _check_place_is_index(kernel: Kernel, syntax: CudaSyntax, index: Variable, b
 def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[Edit]) -> Candidate:
     """The candidate with so many fewer blocks as a thread takes elements."""
     lanes = body.lanes
+    if lanes == 1:
+        return _candidate(
+            kernel,
+            edits,
+            "An element is read and written in one access; one that is not aligned takes the old code.",
+        )
     grids = [
         blocks_changed(kernel, launch, lambda blocks: f"({blocks} + {lanes - 1}) / {lanes}")
         for launch in kernel.launches
@@ -289,12 +297,12 @@ def _element_edits(
         old = [margin + text_of(inner[0]), *text_of(inner[-1]).splitlines()[1:]] if len(inner) == 1 else old
     step = place.unit
     # The offsets of a row that is not there are never added to a pointer.
-    first = f"{lanes} * {quad}"
+    first, count = (quad, limit) if lanes == 1 else (f"{lanes} * {quad}", f"{limit} / {lanes}")
     also = "".join(f"{o.text} && " for o in others)
     lines = [
-        f"if ({also}{body.aligned()} && {quad} < {limit} / {lanes}) {{",
+        f"if ({also}{body.aligned()} && {quad} < {count}) {{",
         *(step + line if line else "" for line in body.lines(place.data, index.type, quad, lane, step)),
-        f"}} else if ({also}{quad} <= {limit} / {lanes}) {{",
+        f"}} else if ({also}{quad} <= {count}) {{",
         f"{step}for ({index.type} {i} = {first}; {i} < {text_of(bound)} && {i} - {first} < {lanes}; {i}++) {{",
         *(2 * step + (line[len(margin) :] if line.startswith(margin) else line.lstrip()) for line in old),
         f"{step}}}",

@@ -1098,3 +1098,102 @@ __global__ void block_sums(float* out, const float* x, int n) {
 void launch(float* out, const float* x, int n) {
     block_sums<<<32, 256>>>(out, x, n);
 }
+// --- record_step applies
+struct Record { float weight, grad, mean, steps; };
+
+__global__ void record_step(Record* records, const float* rate, size_t n) {
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    records[i].mean = 0.9f * records[i].mean + 0.1f * records[i].grad;
+    records[i].weight -= rate[0] * records[i].mean;
+    if (records[i].weight < 0.0f) records[i].steps += 1.0f;
+}
+
+void launch(Record* records, const float* rate, size_t n) {
+    record_step<<<(n + 255) / 256, 256>>>(records, rate, n);
+}
+// --- record_step becomes
+struct Record { float weight, grad, mean, steps; };
+
+__global__ void record_step(Record* records, const float* rate, size_t n) {
+    size_t group = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (sizeof(Record) == 16 && reinterpret_cast<size_t>(records) % 16 == 0 && group < n) {
+        alignas(16) Record records_group[1];
+        *reinterpret_cast<uint4*>(records_group) = reinterpret_cast<const uint4*>(records)[group];
+        #pragma unroll
+        for (int lane = 0; lane < 1; lane++) {
+            records_group[lane].mean = 0.9f * records_group[lane].mean + 0.1f * records_group[lane].grad;
+            records_group[lane].weight -= rate[0] * records_group[lane].mean;
+            if (records_group[lane].weight < 0.0f) records_group[lane].steps += 1.0f;
+        }
+        reinterpret_cast<uint4*>(records)[group] = *reinterpret_cast<uint4*>(records_group);
+    } else if (group <= n) {
+        for (size_t i = group; i < n && i - group < 1; i++) {
+            records[i].mean = 0.9f * records[i].mean + 0.1f * records[i].grad;
+            records[i].weight -= rate[0] * records[i].mean;
+            if (records[i].weight < 0.0f) records[i].steps += 1.0f;
+        }
+    }
+}
+
+void launch(Record* records, const float* rate, size_t n) {
+    record_step<<<(n + 255) / 256, 256>>>(records, rate, n);
+}
+// --- nearer applies
+typedef struct { float far; int at; } Near;
+
+__global__ void nearer(Near* best, const Near* other, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        Near& own = best[i];
+        const Near& one = other[i];
+        if (one.far < own.far) own = one;
+    }
+}
+
+void launch(Near* best, const Near* other, int n) {
+    nearer<<<(n + 255) / 256, 256>>>(best, other, n);
+}
+// --- nearer becomes
+typedef struct { float far; int at; } Near;
+
+__global__ void nearer(Near* best, const Near* other, int n) {
+    int pair = blockIdx.x * blockDim.x + threadIdx.x;
+    if (sizeof(Near) == 8 && (reinterpret_cast<size_t>(best) | reinterpret_cast<size_t>(other)) % 16 == 0 && pair < n / 2) {
+        alignas(16) Near best_pair[2];
+        *reinterpret_cast<uint4*>(best_pair) = reinterpret_cast<const uint4*>(best)[pair];
+        alignas(16) Near other_pair[2];
+        *reinterpret_cast<uint4*>(other_pair) = reinterpret_cast<const uint4*>(other)[pair];
+        #pragma unroll
+        for (int lane = 0; lane < 2; lane++) {
+            Near& own = best_pair[lane];
+            const Near& one = other_pair[lane];
+            if (one.far < own.far) own = one;
+        }
+        reinterpret_cast<uint4*>(best)[pair] = *reinterpret_cast<uint4*>(best_pair);
+    } else if (pair <= n / 2) {
+        for (int i = 2 * pair; i < n && i - 2 * pair < 2; i++) {
+            Near& own = best[i];
+            const Near& one = other[i];
+            if (one.far < own.far) own = one;
+        }
+    }
+}
+
+void launch(Near* best, const Near* other, int n) {
+    nearer<<<(((n + 255) / 256) + 1) / 2, 256>>>(best, other, n);
+}
+// --- marked refuses: written and touched at another place
+struct Mark { float value; int next; };
+
+__global__ void marked(Mark* marks, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) marks[i].value += marks[marks[i].next].value;
+}
+// --- triples refuses: written and touched at another place
+struct Triple { float x, y, z; };
+
+__global__ void triples(Triple* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i].x = out[i].y + out[i].z;
+}
