@@ -8,6 +8,7 @@ from kernel_gate.workload import Workload, parse_workload
 
 _VALUES = {
     "group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)", "target": "integers(0, C)",
+    "segment": "integers(0, S)", "index": "integers(0, S)",
 }  # fmt: skip
 """What buffers of whole numbers hold, by their names."""
 
@@ -50,6 +51,17 @@ WORKLOADS = {
     "scale": (
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "a: float32 = 1.5", "n: int32 = N"),
+    ),
+    "sum_segments": (
+        workload("sum_segments", "R = [1, 70, 201]\nC = [7, 32]\nS = [5]",
+                 'grid = ["ceil_div(R, 4)"]\nblock = ["C", 4]', "out: inout float32 [S, C]",
+                 "segment: input int32 [R]", "x: input float32 [R, C]", "rows: int32 = R", "C: int32 = C"),
+    ),
+    "scatter_rows": (
+        workload("scatter_rows", "R = [1, 70, 201]\nC = [7, 70]\nS = [5]",
+                 'grid = ["ceil_div(C, 64)", "R"]\nblock = [64]', "out: inout float32 [S, C]",
+                 "index: input int64 [R]", "x: input float32 [R, C]", "weight: input float32 [R]", "rows: uint64 = R",
+                 "width: int32 = C"),
     ),
     "record_step": (
         workload("record_step", "N = [1, 33, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',

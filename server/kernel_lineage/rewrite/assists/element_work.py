@@ -31,7 +31,7 @@ _CONVERTING = {"cast_expression", "call_expression"}
 """What may give an `auto` index a type that is lost where another place stands in its place."""
 CASTS = frozenset({"static_cast"})
 """What looks like a name in an index and is none."""
-_COUNTED = {
+COUNTED = {
     "int": "long long",
     "int32_t": "long long",
     "long": "long long",
@@ -69,7 +69,7 @@ class ElementWork:
     @property
     def counted(self) -> str:
         """The type of 64 bits that a loop over its index counts in."""
-        return _COUNTED[self.type.removeprefix("const ")]
+        return COUNTED[self.type.removeprefix("const ")]
 
     @property
     def keeps_index(self) -> bool:
@@ -123,14 +123,14 @@ def strided_work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | None:
     inner = statements_of(loop.body)
     if (
         bound is None
-        or kind not in _COUNTED
+        or kind not in COUNTED
         or not inner
         or len(header.children_by_field_name("declarator")) != 1
     ):
         return None
     if loop.counter in changed_between(syntax, inner[0].start_byte, inner[-1].end_byte):
         return None
-    if not all(_only_declares(s) for s in statements[:-1]):
+    if not all(only_declares(s) for s in statements[:-1]):
         return None
     return ElementWork(index, kind, loop.start, loop.node, bound, [], inner, leaves=False, update=loop.update)
 
@@ -179,7 +179,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax, axis: str) -> ElementWork:
     plain = identifiers_in(index.value) <= _GRID
     if index.type == "auto" and plain and not {n.type for n in descendants(index.value)} & _CONVERTING:
         kind = f"{kind} unsigned int".strip()
-    if kind.removeprefix("const ") not in _COUNTED:
+    if kind.removeprefix("const ") not in COUNTED:
         raise Refusal(
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
         )
@@ -196,7 +196,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax, axis: str) -> ElementWork:
         )
     before = _depending(rest[:position], index.name)
     once = [s for s in statements if s.start_byte < guard.start_byte and s not in before]
-    doing = next((s for s in once if not _only_declares(s)), None)
+    doing = next((s for s in once if not only_declares(s)), None)
     if doing is not None:
         line = doing.start_point.row + 1
         raise Refusal(
@@ -231,7 +231,8 @@ def _bound_in(statement: Node, index: str) -> tuple[Node, bool] | None:
     return (bound, leaves) if bound is not None else None
 
 
-def _only_declares(statement: Node) -> bool:
+def only_declares(statement: Node) -> bool:
+    """Whether a statement declares variables and changes nothing else, or is a line of the preprocessor."""
     if statement.type.startswith("preproc"):
         return True
     return statement.type == "declaration" and not any(

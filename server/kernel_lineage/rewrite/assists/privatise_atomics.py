@@ -43,7 +43,7 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _COPY_BYTES = 8 * 1024
 """Enough for 2048 counts; clearing it costs a block less than a few of its elements each."""
-_TYPES = {
+SUMMED_IN = {
     "int32": "int",
     "uint32": "unsigned int",
     "uint64": "unsigned long long",
@@ -96,12 +96,12 @@ def _privatised(kernel: Kernel) -> list[Edit]:
         or len(call.arguments) != 2
     ):
         raise Refusal(f"{kernel.name} does not make one atomic addition to global memory")
-    index = _index(call)
+    index = element_added_to(call)
     if index is None:
         raise Refusal(f"`{text_of(call.arguments[0])}` is not an element of a named pointer")
     pointer, place = index
     parameter = kernel.parameter(pointer)
-    kind = _TYPES.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
+    kind = SUMMED_IN.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
     if parameter is None or parameter.dtype is None or kind is None:
         raise Refusal(f"`{pointer}` is not known to point to a type that shared memory adds to")
     if lane_stride(indexing(syntax.entry).place(call.arguments[0]).offset) == 0:
@@ -112,7 +112,7 @@ def _privatised(kernel: Kernel) -> list[Edit]:
     )
 
 
-def _index(call: Call) -> tuple[str, Node] | None:
+def element_added_to(call: Call) -> tuple[str, Node] | None:
     """The pointer and the index of `&p[i]` or `p + i`."""
     target = bare(call.arguments[0])
     if target is not None and target.type == "pointer_expression" and operator_of(target) == "&":

@@ -190,7 +190,7 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
         raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
     statements = [s for s in statements_of(body_node) if s.start_byte >= index.node.end_byte]
     _check_place_is_index(kernel, syntax, index, statements)
-    parts = _guarded(statements, index.name)
+    parts = guarded(statements, index.name)
     guard, bound, inner, others = parts
     before = [s for s in statements if s.end_byte <= guard.start_byte]
     if any(index.name in identifiers_in(s) for s in before):
@@ -250,7 +250,7 @@ def _for_elements(kernel: Kernel, body: VectorBody | NeighbourBody, edits: list[
     )
 
 
-def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Condition]]:
+def guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Condition]]:
     """The statement that checks the bound, the bound, the element's work, and what else the statement checks.
 
     Nothing may come after them.
