@@ -168,3 +168,14 @@ def test_a_parameter_whose_name_ends_like_another_is_another(tmp_path: Path) -> 
         "result_point": "output",
         "buffer": "inout",
     }
+
+
+def test_what_is_written_through_a_reference_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "push.cu"
+    path.write_text(
+        "struct Body { float at, speed; };\n"
+        "__global__ void push(Body* bodies, const Body* forces, float* energy) {\n"
+        "  Body& own = bodies[threadIdx.x]; const Body& force = forces[threadIdx.x];\n"
+        "  own.speed += force.speed; energy[threadIdx.x] = own.speed; }\n"
+    )
+    assert roles_of(target_of(path, "push")) == {"bodies": "inout", "forces": "input", "energy": "output"}

@@ -6,6 +6,8 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.source import Kernel
@@ -29,6 +31,12 @@ def roles_of(kernel: Kernel) -> dict[str, Role]:
         return {}
     names = tuple(p.name for p in kernel.parameters if p.pointer)
     touched = _touched(syntax, syntax.entry, names, _DEPTH)
+    if any(n.type == "reference_declarator" for n in inside(syntax.entry.node)):
+        # What is done through `Pair& own = pairs[i];` is seen by the reader of values alone.
+        for access in read_open(kernel).accesses:
+            if access.root in touched and access.space == "global":
+                reads, writes = touched[access.root]
+                touched[access.root] = (reads or access.reads, writes or access.writes)
     return {
         name: "inout" if reads and writes else "output" if writes else "input"
         for name, (reads, writes) in touched.items()
