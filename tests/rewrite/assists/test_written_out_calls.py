@@ -144,8 +144,9 @@ def test_functions_that_call_others_are_written_out_as_well() -> None:
     assert kernel is not None
     form = readable_form(kernel)
     assert form is not None
-    first, again = form
-    assert first.apply(data) == again.source.data if again.source is not None else False
+    again = form.kernel
+    assert again.source is not None
+    assert form.candidate.apply(data) == again.source.data
     assert "sign(" not in again.text
     assert "both(" not in again.text
     names = [

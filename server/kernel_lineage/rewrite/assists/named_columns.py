@@ -7,6 +7,7 @@ Nothing else changes: this is no rewrite by itself, but what others start from, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from tree_sitter import Node
 
@@ -47,7 +48,7 @@ def with_named_columns(kernel: Kernel) -> Kernel:
     taken = identifiers_in(syntax.entry.node)
     edits: list[Edit] = []
     for loop in syntax.entry.loops:
-        if not isinstance(attempt(lambda loop=loop: sums_of(syntax, loop)), Refusal):
+        if not isinstance(attempt(partial(sums_of, syntax, loop)), Refusal):
             edits += _named_in(kernel, syntax, loop, taken)
     if not edits:
         return kernel

@@ -30,9 +30,10 @@ def sums_of(syntax: CudaSyntax, loop: Loop) -> RowLoop:
 
 def parts_for(row: RowLoop, parts: dict[str, str], place: str) -> list[tuple[Node, str]]:
     """What stands for the sums in the loop's body: a lane's part of the one at a place."""
+    body = row.loop.body
     return [
         (n, f"{parts[text_of(n)]}[{place}]")
-        for n in descendants(row.loop.body)
+        for n in (descendants(body) if body is not None else ())
         if n.type == "identifier" and text_of(n) in parts
     ]
 
