@@ -62,6 +62,15 @@ def test_what_a_loop_numbers_is_below_its_bound_and_a_grid_is_rounded_up(tmp_pat
 
 
 @pytest.mark.parametrize(
+    "written", ["size_t n = size_t(5) << 10;", "auto n = static_cast<int>(5120);", "int n = (int)5120;"]
+)
+def test_a_number_with_a_cast_is_written_out_and_a_size(tmp_path: Path, written: str) -> None:
+    draft = drafted(tmp_path, MAIN.replace("int n = 5000;", written))
+    assert draft.missing == () and draft.grid == ("ceil_div(n, 256)",)
+    assert draft.dims == {"n": 5120}
+
+
+@pytest.mark.parametrize(
     "filled",
     [
         "cudaMemset(x, 0, n * sizeof(float));",
