@@ -70,6 +70,14 @@ def test_a_number_with_a_cast_is_written_out_and_a_size(tmp_path: Path, written:
     assert draft.dims == {"n": 5120}
 
 
+@pytest.mark.parametrize("written", ["5120", "5 << 10", "(int)(5 * 1024)"])
+def test_a_number_that_is_written_at_a_call_is_a_size(tmp_path: Path, written: str) -> None:
+    host = MAIN.replace("int main() {\n    int n = 5000;", "void run(int n) {")
+    draft = drafted(tmp_path, f"{host}int main() {{ run({written}); }}\n")
+    assert draft.missing == () and draft.grid == ("ceil_div(n, 256)",)
+    assert draft.dims == {"n": 5120}
+
+
 @pytest.mark.parametrize(
     "filled",
     [

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.casts import is_written_out
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, bare_type, template_names
 from kernel_lineage.workloads.following.macros import DEEPEST, Macros
@@ -126,7 +127,7 @@ class Bodies(Macros):
         of_sizes = function.name in self.leading or self._makes_structure(function)
         for parameter, node in zip(function.parameters, given_nodes, strict=False):
             value = self.either(node if node is not None else parameter.default, names)
-            if of_sizes and node is not None and node.type == "number_literal" and parameter.type in INTEGERS:
+            if of_sizes and node is not None and is_written_out(node) and parameter.type in INTEGERS:
                 value = self.sizes.of_literal(value, parameter.name, function.name)
             if isinstance(value, Opaque) and function.name in self.leading:
                 value = self._by_its_parameter(value, parameter, inner)

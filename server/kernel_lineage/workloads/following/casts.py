@@ -7,11 +7,11 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from kernel_gate.workload import address_name
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.expressions import Expressions
 from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.names import Names
-from kernel_lineage.workloads.following.types import INTEGERS, bytes_of
+from kernel_lineage.workloads.following.types import INTEGERS, bytes_of, plain_type
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,
@@ -118,3 +118,18 @@ class Casts(Expressions):
             count = self.either(declarator.child_by_field_name("length") or declarator.named_child(0), names)
             size = times(count, plain(one)) if isinstance(count, Number) else None
         return Pointer(Buffer("", size, dtype=kind), kind)
+
+
+def is_computed(node: Node) -> bool:
+    """Whether a part of an expression is what a program does not write out; `size_t(1) << 24` is written out."""
+    callee = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
+    is_cast = plain_type(callee) in INTEGERS or callee.startswith("static_cast<")
+    return node.type in ("call_expression", "sizeof_expression") and not is_cast
+
+
+def is_written_out(node: Node) -> bool:
+    """Whether an expression is made of numbers and casts alone."""
+    return not any(
+        is_computed(n) or (n.type == "identifier" and plain_type(text_of(n)) not in INTEGERS)
+        for n in (node, *inside(node))
+    )

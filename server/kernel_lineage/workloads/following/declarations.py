@@ -10,12 +10,13 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.chosen_sizes import usual_number
 from kernel_lineage.workloads.following.calls import Calls, dim3
+from kernel_lineage.workloads.following.casts import is_computed
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.functions import HostParameter, bare_type, declared_name
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import BLOCK_SIZES, USUAL_THREADS
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of, plain_type
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, VECTORS, bytes_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
     NotFollowed,
@@ -43,8 +44,6 @@ _LIST = re.compile(
 
 _INPUT = re.compile(r"(?:std::)?(?:ato(?:i|l|ll)|sto(?:i|l|ll|ul|ull)|strto(?:l|ll|ul|ull))\s*\(")
 """Calls that read a number which the user of a program gives."""
-_COMPUTED = frozenset({"call_expression", "sizeof_expression"})
-"""What a number is made of that a program does not write out."""
 _BYTE = 3
 """A number of one byte that a caller gives."""
 _OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
@@ -276,16 +275,9 @@ class Declarations(Calls):
             return value
         # `argc > 1 ? atoi(argv[1]) : 4096` is written out, too: it is what it is where the user gives none.
         asked = any(n.type == "call_expression" and _INPUT.match(text_of(n)) for n in inside(node))
-        if not asked and any(_is_computed(n) or self._is_variable(n, names) for n in inside(node)):
+        if not asked and any(is_computed(n) or self._is_variable(n, names) for n in inside(node)):
             return value
         return self.sizes.dim_in_code(name, int(value.value), self.function)
-
-
-def _is_computed(node: Node) -> bool:
-    """Whether a part of an expression is what a program does not write out; `size_t(1) << 24` is written out."""
-    callee = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
-    is_cast = plain_type(callee) in INTEGERS or callee.startswith("static_cast<")
-    return node.type in _COMPUTED and not is_cast
 
 
 def _template(kind: str) -> str:
