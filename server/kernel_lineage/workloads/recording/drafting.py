@@ -247,17 +247,17 @@ def _range(piece: Piece, dtype: str, facts: _Gathered) -> str:
         held = piece.held(run)
         return held.range_as(dtype) if held is not None else None
 
-    seen = [(d, told) for d, run in facts.fit.samples if (told := elements(run)) is not None]
-    low = min(int(told.low) for _, told in seen)
-    above = [(d, int(told.high) + 1) for d, told in seen]
-    ascends = low == 0 and (piece.name in facts.row_starts or all(told.ascends for _, told in seen))
+    seen = [(d, numbers) for d, run in facts.fit.samples if (numbers := elements(run)) is not None]
+    low = min(int(numbers.low) for _, numbers in seen)
+    above = [(d, int(numbers.high) + 1) for d, numbers in seen]
+    ascends = low == 0 and (piece.name in facts.row_starts or all(numbers.ascends for _, numbers in seen))
     if all(a == above[0][1] for _, a in above) and not ascends:
         return f"integers({low}, {above[0][1]})"
 
     def highest(more: int) -> str | None:
         def end(run: Launch) -> int | None:
-            told = elements(run)
-            return int(told.high) + more if told is not None else None
+            numbers = elements(run)
+            return int(numbers.high) + more if numbers is not None else None
 
         text = facts.fit.tried(end)
         # What a workload has between the brackets takes no function.
