@@ -30,7 +30,14 @@ from kernel_lineage.rewrite.assists.layout import (
     with_pragmas,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.shared_sums import NoSuchLoop, exchanged, parts_for, sums_of, written_at
+from kernel_lineage.rewrite.assists.shared_sums import (
+    NoSuchLoop,
+    exchanged,
+    is_function,
+    parts_for,
+    sums_of,
+    written_at,
+)
 from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
 from kernel_lineage.rewrite.assists.warp_values import WarpValues
 from kernel_lineage.rewrite.assists.written import in_brackets
@@ -51,7 +58,7 @@ def column_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str])
     apart: dict[str, Node] = {}
     for node in descendants(loop.node):
         name = text_of(node) if node.type == "identifier" else ""
-        if name and name not in own and not _is_function(node) and not values.name_is_same(name, node):
+        if name and name not in own and not is_function(node) and not values.name_is_same(name, node):
             apart.setdefault(name, node)
     if not apart:
         raise NoSuchLoop(f"the sum in line {loop.node.start_point.row + 1} is the same for all lanes")
@@ -178,12 +185,3 @@ def _follows(model: Model, name: str, round_: str) -> bool:
 
 def _plus(start: str, more: str) -> str:
     return more if start == "0" else f"{start if start.isalnum() else in_brackets(start)} + {more}"
-
-
-def _is_function(node: Node) -> bool:
-    parent = node.parent
-    return (
-        parent is not None
-        and parent.type == "call_expression"
-        and parent.child_by_field_name("function") == node
-    )

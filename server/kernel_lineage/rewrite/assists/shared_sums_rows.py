@@ -21,6 +21,7 @@ from kernel_lineage.rewrite.assists.layout import (
     dedented,
     descendants,
     fresh_name,
+    indent_at,
     indent_unit,
     insert_before,
     newline_of,
@@ -32,7 +33,14 @@ from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_la
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.row_loops import COUNTERS, RowLoop
-from kernel_lineage.rewrite.assists.shared_sums import NoSuchLoop, exchanged, parts_for, sums_of
+from kernel_lineage.rewrite.assists.shared_sums import (
+    NoSuchLoop,
+    exchanged,
+    is_function,
+    parts_for,
+    sums_of,
+    written_at,
+)
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import TOGETHER, VectorBody, vector_body
 from kernel_lineage.rewrite.assists.warp_values import WarpValues
@@ -120,7 +128,7 @@ def _check(kernel: Kernel, syntax: CudaSyntax, rows: _Rows) -> None:
     for part in (loop.node, *rows.declared):
         for node in descendants(part):
             name = text_of(node) if node.type == "identifier" else ""
-            if name and name not in own and not _is_function(node) and not values.name_is_same(name, node):
+            if name and name not in own and not is_function(node) and not values.name_is_same(name, node):
                 raise Refusal(f"`{name}` may differ from lane to lane")
     of_row = {outer.counter, *(name for d in rows.declared for name, *_ in declarators(d))}
     if identifiers_in(loop.bound) & of_row if loop.bound is not None else True:
@@ -155,15 +163,6 @@ def _check_apart(syntax: CudaSyntax, rows: _Rows) -> None:
                 raise kind(
                     f"`{text_of(read.node)}` may be what another lane writes as `{text_of(write.node)}`"
                 )
-
-
-def _is_function(node: Node) -> bool:
-    parent = node.parent
-    return (
-        parent is not None
-        and parent.type == "call_expression"
-        and parent.child_by_field_name("function") == node
-    )
 
 
 def _edits(kernel: Kernel, rows: _Rows, taken: set[str]) -> list[Edit]:
@@ -234,24 +233,17 @@ def _edits(kernel: Kernel, rows: _Rows, taken: set[str]) -> list[Edit]:
         *(dedented(data, old_after, []) if old_after else []),
     ]
     lines = ["{", *moved([*work, f"if ({text_of(outer.condition)}) {{", *moved(own_work), "}"]), "}"]
-    margin = _margin(data, outer.node)
     test = bare(outer.condition)
     assert test is not None
     left = test.child_by_field_name("left")
     assert left is not None
-    text = newline.join(margin + line if line.strip() else "" for line in lines)[len(margin) :]
+    text = written_at(data, outer.node, lines, newline)
     return [
         insert_before(
             kernel,
             with_pragmas(outer.node).start_byte,
-            f"const int {lane} = threadIdx.x % 32;{newline}{margin}",
+            f"const int {lane} = threadIdx.x % 32;{newline}{indent_at(data, outer.node.start_byte)}",
         ),
         replace_node(left, f"{outer.counter} - {lane}"),
         replace_between(kernel, outer.body.start_byte, outer.body.end_byte, text),
     ]
-
-
-def _margin(data: bytes, node: Node) -> str:
-    start = data.rfind(b"\n", 0, node.start_byte) + 1
-    line = data[start : node.start_byte]
-    return line[: len(line) - len(line.lstrip())].decode()

@@ -66,10 +66,8 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
     replaced: list[tuple[int, int, str]] = []
     places: set[int] = set()
     for size in _sizes(source.root, unit_of(text), text):
-        if (
-            size.start in places
-        ):  # the variable that a call's value goes to names it, not the function's parameter
-            continue
+        if size.start in places:
+            continue  # the variable that a call's value goes to names it, not the function's parameter
         places.add(size.start)
         name, count = size.name, 1
         while name in sizes and sizes[name] != size.value:
@@ -212,7 +210,7 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
 def _constants(node: Node, name: str, depth: int = 0) -> Iterator[Size]:
     """The largest parts of an expression that are made of numbers alone, and that are no operands of others.
 
-    Of a call the last argument alone: `integer("rows", 4096)`, `argument(argc, argv, 1, 4096)`, `at_least(n, 32)`.
+    A call gives its last argument alone: `integer("rows", 4096)`, `argument(argc, argv, 1, 4096)`, `at_least(n, 32)`.
     """
     written = text_of(node)
     value = _value(written) if node.type in (*_CONSTANT, "call_expression") else None
