@@ -29,10 +29,10 @@ def elements(workload: Workload, dims: Mapping[str, int]) -> int:
 
 
 def is_valid(workload: Workload, dims: Mapping[str, int]) -> bool:
-    """Whether a shape keeps the workload's promises, has elements, and gives each number of the launch a value."""
+    """Whether a shape keeps the workload's promises, has elements, and gives each number and index a value."""
     try:
         workload.scalars(dims)
-        return workload.keeps_promises(dims) and elements(workload, dims) > 0
+        return workload.keeps_promises(dims) and elements(workload, dims) > 0 and workload.has_values(dims)
     except ExpressionError:
         return False
 

@@ -274,6 +274,19 @@ class Workload(Table):
         """Whether a shape is one that callers may come with."""
         return all(expressions.evaluate(promise, dims) for promise in self.promises)
 
+    def has_values(self, dims: Mapping[str, int]) -> bool:
+        """Whether each range of whole numbers has a number in it: of `integers(17, V)` with V = 3 callers have none.
+
+        Raises `ExpressionError` for a limit that cannot be computed.
+        """
+        names = self.numbers(dims)
+        ranges = (a.values_spec for a in self.args if a.is_pointer)
+        limits = (of for kind, of in ranges if kind == "integers" and of)
+        return all(
+            expressions.evaluate_int(low, names) < expressions.evaluate_int(high, names)
+            for low, high in limits
+        )
+
     def extents(self, argument: Argument, dims: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of a buffer. Raises `ExpressionError` for one that is negative."""
         shape = tuple(expressions.evaluate_int(extent, dims) for extent in argument.shape or ())

@@ -55,6 +55,14 @@ def test_hidden_shapes_keep_promises():
     assert all(s["C"] % 32 == 0 for s in shapes)
 
 
+def test_hidden_shapes_leave_a_number_in_each_range():
+    index = '[[args]]\nname = "at"\nkind = "input"\ndtype = "int64"\nshape = ["N"]\nvalues = "integers(17, C)"\n\n'
+    ranged = workload(**{"[launch]": f"{index}[launch]"})
+    shapes = hidden_shapes(ranged, 91)
+    assert shapes
+    assert min(s["C"] for s in shapes) == 18
+
+
 def test_hidden_shapes_give_each_number_of_the_launch_a_value():
     number = '[[args]]\nname = "s"\nkind = "scalar"\ndtype = "float32"\nvalue = "1.0 / (C // 30)"\n\n'
     divided = workload(**{"[launch]": f"{number}[launch]"})

@@ -421,6 +421,16 @@ def test_ignored_labels_leave_the_range_of_the_others(tmp_path: Path) -> None:
     assert argument(draft, "x").values in ("integers(0, 40)", "integers(0, d40)")
 
 
+def test_numbers_that_values_are_drawn_from_are_no_sizes(tmp_path: Path) -> None:
+    test = (
+        "import torch\nfrom rows import launch\n\n\ndef test_it():\n"
+        "    full = torch.full((9,), 23)\n    launch(torch.randint(17, 40, (6,)), full[0].item())\n"
+    )
+    draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT, "tests/test_rows.py": test})
+    assert argument(draft, "x").values == "integers(17, 40)"
+    assert not {17, 23, 40} & set(draft.dims.values())
+
+
 DESCRIBED = """
 import torch
 import triton

@@ -26,7 +26,8 @@ from kernel_lineage.workloads.triton.values import (
 from kernel_lineage.workloads.triton.ways import Reading
 
 _INDEX_DTYPE = "int64"
-_NUMBER = re.compile(r"\b\d+\b")
+_NUMBER = re.compile(r"(?<!integers\()\b\d+\b")
+"""A number in the values of a buffer, but for the first of a range: no extent is that one."""
 _CONSTANTS = re.compile(r"integers\(\d+, \d+\)")
 _LONGEST = 480
 """Characters of an expression that a workload takes."""

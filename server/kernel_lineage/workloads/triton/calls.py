@@ -54,6 +54,8 @@ _WRAPS = frozenset({"torch.compile", "torch.jit.script", "torch.compiler.disable
 """Functions that give a function which does the same."""
 _OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
 """Functions that are given elements, not extents."""
+_BESIDE_VALUES = frozenset({"torch.randint", "torch.full"})
+"""Functions whose sizes are a tuple; their other numbers are values of elements."""
 _OF_AXES = frozenset({"transpose", "swapaxes", "movedim", "permute", "size", "stride"})
 """Methods that are given axes."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
@@ -303,7 +305,8 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         return module
     examples = of_torch and reader.dims_down_to and reader.depth <= 1
     if examples and name not in _OF_ELEMENTS:
-        args = [reader.example(g) for g in args]
+        sizes = (tuple, list) if name in _BESIDE_VALUES else object
+        args = [reader.example(g) if isinstance(g, sizes) else g for g in args]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
     value = torch_function(name, args, named)
     if examples and isinstance(value, Tensor) and value.shape and is_float(value):
