@@ -1,4 +1,4 @@
-"""The element types that a kernel template is launched with beside the one that its workload names."""
+"""What a kernel is launched with beside what its workload names: element types, and flags of a Triton kernel."""
 
 from __future__ import annotations
 
@@ -134,3 +134,71 @@ def test_one_type_in_which_a_candidate_is_wrong_rejects_it(tmp_path, of_half, ou
     assert [a.dtype for a in asked[0].workload.args] == ["float16", "float16", "float32", "int32"]
     rejected = _verdict(Outcome.REJECTED, Reason.RACE)
     assert judged_in_all_types(rejected, asked[0], path, kernel, programs_of, judge) is rejected
+
+
+BIASED = """
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def shifted(x_ptr, bias_ptr, y_ptr, n, HAS_BIAS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    if HAS_BIAS:
+        x += tl.load(bias_ptr + at, mask=at < n, other=0.0)
+    tl.store(y_ptr + at, x, mask=at < n)
+
+
+def shift(x, bias=None):
+    y = torch.empty_like(x)
+    shifted[(triton.cdiv(x.numel(), 64),)](
+        x, x if bias is None else bias, y, x.numel(), HAS_BIAS=bias is not None, BLOCK=64
+    )
+    return y
+"""
+WAYS = {
+    "cases of a test": """
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_shift(dtype, has_bias):
+    x = torch.randn(500, dtype=dtype)
+    shift(x, torch.randn(500, dtype=dtype) if has_bias else None)
+""",
+    "rounds of loops": """
+
+def test_shift():
+    for dtype, tol in ((torch.float32, 1e-5), (torch.float16, 1e-2)):
+        for has_bias in (False, True):
+            for n in (7, 500):
+                x = torch.randn(n, dtype=dtype)
+                shift(x, torch.randn(n, dtype=dtype) if has_bias else None)
+""",
+    "calls in turn": """
+
+def test_shift():
+    x = torch.randn(500)
+    shift(x)
+    shift(x, torch.randn(500))
+    shift(x.half())
+""",
+}
+
+
+@pytest.mark.parametrize("test", WAYS.values(), ids=WAYS)
+def test_flags_and_dtypes_of_the_callers_of_a_triton_kernel(tmp_path: Path, test: str) -> None:
+    path = tmp_path / "shift.py"
+    path.write_text(BIASED + test)
+    kernel = kernel_of(path, "shifted")
+    workload = draft_of(kernel, path).workload()
+    assert workload.launch.constexpr["HAS_BIAS"] == "False"
+    others = other_instances(path, kernel, workload, program_from_file(path, "shifted", workload))
+    assert [i.name for i in others] == ["shifted with HAS_BIAS = True", "shifted in float16"]
+    with_bias, in_half = (i.workload for i in others)
+    assert with_bias is not None and in_half is not None
+    assert with_bias.launch.constexpr["HAS_BIAS"] == "True" and not with_bias.profile_dims
+    assert {a.dtype for a in in_half.args if a.is_pointer} == {"float16"}
+    assert in_half.dims == workload.dims

@@ -1,4 +1,4 @@
-"""A verdict on one instance of a kernel template, asked again for the other element types that it is launched with."""
+"""A verdict on one instance of a kernel, asked again for the other element types and flags that callers launch."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ def judged_in_all_types(
         return verdict
     notes: list[str] = []
     for instance in other_instances(path, kernel, request.workload, request.baseline):
+        if instance.workload is None:
+            notes.append(f"not judged as {instance.name}: {instance.why}")
+            continue
         try:
             before, after = programs_of(instance.workload, instance.template_arguments)
         except (ProgramError, ValueError) as error:
@@ -43,7 +46,7 @@ def judged_in_all_types(
         update = {"baseline": before, "candidate": after, "workload": instance.workload}
         other = judge(request.model_copy(update=update))
         if other.outcome is Outcome.REJECTED:
-            return other.model_copy(update={"reason": f"as {instance.name}: {other.reason}"})
+            return _named(other, instance.name)
         is_right = other.outcome is Outcome.ACCEPTED or other.code in _RIGHT
         notes.append(
             f"right as {instance.name} too" if is_right else f"not judged as {instance.name}: {other.reason}"
@@ -52,3 +55,12 @@ def judged_in_all_types(
         return verdict
     about = {**verdict.environment, "other_types": notes}
     return verdict.model_copy(update={"reason": "; ".join((verdict.reason, *notes)), "environment": about})
+
+
+def _named(verdict: Verdict, name: str) -> Verdict:
+    """The verdict on an instance by its name, without the options that would repeat a case of the usual one."""
+    stages = tuple(
+        s.model_copy(update={"details": {k: v for k, v in s.details.items() if k != "repeat"}})
+        for s in verdict.stages
+    )
+    return verdict.model_copy(update={"reason": f"as {name}: {verdict.reason}", "stages": stages})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -68,13 +68,14 @@ def draft_of(
     answers: Mapping[str, str] = MappingProxyType({}),
     recorder: Recorder | None = None,
     taken: Taken = USUALLY_TAKEN,
+    among: Iterable[Draft] | None = None,
 ) -> Draft:
     """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
 
     `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
     and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds. With a
     `recorder`, host code answers what reading leaves open: it is built and run, contained. `taken` says what is
-    taken where the code of a Triton launch leaves a choice.
+    taken where the code of a Triton launch leaves a choice. With `among`, the best of these drafts is completed.
     """
     state = state or State(folder_of(path))
     if not isinstance(target, Launcher) and (what := unsupported(target)):
@@ -82,7 +83,7 @@ def draft_of(
     drafts: list[Draft] = []
     why = f"{target.name} is not launched in {path.name}: grid, block and sizes"
     try:
-        for draft in _drafts(target, path, state, taken):
+        for draft in among if among is not None else _drafts(target, path, state, taken):
             drafts.append(draft)
             if not draft.missing and not draft.chosen and not _unusable(draft):
                 break

@@ -1,8 +1,9 @@
-"""The element types that a kernel template is launched with beside the one that its workload names.
+"""The element types that a kernel is launched with beside those that its workload names.
 
 A workload has one type for each buffer. A rewrite of `axpy<T>` that is right in float and wrong in half would be right
 by it, so both programs are asked again with the other types that the host code launches: the same workload, in which
-what the kernel declares by its type parameter has another dtype.
+what the kernel declares by its type parameter has another dtype. Triton kernels are asked so too, and with the flags
+that their callers give.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kernel_lineage.workloads.following.types import SCALAR_KINDS, plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.host_work import host_code
 from kernel_lineage.workloads.read_from import repository_around
+from kernel_lineage.workloads.triton.other_launches import other_launches
 
 _MOST = 2
 """Other types that are tried: each is a check of its own."""
@@ -37,24 +39,32 @@ _OF_DISPATCH = {"half": "c10::Half", "__nv_bfloat16": "c10::BFloat16"}
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A kernel template with other types, and its workload."""
+    """A kernel with other types or flags, and its workload."""
 
     name: str
-    """`axpy<__half>`."""
+    """`axpy<__half>`, `rows in float16`."""
     template_arguments: tuple[str, ...]
-    workload: Workload
+    workload: Workload | None
+    why: str = ""
+    """Why it has no workload."""
 
 
 def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Program) -> tuple[Instance, ...]:
-    """The instances of a kernel that the host code around it launches with other element types; none where its types
-    are not those of one template parameter.
+    """The instances of a kernel that the host code around it launches with other element types, of a Triton kernel
+    with other flags too; none where the types of a template are not those of one parameter.
     """
+    if kernel.language is Language.TRITON:
+        others = other_launches(path, kernel, workload, _MOST)
+        return tuple(
+            Instance(name, (), None, answer) if isinstance(answer, str) else Instance(name, (), answer)
+            for name, answer in others
+        )
     launched = _template_of(kernel, workload) or program.template_arguments
     types = [
         (p.name, a) for p, a in zip(kernel.template_parameters, launched, strict=False) if p.type is None
     ]
     taken = {a for _, a in types if _dtype(a) is not None}
-    if kernel.language is not Language.CUDA or kernel.source is None or len(taken) != 1:
+    if kernel.source is None or len(taken) != 1:
         return ()
     (own,) = taken
     names = {n for n, a in types if a == own}

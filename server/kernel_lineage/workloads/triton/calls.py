@@ -68,7 +68,10 @@ def read_call(frame: Frame, node: ast.Call) -> object:
         case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
             kernel = frame.evaluate(unwrapped(of))
             if reader.is_target(kernel) and reader.only in (None, node):
-                raise Reached(node, frame)
+                if reader.passes <= 0:
+                    raise Reached(node, frame)
+                reader.passes -= 1
+                return None
             if isinstance(kernel, Function):
                 _stored(frame, node, kernel)
                 return None
@@ -309,7 +312,7 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
         args = [reader.example(g) if isinstance(g, sizes) else g for g in args]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
     value = torch_function(name, args, named)
-    if examples and isinstance(value, Tensor) and value.shape and is_float(value):
+    if examples and name in _OF_ELEMENTS and isinstance(value, Tensor) and value.shape and is_float(value):
         # Numbers that are written out one by one: how many there are is an example too.
         value = replace(value, shape=tuple(map(reader.example_extent, value.shape)))
     if isinstance(value, Unknown) and last[:1].isupper() and not name.startswith(("torch.", "triton.")):

@@ -12,14 +12,13 @@ from dataclasses import replace
 from math import prod
 from pathlib import Path
 
-from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.classes import made_of, method_of
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, names_in
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Names, Stopped
 from kernel_lineage.workloads.triton.usages import Usage
-from kernel_lineage.workloads.triton.values import Open, Size, Unknown, value_at
+from kernel_lineage.workloads.triton.values import Open, Size, Unknown, size_of_all
 
 _MOST_OTHERS = 6
 """Cases of one list beside the largest that are tried."""
@@ -62,7 +61,7 @@ def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]
         rows = [row for case in cases if len(row := _row(case, len(names))) == len(names)]
         if names and rows:
             # The largest, and of equals the first.
-            rows.sort(key=lambda row: _extent(row, reader.sizes), reverse=True)
+            rows.sort(key=lambda row: size_of_all(row, reader.sizes), reverse=True)
             yield names, rows
 
 
@@ -81,7 +80,7 @@ def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list
             rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * len(names) for s in sizes]
             rows = sorted(
                 (row for row in rows if len(row) == len(names)),
-                key=lambda row: _extent(row, reader.sizes),
+                key=lambda row: size_of_all(row, reader.sizes),
                 reverse=True,
             )
             if names and rows:
@@ -121,16 +120,6 @@ def _row(case: object, names: int) -> Row:
     if names > 1:
         return tuple(case) if isinstance(case, (tuple, list)) else ()
     return (case,)
-
-
-def _extent(row: Sequence[object], sizes: dict[str, Number]) -> int:
-    """The product of a case's whole numbers."""
-    numbers: list[int] = []
-    for value in row:
-        inner = value if isinstance(value, (tuple, list)) else (value,)
-        values = [value_at(v, sizes) if isinstance(v, Size) else v for v in inner]
-        numbers += [k for k in values if type(k) is int and k > 0]
-    return prod(numbers)
 
 
 def parameters_of(usage: Usage, case: Names, reader: Reader) -> Names:
@@ -197,6 +186,6 @@ def _first_case(reader: Reader, decorator: ast.expr, module: HostModule) -> obje
     rows = [_row(case, 1) for case in (cases[0] if cases else None) or ()]
     return max(
         (r for r in rows if r),
-        key=lambda row: _extent(row, reader.sizes),
+        key=lambda row: size_of_all(row, reader.sizes),
         default=(Unknown("a fixture's case"),),
     )[0]

@@ -5,6 +5,7 @@ What no code of the repository tells is missing, or is chosen and said to be.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import stepped_over
-from kernel_lineage.workloads.model import CHOSEN, UNTYPED, Draft, DraftArgument, Taken
+from kernel_lineage.workloads.model import CHOSEN, UNTYPED, USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
@@ -40,10 +41,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
     """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
-    own = modules.known.get(path.resolve())
-    if own is None or own.tree is not kernel.source.module:
-        own = module_of(path.resolve(), kernel.source.module)
-        modules.known[own.path] = own
+    own = _own_module(path, kernel.source.module, modules)
     touches = touches_of(kernel)
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
@@ -63,6 +61,28 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
         for reading in ways.from_functions(sites) if names else ():
             reading.chosen = None if tested else reading.chosen
             yield _draft(kernel, path, own, reading, touches, {})
+
+
+def drafts_of_callers(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draft]:
+    """The drafts of all launches to which tests of a Triton kernel come: with other dtypes and flags than the first."""
+    if kernel.source is None or kernel.source.module is None or kernel.function is None:
+        return
+    own = _own_module(path, kernel.source.module, modules)
+    sites = sites_of(kernel.name, own, modules)
+    usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
+    ways = Ways(kernel.function, seen, USUALLY_TAKEN)
+    touches = touches_of(kernel)
+    for reading in islice(ways.others_from_tests(usages), MOST_READINGS):
+        reading.said[:0] = notes
+        yield _draft(kernel, path, own, reading, touches, defaults)
+
+
+def _own_module(path: Path, tree: ast.Module, modules: Modules) -> HostModule:
+    own = modules.known.get(path.resolve())
+    if own is None or own.tree is not tree:
+        own = module_of(path.resolve(), tree)
+        modules.known[own.path] = own
+    return own
 
 
 def readings(

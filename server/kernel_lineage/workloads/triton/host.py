@@ -93,6 +93,10 @@ class Reader:
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     only: ast.Call | None = None
     """The one launch that counts; None for any."""
+    passes: int = 0
+    """How many launches are passed over before the one that counts."""
+    picked: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """Names of a loop → the one of its rounds that is read."""
     assumed: Mapping[str, Size | Tensor | None] = field(default_factory=dict)
     """What names stand for that the code is not understood to give anything."""
     examples: dict[int, str] = field(default_factory=dict)

@@ -25,9 +25,11 @@ from kernel_lineage.workloads.triton.objects import (
     Stopped,
 )
 from kernel_lineage.workloads.triton.operations import arithmetic, key_of, unpacked
-from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, value_at
+from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of_all, value_at
 
 _MOST_ROUNDS = 24
+_GATHERS = frozenset({"append", "extend", "add", "insert", "update"})
+"""Methods by which rounds of a loop add to what others made."""
 """Rounds of a loop that are read."""
 
 
@@ -145,12 +147,16 @@ def _number_of(frame: Frame, handlers: list[ast.ExceptHandler]) -> object | None
 
 def _for(frame: Frame, statement: ast.For) -> None:
     through = frame.evaluate(statement.iter)
-    over = through if isinstance(through, range) else frame.reader.items_of(through)
+    over: Sequence[object] | None = through if isinstance(through, range) else frame.reader.items_of(through)
     rounds: list[object] = [Unknown(f"`{ast.unparse(statement.iter)}`")]
     if over is not None:
         # A sum over all rounds would be wrong when only some are read.
+        over = _largest_first(frame, statement, over)
         rounds = list(over[:_MOST_ROUNDS] if len(over) <= _MOST_ROUNDS else over[:1])
-    frame.reader.loops.append(_cases(statement.target, over or ()))
+    cases = _cases(statement.target, over or ())
+    at = frame.reader.picked.get(tuple(cases[0])) if cases else None
+    rounds = rounds if at is None else rounds[at : at + 1]
+    frame.reader.loops.append(cases)
     for item in rounds:
         assign(frame, statement.target, item)
         try:
@@ -161,6 +167,24 @@ def _for(frame: Frame, statement: ast.For) -> None:
                 return
     frame.reader.loops.pop()
     frame.reader.block(frame, statement.orelse)
+
+
+def _largest_first(frame: Frame, statement: ast.For, over: Sequence[object]) -> Sequence[object]:
+    """The rounds of a loop; where a test goes through shapes and gathers nothing on the way, the largest is first."""
+    reader = frame.reader
+    if not (reader.dims_down_to and reader.depth <= reader.dims_down_to) or statement.orelse:
+        return over
+    items = [item if isinstance(item, (tuple, list)) else (item,) for item in over]
+    are_shapes = all(item and all(type(v) is int and v > 0 for v in item) for item in items)
+    gathers = any(
+        isinstance(n, (ast.AugAssign, ast.Yield, ast.Break))
+        or (isinstance(n, ast.Attribute) and n.attr in _GATHERS)
+        for part in statement.body
+        for n in ast.walk(part)
+    )
+    if isinstance(over, range) or not are_shapes or gathers:
+        return over
+    return sorted(over, key=lambda item: size_of_all((item,), reader.sizes), reverse=True)
 
 
 def _cases(target: ast.expr, rounds: Sequence[object]) -> list[Names]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, Number, evaluate
@@ -156,6 +157,16 @@ def is_bounded(value: object) -> bool:
 def called(name: str, *arguments: object) -> Size | int | float:
     """`next_power_of_2(C)` of numbers."""
     return size_of(ast.Call(ast.Name(name, ast.Load()), [tree_of(a) for a in arguments], []))
+
+
+def size_of_all(case: Sequence[object], sizes: Mapping[str, Number]) -> int:
+    """The product of the whole numbers above 0 in a test's case: those of a shape in it too."""
+    numbers: list[int] = []
+    for value in case:
+        inner = value if isinstance(value, (tuple, list)) else (value,)
+        values = [value_at(v, sizes) if isinstance(v, Size) else v for v in inner]
+        numbers += [k for k in values if type(k) is int and k > 0]
+    return prod(numbers)
 
 
 def value_at(value: object, sizes: Mapping[str, Number]) -> Number | None:

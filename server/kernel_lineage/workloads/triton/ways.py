@@ -28,6 +28,8 @@ from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_
 _MOST_EXAMPLES = 4
 _MOST_CHOICES = 3
 """Times that shapes are chosen for one function: the host code may use a tensor with more axes than were chosen."""
+_MOST_LATER = 3
+"""Launches of one test behind its first."""
 _OPTIONAL = re.compile(r"\b(None|Optional)\b")
 _MOST_STEPS = 10 * STEPS
 """Statements that are read for one kernel, on all ways."""
@@ -62,6 +64,22 @@ class Reading:
     def reader(self) -> Reader:
         """The one who reads."""
         return self.frame.reader
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """A launch of a test beside its first."""
+
+    picked: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """Names of a loop → the one of its rounds that is read."""
+    passes: int = 0
+    """How many launches are passed over."""
+
+
+def _is_other(case: Names, first: Names) -> bool:
+    """Whether a case differs from the first one in more than whole numbers."""
+    changed = [v for name, v in case.items() if v != first.get(name)]
+    return any(type(v) is not int for v in changed)
 
 
 def _with_loops(cases: Sequence[Names], loops: Sequence[Sequence[Names]]) -> list[Names]:
@@ -102,16 +120,42 @@ class Ways:
                     yield reading
                     break
 
+    def others_from_tests(self, usages: Sequence[Usage]) -> Iterator[Reading]:
+        """The launches to which tests come in each of their cases and rounds of loops, and behind their first one.
+
+        Cases that differ in whole numbers alone are other sizes of one launch, and are left out.
+        """
+        for usage in usages:
+            cases = cases_of(usage, self._test_reader(usage))
+            first = self._tried(usage, cases[0])
+            if first is not None:
+                yield first
+            loops = first.reader.loops if first is not None else []
+            picks = [{tuple(rounds[0]): at} for rounds in loops for at in range(1, len(rounds))]
+            tries: list[tuple[Names, _Elsewhere]] = [
+                *((case, _Elsewhere()) for case in cases[1:] if _is_other(case, cases[0])),
+                *((cases[0], _Elsewhere(pick)) for pick in picks),
+                *((cases[0], _Elsewhere(passes=n)) for n in range(1, _MOST_LATER + 1) if first is not None),
+            ]
+            for case, where in tries:
+                reading = self._tried(usage, case, where=where)
+                if reading is not None:
+                    yield reading
+
     def _test_reader(self, usage: Usage, depth: int = 1) -> Reader:
         helps = self.target.name not in launched_in(usage.module.tree)
         test = usage.module if helps else None
         return Reader(self.modules, self.target, {}, lambda _name, _asked: None, depth, test)
 
-    def _tried(self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1) -> Reading | None:
+    def _tried(
+        self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1, where: _Elsewhere | None = None
+    ) -> Reading | None:
         """One case of a test; None where it does not reach the launch."""
         if self.steps < 0:
             return None
         reader = self._test_reader(usage, depth)
+        if where is not None:
+            reader.picked, reader.passes = where.picked, where.passes
         names: Names = {}
         try:
             names = parameters_of(usage, case, reader)
@@ -120,7 +164,10 @@ class Ways:
             backward(reader)
         except Reached as reached:
             # A test that hands on its sizes as numbers makes no tensor itself.
-            if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
+            deeper = (
+                self._tried(usage, case, depth=2, where=where) if not reader.sizes and depth == 1 else None
+            )
+            if deeper is not None:
                 return deeper
             notes = [f"sizes are those of {usage.name}"]
             return Reading(reached.call, reached.frame, usage.name, self.taken, notes, tested=True)

@@ -1,0 +1,95 @@
+"""The launches of a Triton kernel that its callers make beside the one that a workload describes.
+
+Tests go through dtypes, and wrappers through flags: `HAS_BIAS` compiles code that a launch without it does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.state import State
+from kernel_lineage.workloads.triton.draft import drafts_of_callers
+
+_WORDS = frozenset({"True", "False", "None"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a kernel is compiled for, but for sizes."""
+
+    dtypes: Mapping[str, str]
+    """Buffer → its dtype."""
+    flags: Mapping[str, str]
+    """Constexpr parameter that is no number → what it is."""
+
+    def differs_from(self, other: _Form) -> dict[str, str]:
+        """What the other form has differently, in the words of this one."""
+        dtypes = {n: t for n, t in self.dtypes.items() if t != other.dtypes.get(n, t)}
+        return dtypes | {n: f"= {v}" for n, v in self.flags.items() if v != other.flags.get(n)}
+
+
+def other_launches(
+    path: Path, kernel: Kernel, workload: Workload, most: int
+) -> Iterator[tuple[str, Workload | str]]:
+    """What callers launch with other dtypes or flags: what it is called, and its workload, or why it has none.
+
+    Those with other flags come first: they compile other code.
+    """
+    if workload.launches:
+        return
+    spec = workload.launch.spec()
+    own = _Form({a.name: a.dtype for a in workload.args if a.is_pointer}, _flags(spec.constexpr))
+    state = State(folder_of(path))
+    forms: dict[str, tuple[Draft, _Form]] = {}
+    for draft in drafts_of_callers(kernel, path, state.modules):
+        form = _Form(
+            {a.name: a.dtype for a in draft.arguments if a.is_buffer and a.dtype}, _flags(draft.constexpr)
+        )
+        changed = form.differs_from(own)
+        if changed:
+            forms.setdefault(_called(kernel.name, changed), (draft, form))
+    flagged = [name for name, (_, form) in forms.items() if form.flags != own.flags]
+    typed = [name for name in forms if name not in flagged]
+    for name in [*flagged[:1], *typed, *flagged[1:]][:most]:
+        draft, form = forms[name]
+        yield name, _typed(workload, form) if name in typed else _drafted(draft, kernel, path, state)
+
+
+def _flags(constexpr: Mapping[str, str]) -> dict[str, str]:
+    return {n: v for n, v in constexpr.items() if v in _WORDS or v[:1] in ("'", '"')}
+
+
+def _called(kernel: str, changed: Mapping[str, str]) -> str:
+    """`rows in float16`, `rows with HAS_BIAS = True`."""
+    dtypes = {n: v for n, v in changed.items() if not v.startswith("=")}
+    flags = [f"{n} {v}" for n, v in changed.items() if n not in dtypes]
+    is_one = len(dtypes) > 1 and len(set(dtypes.values())) == 1
+    types = [] if is_one else [f"{n} in {v}" for n, v in dtypes.items()]
+    typed = f" in {min(dtypes.values())}" if is_one else ""
+    return f"{kernel}{typed}" + (f" with {', '.join((*types, *flags))}" if types or flags else "")
+
+
+def _typed(workload: Workload, form: _Form) -> Workload | str:
+    """The workload with the dtypes of a form, and nothing that is timed."""
+    for argument in workload.args:
+        dtype = form.dtypes.get(argument.name, argument.dtype)
+        if DTYPES[dtype].is_float != DTYPES[argument.dtype].is_float:
+            return f"{argument.name} is {argument.dtype} in the workload, and {dtype} elsewhere"
+    args = tuple(a.model_copy(update={"dtype": form.dtypes.get(a.name, a.dtype)}) for a in workload.args)
+    return workload.model_copy(update={"args": args, "profile_dims": ()})
+
+
+def _drafted(draft: Draft, kernel: Kernel, path: Path, state: State) -> Workload | str:
+    whole = draft_of(kernel, path, state, among=(draft,))
+    try:
+        return whole.workload().model_copy(update={"profile_dims": ()})
+    except WorkloadError as error:
+        return str(error)
