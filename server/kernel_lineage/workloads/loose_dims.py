@@ -35,6 +35,7 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
         if seconds_left() < _SECONDS or broken(sizes, draft.promises):
             continue
         if stays_in_bounds(few, sizes, kernel, path, root):
+            draft = _with_room(draft, name, kernel, path, root)
             continue
         for other in _others(draft):
             note = f"{name} is taken to be {other}: with fewer the kernel leaves its buffers"
@@ -45,6 +46,22 @@ def with_ties(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
                 draft = tied
                 break
     return draft
+
+
+def _with_room(draft: Draft, name: str, kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft in which a dim is at least what the code gives it, where values of a whole type reach that far: a
+    histogram of bytes has 256 bins.
+    """
+    if not any(a.values == "integers" for a in draft.arguments):
+        return draft
+    fewer, enough = ({**draft.checked, name: size} for size in (1, draft.dims[name]))
+    if stays_in_bounds(draft, fewer, kernel, path, root):
+        return draft
+    promises = (*draft.promises, f"{name} >= {draft.dims[name]}")
+    if broken(enough, promises) or not stays_in_bounds(draft, enough, kernel, path, root):
+        return draft
+    note = f"{name} is at least {draft.dims[name]}: with fewer the kernel leaves its buffers"
+    return replace(draft, promises=promises, checked=enough, assumed=(*draft.assumed, note))
 
 
 def loose(draft: Draft) -> list[str]:
@@ -62,4 +79,4 @@ def _others(draft: Draft) -> Iterator[str]:
 
 
 def _lowest(values: str) -> str:
-    return "integers(0, 1)" if _RANGE.fullmatch(values) else values
+    return "integers(0, 1)" if values == "integers" or _RANGE.fullmatch(values) else values

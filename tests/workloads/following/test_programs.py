@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 from pathlib import Path
 
@@ -59,6 +60,34 @@ def test_what_a_loop_numbers_is_below_its_bound_and_a_grid_is_rounded_up(tmp_pat
     assert draft.missing == () and draft.grid == ("ceil_div(n, 256)",)
     assert argument(draft, "at").values == "integers(0, n)"
     assert argument(draft, "out").values == "integers(0, 1)", "it is cleared"
+
+
+@pytest.mark.parametrize(
+    ("outside", "sizes"),
+    [
+        ("#define COUNT 5000\n", {"COUNT": 5000}),
+        ("constexpr int kCount = 5000;\n", {"kCount": 5000}),
+        ("#define ROWS 50\n#define COUNT (ROWS * 100)\n", {"ROWS": 50}),
+        ("namespace { const unsigned THREADS = 256, COUNT = 5000; }\n", {"COUNT": 5000}),
+        ("enum { COUNT = 5000 };\n", {}),
+        ("#define COUNT 5000\n__device__ int last() { return COUNT - 1; }\n", {}),
+        ("template <int N> struct Fixed {};\n#define COUNT 5000\nFixed<COUNT> fixed;\n", {}),
+    ],
+)
+def test_a_macro_or_constant_that_only_the_host_calculates_with_is_a_size(tmp_path, outside, sizes) -> None:
+    host = MAIN.replace("    int n = 5000;\n", "").replace(
+        "256", "THREADS" if "THREADS" in outside else "256"
+    )
+    name = "kCount" if "kCount" in outside else "COUNT"
+    draft = drafted(tmp_path, outside + re.sub(r"\bn\b", name, host))
+    assert draft.missing == () and draft.dims == sizes
+
+
+@pytest.mark.parametrize("alias", ["using u32 = std::uint32_t;", "typedef unsigned int u32;"])
+def test_a_cast_to_an_alias_in_brackets_is_no_call(tmp_path: Path, alias: str) -> None:
+    host = MAIN.replace("(n - 1 + 256) / 256", "(u32)((n + 255) / 256)")
+    draft = drafted(tmp_path, f"{alias}\n{host}")
+    assert draft.missing == () and draft.grid == ("ceil_div(n, 256)",)
 
 
 @pytest.mark.parametrize(

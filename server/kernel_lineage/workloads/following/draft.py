@@ -175,7 +175,7 @@ def _draft(
         told={n: sizes.lists[n] for n in dims if n in sizes.lists},
         blocks=sizes.blocks,
         promises=promises,
-        assumed=(*sizes.said, *facts.said),
+        assumed=(*sizes.said_of(dims), *facts.said),
         missing=tuple(dict.fromkeys(facts.missing)),
         way=launch.frames[0].function.name,
         entry=qualified_name(kernel),

@@ -172,10 +172,10 @@ class Expressions:
                 outside.values[name] = value
                 self._set_elsewhere(name, outside)
                 return outside.values[name]
-            return value
+            return self._sized(name, value)
         macro = self.unit.macros.get(name)
         if macro is not None and macro.parameters is None:
-            return self.expanded(macro.body, names)
+            return self._sized(name, self.expanded(macro.body, names))
         if name in self.unit.globals:
             kind, stars = self.unit.globals[name]
             outside = self.unit_names(names)
@@ -190,6 +190,13 @@ class Expressions:
         if name.startswith("cuda") or name in self.unit.functions:  # a function that is handed to another one
             return Text(name)
         raise NotFollowed(f"`{name}`")
+
+    def _sized(self, name: str, value: Value) -> Value:
+        """A macro or constant: a dim, where it is a whole number that only the host calculates with."""
+        if not isinstance(value, Number) or not value.is_constant or type(value.value) is not int:
+            return value
+        is_free = name in self.unit.free_constants()
+        return self.sizes.of_constant(name, value.value, self.function) if is_free else value
 
     def _set_elsewhere(self, name: str, outside: Names) -> None:
         """Give a variable outside of functions what the only statement of the unit that sets it gives it."""

@@ -57,7 +57,7 @@ class Sequence(Follower):
     """Follows one function of a unit to its end. What it launches is told to `_reached`."""
 
     def __init__(self, unit: Unit, file: Unit) -> None:
-        super().__init__(unit, Sizes({}, {}, Asked({}, {})), "", frozenset())
+        super().__init__(unit, Sizes({}, {}, Asked({}, {}), has_constants=False), "", frozenset())
         self._file = file
         """The file as it stands, without its headers: lines are told as it has them."""
         self._line = 1

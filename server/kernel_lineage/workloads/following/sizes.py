@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import evaluate_int
@@ -39,6 +39,7 @@ _CALLED = re.compile(
     r"(\w+)\s*\.\s*(?:(?:size)\s*\(\s*(-?\d+)\s*\)|sizes\s*\(\s*\)\s*\[\s*(\d+)\s*\]|(numel)\s*\(\s*\))"
 )
 _WINDOW = re.compile(r"^w$|weight|kernel|filter", re.IGNORECASE)
+_IN_CODE = re.compile(r"(\w+) is \d+ in ")
 _EDGE = 3
 _TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
 """Sizes while no better ones are known: all differ, none is large."""
@@ -125,6 +126,8 @@ class Sizes:
     """Dim → the sizes that a caller goes through."""
     copies: dict[str, str] = field(default_factory=dict)
     """Dim that is set to one of such sizes → the dim that it is set to."""
+    has_constants: bool = True
+    """Whether macros and constants that only the host calculates with are dims."""
     with_literals: bool = False
     """Whether a whole number that is written at a call, or for a field of a structure, is a dim by the name there."""
     in_code: dict[str, int] = field(default_factory=dict)
@@ -136,6 +139,11 @@ class Sizes:
         """Note a conclusion, once."""
         if what not in self.said:
             self.said.append(what)
+
+    def said_of(self, dims: Collection[str]) -> tuple[str, ...]:
+        """The conclusions, without the sizes of dims that are not among those that are used."""
+        unused = {name for name in self.in_code if name not in dims}
+        return tuple(s for s in self.said if (m := _IN_CODE.match(s)) is None or m[1] not in unused)
 
     def free(self, name: str) -> Number:
         """A dim of which nothing tells a size."""
@@ -203,6 +211,11 @@ class Sizes:
         if not value.whole or isinstance(value.value, bool) or value.value < _LEAST_DIM:
             return value
         return self.dim_in_code(name, int(value.value), where)
+
+    def of_constant(self, name: str, size: int, where: str) -> Number:
+        """A macro or constant outside of functions: a dim, unless it is too small for a size."""
+        is_dim = self.has_constants and size >= _LEAST_DIM
+        return self.dim_in_code(name, size, where) if is_dim else plain(size)
 
     def multiprocessors(self) -> Number:
         """How many multiprocessors the device has: a dim."""

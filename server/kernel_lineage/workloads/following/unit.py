@@ -23,6 +23,7 @@ from kernel_lineage.workloads.following.functions import (
     declared_name,
     host_code,
     template_names,
+    words_in,
 )
 from kernel_lineage.workloads.following.types import VECTORS
 
@@ -56,6 +57,7 @@ class Unit:
     """Struct → its plain fields; CUDA's own vectors among them."""
     constants: dict[str, Node] = field(default_factory=dict)
     """Variables outside of functions that are set where they are declared; enumerators."""
+    enumerators: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     """Those outside of functions that are not const."""
     types: dict[str, str] = field(default_factory=dict)
@@ -70,6 +72,8 @@ class Unit:
     defaults: Defaults = field(default_factory=dict)
     """What bindings give the parameters of functions that are left out."""
     _addresses: dict[tuple[str, bool], bool] = field(default_factory=dict)
+    _device_words: frozenset[str] | None = None
+    _free_constants: frozenset[str] | None = None
 
     def fields_of(self, kind: str) -> tuple[HostParameter, ...]:
         """The plain fields of a struct, or of an instance of a struct template; none of another type."""
@@ -81,6 +85,36 @@ class Unit:
         arguments = at_commas(rest.rpartition(">")[0])
         types = dict(zip(code.template if code is not None else (), arguments, strict=False))
         return tuple(replace(f, type=types.get(f.type, f.type)) for f in self.fields.get(name, ()))
+
+    def device_words(self) -> frozenset[str]:
+        """Names in the text of what runs on the device."""
+        if self._device_words is None:
+            functions = [f for fs in self.functions.values() for f in fs if not f.of_host]
+            names = frozenset[str]().union(*(words_in(f.node) for f in functions))
+            self._device_words = self._reached(names)
+        return self._device_words
+
+    def free_constants(self) -> frozenset[str]:
+        """The macros and constants outside of functions that only the host's calculations name: neither device code nor
+        an argument of a template has their value.
+        """
+        if self._free_constants is None:
+            listed = (n for n in inside(self.root) if n.type == "template_argument_list")
+            fixed = self.device_words() | self._reached(frozenset[str]().union(*map(words_in, listed)))
+            macros = {n for n, m in self.macros.items() if m.parameters is None}
+            self._free_constants = frozenset((macros | self.constants.keys()) - fixed - self.enumerators)
+        return self._free_constants
+
+    def _reached(self, names: frozenset[str]) -> frozenset[str]:
+        """Names, and those that the macros, constants and structs of these names are made of."""
+        while True:
+            bodies = [m.body for n in names if (m := self.macros.get(n)) is not None]
+            bodies += [text_of(v) for n in names if (v := self.constants.get(n)) is not None]
+            bodies += [text_of(c.body) for n in names if (c := self.classes.get(n)) is not None]
+            more = frozenset(w for body in bodies for w in WORD.findall(body)) - names
+            if not more:
+                return names
+            names |= more
 
     def leading_to(self, kernel: str) -> frozenset[str]:
         """The names of host functions and macros by which a kernel is launched, its own among them."""
@@ -285,6 +319,7 @@ def _keep_enumerators(node: Node, unit: Unit) -> None:
             continue
         value = child.child_by_field_name("value")
         name = text_of(child.child_by_field_name("name"))
+        unit.enumerators.add(name)
         if value is not None:
             unit.constants[name] = value
             before, after = value, 0

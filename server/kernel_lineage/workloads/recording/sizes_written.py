@@ -87,7 +87,7 @@ def with_sizes(text: str) -> tuple[str, dict[str, int]]:
 
 def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
     inside_only = _fixed_names(root) | _threads(root)
-    on_device = _device_words(unit)
+    on_device = unit.device_words()
     fields = _fields(root)
     for node in inside(root):
         if node.type == "field_declaration":
@@ -277,16 +277,6 @@ def _fixed_names(root: Node) -> frozenset[str]:
             extent = node.child_by_field_name("size") if node.type == "array_declarator" else node
             names |= words_in(extent) if extent is not None else frozenset()
     return frozenset(names)
-
-
-def _device_words(unit: Unit) -> frozenset[str]:
-    """Names in the text of what runs on the device."""
-    functions = [f for fs in unit.functions.values() for f in fs if not f.of_host]
-    macros = {m.name: m for m in unit.macros.values()}
-    words = frozenset().union(*(words_in(f.node) for f in functions)) if functions else frozenset()
-    while more := {w for n in words & macros.keys() for w in re.findall(r"\w+", macros[n].body)} - words:
-        words |= more
-    return words
 
 
 def _function(node: Node) -> Node | None:
