@@ -45,7 +45,8 @@ class Launch(Table):
     shared_bytes: Expression = 0
     """CUDA: dynamic shared memory of a block."""
     constexpr: dict[Name, Expression] = Field(default_factory=dict)
-    """Triton: parameters that are known when the kernel is compiled."""
+    """What is known when the kernel is compiled. Triton: parameters; CUDA: macros and constants of the source that are
+    sizes."""
     num_warps: Warps | str = 4
     """Triton: warps of a program."""
     num_stages: Stages | str = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -220,6 +220,8 @@ class _Binding:
                 dtypes.append("int32")
         if self.program.language == "triton":
             unit = self._triton_unit(unit, launch, constants, names, order, operands, dtypes)
+        elif constants:
+            unit = replace(unit, constexpr=tuple(constants.items()))
         entry = unit.entry or self.program.entry
         return BoundLaunch(entry, grid, block, shared_bytes, tuple(order), operands, unit)
 

@@ -33,7 +33,7 @@ class LaunchSpec:
     """Ignored for Triton, which has `num_warps`."""
     shared_bytes: str = "0"
     constexpr: Mapping[str, str] = field(default_factory=dict)
-    """Triton: value of each `tl.constexpr` parameter."""
+    """Triton: value of each `tl.constexpr` parameter. CUDA: of macros and constants of the source that are sizes."""
     num_warps: int | str = 4
     num_stages: int | str = 3
 

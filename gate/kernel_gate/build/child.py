@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.build.constants import with_constants
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.near_names import near_names
 from kernel_gate.build.unit import Unit
@@ -87,13 +88,20 @@ def _compile(request: dict[str, Any], folder: Path) -> list[Image]:
         from kernel_gate.build.triton_build import compile_triton
 
         return compile_triton(program, units, arch, folder, want_cubin=want_cubin)
-    if program.compiler == "nvcc":
-        from kernel_gate.build.nvcc import compile_nvcc
+    images: dict[Unit, Image] = {}
+    for constants in dict.fromkeys(unit.constexpr for unit in units):
+        some = [unit for unit in units if unit.constexpr == constants]
+        sized = with_constants(program, dict(constants))
+        if program.compiler == "nvcc":
+            from kernel_gate.build.nvcc import compile_nvcc
 
-        return compile_nvcc(program, units, arch, folder, want_cubin=want_cubin)
-    from kernel_gate.build.nvrtc import compile_kernels
+            made = compile_nvcc(sized, some, arch, folder, want_cubin=want_cubin)
+        else:
+            from kernel_gate.build.nvrtc import compile_kernels
 
-    return compile_kernels(program, units, arch, want_cubin=want_cubin)
+            made = compile_kernels(sized, some, arch, want_cubin=want_cubin)
+        images.update(zip(some, made, strict=True))
+    return [images[unit] for unit in units]
 
 
 def main(folder: Path) -> None:

@@ -219,7 +219,8 @@ def compile_kernels(
         **program.includes,
     }
     expressions = [unit.expression(program) for unit in units]
-    with _compiled(program.source, headers, expressions, options) as (code, log, handle):
+    source = program.source + _spaces_of_arguments(program.source, expressions)
+    with _compiled(source, headers, expressions, options) as (code, log, handle):
         nameless = f"{label} has no __global__ function named"
         if code == _NAME_EXPRESSION_NOT_VALID or (code == _COMPILATION and _only_the_name(log, program)):
             raise BuildError(f"{nameless} {_unknown(expressions, log)}", log=log, code=Reason.UNKNOWN_KERNEL)
@@ -236,6 +237,15 @@ def compile_kernels(
         allowed.check_ptx(ptx)
         cubin = handle.output("CUBIN") if want_cubin else None
     return [image_of(entry, ptx, cubin, arch, log) for entry in entries]
+
+
+def _spaces_of_arguments(source: str, expressions: Sequence[str]) -> str:
+    """What brings the types into view that a kernel's own namespace defines: `detail::rows<Sum>` as callers name it."""
+    spaces = {e.partition("<")[0].rpartition("::")[0] for e in expressions if "<" in e}
+    defined = sorted(
+        s for s in spaces if s and re.search(rf"\bnamespace\s[\w:\s]*\b{s.split('::')[-1]}\b", source)
+    )
+    return "".join(f"\nusing namespace {s};" for s in defined)
 
 
 @contextmanager

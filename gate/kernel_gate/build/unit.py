@@ -15,10 +15,11 @@ def extent_name(name: str, axis: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One image. CUDA programs have one unit per kernel; Triton ones have one per specialisation."""
+    """One image. CUDA programs have one unit per kernel and compiled sizes; Triton ones one per specialisation."""
 
     constexpr: tuple[tuple[str, Constant], ...] = ()
-    """Triton: values of the `tl.constexpr` parameters, and None for those that the launch gives nothing."""
+    """Triton: values of the `tl.constexpr` parameters, and None for those that the launch gives nothing. CUDA: of
+    macros and constants of the source."""
     num_warps: int = 4
     num_stages: int = 3
     arguments: tuple[tuple[str, str], ...] = ()

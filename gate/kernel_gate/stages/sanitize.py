@@ -32,7 +32,8 @@ from kernel_gate.workload import Workload
 
 _NAMED, _HIDDEN, _PATHS = 2, 2, 4
 """Cases of each kind that are watched."""
-_MOST_ELEMENTS = 1 << 18
+MOST_ELEMENTS = 1 << 18
+"""Elements of all buffers of a case that sanitizers watch, at most."""
 _TOOL_SECONDS = 30.0
 _EMULATED_SECONDS = 20.0
 _SECOND_OPINION_SECONDS = 2.0
@@ -63,7 +64,7 @@ def sanitize(
         return with_details(stage, counts=counts_of(baseline, candidate, workload, checked.passed))
     small = _small(baseline, candidate, workload, checked.passed)
     if not small:
-        why = f"no case of the check is small enough (at most {_MOST_ELEMENTS} elements); add a small shape to dims"
+        why = f"no case of the check is small enough (at most {MOST_ELEMENTS} elements); add a small shape to dims"
         return _unavailable(why, {"counts": counts_of(baseline, candidate, workload, checked.passed)})
     judge = _Judgement(baseline, candidate, workload, small, spares)
     progress("compute-sanitizer and emulated detectors", 0.0)
@@ -102,7 +103,7 @@ def _if_right(stage: Stage, counts: dict[str, Any]) -> dict[str, Any]:
 def _small(baseline: Built, candidate: Built, workload: Workload, passed: Sequence[Case]) -> list[Case]:
     """The smallest case of each path through the programs, the smallest named, the largest small hidden ones."""
     fit = sorted(
-        (c for c in passed if elements(workload, c.dims) <= _MOST_ELEMENTS),
+        (c for c in passed if elements(workload, c.dims) <= MOST_ELEMENTS),
         key=lambda c: elements(workload, c.dims),
     )
     hidden = [c for c in fit if c.origin == "hidden"]

@@ -489,3 +489,38 @@ int main() {
 def test_a_size_by_which_a_block_is_written_among_others_is_no_number_of_threads(tmp_path, block, dims):
     draft = drafted(tmp_path, HEADS.replace("BLOCK", block), "turn")
     assert draft.missing == () and set(draft.dims) == dims
+
+
+PRODUCT = """\
+#define ROWS 2048
+constexpr int kCols = 1536;
+#define BLOCK 16
+#define AT(i, j) x[(i) * kCols + (j)]
+__global__ void doubled(const float* x, float* out) {
+    __shared__ float tile[BLOCK][BLOCK];
+    int i = blockIdx.y * BLOCK + threadIdx.y, j = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < ROWS && j < kCols) tile[threadIdx.y][threadIdx.x] = AT(i, j);
+    __syncthreads();
+    if (i < ROWS && j < kCols) out[i * kCols + j] = 2 * tile[threadIdx.y][threadIdx.x];
+}
+int main() {
+    float *x, *out;
+    cudaMalloc(&x, ROWS * kCols * sizeof(float));
+    cudaMalloc(&out, ROWS * kCols * sizeof(float));
+    dim3 block(BLOCK, BLOCK), grid((kCols + BLOCK - 1) / BLOCK, (ROWS + BLOCK - 1) / BLOCK);
+    doubled<<<grid, block>>>(x, out);
+}
+"""
+
+
+def test_sizes_that_are_compiled_into_a_large_kernel_are_dims_of_each_build(tmp_path: Path) -> None:
+    path = tmp_path / "doubled.cu"
+    path.write_text(PRODUCT)
+    draft = draft_of(kernel_of(path, "doubled"), path)
+    assert draft.dims == {"ROWS": 2048, "kCols": 1536}
+    assert draft.constexpr == {"ROWS": "ROWS", "kCols": "kCols"}
+    assert draft.block == ("16", "16")
+    assert {"ROWS % 32 == 0", "kCols % 32 == 0"} <= set(draft.promises)
+    assert prod(draft.checked.values()) < 1 << 18
+    path.write_text(PRODUCT.replace("2048", "64").replace("1536", "48"))
+    assert not draft_of(kernel_of(path, "doubled"), path).dims, "it is small as it is"

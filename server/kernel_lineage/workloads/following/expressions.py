@@ -195,7 +195,7 @@ class Expressions:
         """A macro or constant: a dim, where it is a whole number that only the host calculates with."""
         if not isinstance(value, Number) or not value.is_constant or type(value.value) is not int:
             return value
-        is_free = name in self.unit.free_constants()
+        is_free = name in self.sizes.compiled or name in self.unit.free_constants()
         return self.sizes.of_constant(name, value.value, self.function) if is_free else value
 
     def _set_elsewhere(self, name: str, outside: Names) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -68,7 +68,7 @@ def followed_launch(
     also = before.meanings if before is not None else {}
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
-        look = partial(_reached, kernel, unit, entry, leading, order)
+        look = partial(_reached, kernel, unit, entry, leading, order, compiled=workload.launch.constexpr)
         reached = look({})
         if reached is None:
             continue
@@ -119,11 +119,14 @@ def _reached(
     order: Sequence[str],
     threads: Mapping[str, bool],
     literally: bool = False,
+    compiled: Collection[str] = (),
 ) -> tuple[Launched, Sequence[Parameter], Sizes] | None:
     """The launch with an argument for each of `order`, which has one for each field of a structure, the parameters that
     these are for, and the sizes; None where there are more or fewer, or no launch is reached.
     """
-    sizes = Sizes({}, {}, asked_of_tensors(entry), threads=threads, with_literals=literally)
+    sizes = Sizes(
+        {}, {}, asked_of_tensors(entry), threads=threads, with_literals=literally, compiled=compiled
+    )
     launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
     if launch is None or len(launch.arguments) == len(order):
         return (launch, kernel.parameters, sizes) if launch is not None else None
@@ -253,7 +256,8 @@ def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Work
         return None
     made = [t for t in texts if t is not None]
     blocks = len(launch.grid)
-    spec = LaunchSpec(tuple(made[:blocks]), tuple(made[blocks:-1]), made[-1])
+    fixed = workload.launch.spec().constexpr
+    spec = LaunchSpec(tuple(made[:blocks]), tuple(made[blocks:-1]), made[-1], constexpr=fixed)
     return spec if all(_numbers(spec, workload)) else None
 
 
@@ -300,7 +304,14 @@ def _same_way(
             # What is no whole number, as a scale is, is no size.
             with suppress(ExpressionError):
                 sizes[name] = evaluate_int(text, values)
-        taken = Sizes(sizes, {}, asked_of_tensors(entry), threads=threads, with_literals=literally)
+        taken = Sizes(
+            sizes,
+            {},
+            asked_of_tensors(entry),
+            threads=threads,
+            with_literals=literally,
+            compiled=workload.launch.constexpr,
+        )
         launch = Follower(unit, taken, kernel, leading).follow(entry)
         if launch is None:
             return False

@@ -126,6 +126,8 @@ class Sizes:
     """Dim → the sizes that a caller goes through."""
     copies: dict[str, str] = field(default_factory=dict)
     """Dim that is set to one of such sizes → the dim that it is set to."""
+    compiled: Collection[str] = ()
+    """The macros and constants of device code that are dims."""
     has_constants: bool = True
     """Whether macros and constants that only the host calculates with are dims."""
     with_literals: bool = False

@@ -105,6 +105,13 @@ class Unit:
             self._free_constants = frozenset((macros | self.constants.keys()) - fixed - self.enumerators)
         return self._free_constants
 
+    def compiled_constants(self) -> frozenset[str]:
+        """The macros and constants outside of functions whose values device code has, but for those of templates."""
+        listed = (n for n in inside(self.root) if n.type == "template_argument_list")
+        fixed = self._reached(frozenset[str]().union(*map(words_in, listed)))
+        macros = {n for n, m in self.macros.items() if m.parameters is None}
+        return frozenset((macros | self.constants.keys()) & self.device_words() - fixed - self.enumerators)
+
     def _reached(self, names: frozenset[str]) -> frozenset[str]:
         """Names, and those that the macros, constants and structs of these names are made of."""
         while True:

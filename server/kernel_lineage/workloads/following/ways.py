@@ -56,10 +56,12 @@ def follow_way(
     passes: int = 0,
     *,
     with_literals: bool = False,
+    compiled: Collection[str] = (),
 ) -> tuple[Launched, Sizes] | None:
     """The launch that a function comes to, with sizes that keep what is asked for on the way.
 
-    `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims.
+    `passes` launches are passed over. `with_literals`: numbers that are written at calls are dims; `compiled`: so are
+    these macros and constants, which device code names too.
     """
     asked = asked_of_tensors(entry)
     dims: Mapping[str, int] = {}
@@ -76,6 +78,7 @@ def follow_way(
             usual_threads=usual,
             wanted_block=block,
             with_literals=with_literals,
+            compiled=compiled,
         )
         launch = Follower(unit, sizes, kernel, leading, passes).follow(entry)
         if launch is None:
