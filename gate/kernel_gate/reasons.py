@@ -184,7 +184,7 @@ class Reason(StrEnum):
         "Judge the host function (CUDA: `klineage workload init FILE:FUNCTION` drafts one), or keep one kernel.",
     )
     CASE_TIME_SPENT = ("case-time-spent", "check", _UNCLEAR,
-        "All cases that ran agree, but shapes that the workload names did not fit into the check's time.",
+        "The cases that ran, if any, agree, but shapes that the workload names did not fit into the check's time.",
         "Use smaller dims (profile_dims may stay large), a GPU, or more time for the check.",
     )
     BASELINE_FAILS_CHECK = ("baseline-fails-check", "check", _UNCLEAR,

@@ -19,6 +19,7 @@ from typing import Literal, TypedDict, Unpack
 from pydantic import ValidationError
 
 from kernel_gate.conclusion import conclude
+from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.error import DeviceError
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
@@ -122,10 +123,10 @@ class Worker:
                 if cancelled is not None and cancelled():
                     return without_answer(request, watch.at, Reason.CANCELLED, "cancelled")
                 if time.monotonic() > deadline:
-                    why = f"ended after {timeout:.3g} s without a verdict{watch.last_seen()}: the kernel hangs, or it "
-                    return without_answer(
-                        request, watch.at, Reason.HANG, f"{why}needs more time", finished=watch.finished
-                    )
+                    why = f"ended after {timeout:.3g} s without a verdict{watch.last_seen()}: "
+                    # Where the caller's deadline comes first, nothing points at the kernel.
+                    why += "the kernel hangs, or it needs more time" if seconds_left() else "the time is up"
+                    return without_answer(request, watch.at, Reason.HANG, why, finished=watch.finished)
                 try:
                     event = self._events.get(timeout=_POLL_SECONDS)
                 except queue.Empty:

@@ -19,6 +19,7 @@ from kernel_gate.processor_seconds import processor_seconds
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.stages import build, check
+from kernel_gate.verdict import Outcome
 from kernel_gate.worker import Worker
 
 
@@ -91,6 +92,29 @@ def test_a_build_has_the_deadline_of_its_verdict(monkeypatch: pytest.MonkeyPatch
         judge(affine(), affine(), workload(), device="emulated")
     assert len(left) == 2
     assert max(left) <= 50.0
+
+
+def test_a_compilation_that_the_deadline_ends_rejects_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def built(*_: object, **__: object) -> None:
+        raise BuildError("compiling took longer than 3 s: the time is up", code=Reason.COMPILER_LIMIT)
+
+    monkeypatch.setattr(build, "build_program", built)
+    assert (
+        judge(affine(), affine("2.0f", "3.0f"), workload(), device="emulated").code is Reason.COMPILER_LIMIT
+    )
+    with ends_within(0.0):
+        verdict = judge(affine(), affine("2.0f", "3.0f"), workload(), device="emulated")
+    assert (verdict.outcome, verdict.code) == (Outcome.INCONCLUSIVE, Reason.CASE_TIME_SPENT)
+    assert verdict.stages[0].name == "build"
+    assert "compiling took longer than 3 s: the time is up" in verdict.reason
+
+
+def test_a_worker_is_late_by_its_callers_deadline_and_says_so() -> None:
+    request = GateRequest.of(affine(), affine(), workload(), device="emulated")
+    with Worker() as worker, ends_within(0.0):
+        verdict = worker.judge(request, timeout=0.0)
+    assert verdict.code is Reason.HANG
+    assert verdict.reason.endswith("without a verdict: the time is up")
 
 
 def test_a_worker_that_is_late_tells_what_passed_and_what_it_was_at(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
-from kernel_gate.deadline import Threads
+from kernel_gate.deadline import Threads, TimeSpentError, seconds_left
 from kernel_gate.devices.image import Image
 from kernel_gate.launching import units_for
 from kernel_gate.options import GateOptions
@@ -45,7 +45,8 @@ def build(
 ) -> BuildResult:
     """Compile both for these shapes and cases, side by side.
 
-    A program that does not compile for a hidden case is built without them: where both run, its case tells.
+    A program that does not compile for a hidden case is built without them: where both run, its case tells. Raises
+    `TimeSpentError` where the caller's deadline ended a compilation, which says nothing of the program.
     """
     wanted = list(shapes)
     named = [case for case in cases if case.required]
@@ -120,6 +121,8 @@ def _outcome(future: Future[Built]) -> Built | BuildError | CompilerMissing:
     try:
         return future.result()
     except (BuildError, CompilerMissing) as error:
+        if error.code is Reason.COMPILER_LIMIT and not seconds_left():
+            raise TimeSpentError(str(error)) from error
         return error
 
 

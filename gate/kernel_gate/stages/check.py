@@ -290,6 +290,9 @@ def _finished(
         stage = Stage(name="check", status=StageStatus.UNAVAILABLE, code=code, reason=reason, details=details)
         return CheckResult(stage, at_fault, tuple(run.findings), run.launches)
 
+    if not run.compared and unreached and not run.dropped:
+        reason = f"none of {len(cases)} cases fits into {seconds:.3g} s on the {run.device.kind} device"
+        return unavailable(Reason.CASE_TIME_SPENT, f"{reason}; the first is {unreached[0]}", "environment")
     if not run.compared:
         why = f"; {run.dropped[0]}" if run.dropped else "; give the workload's dims at least one shape"
         return unavailable(

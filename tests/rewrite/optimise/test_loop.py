@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from kernel_gate.deadline import seconds_left
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, SpeedState, Speedup, Stage, StageStatus, Verdict
@@ -119,6 +121,51 @@ def test_an_empty_budget_tries_nothing(budget: dict[str, float], stopped: str) -
     ended = searched(judge, **budget)
     assert ended.document.stopped == stopped
     assert ended.document.tried == []
+
+
+def test_no_candidate_takes_more_than_its_part_of_what_is_left() -> None:
+    room: list[float] = []
+
+    def judge(*_: object) -> Verdict:
+        room.append(seconds_left())
+        time.sleep(0.5 * seconds_left())
+        return verdict(Outcome.INCONCLUSIVE, code=Reason.CASE_TIME_SPENT, stages=[])
+
+    begun = time.monotonic()
+    document = searched(judge, seconds=1.0).document
+    assert time.monotonic() - begun < 3.0
+    assert 0.6 < room[0] < 0.67
+    assert sorted(room, reverse=True) == room
+    assert document.promoted == []
+    late = f"for {len(room)} of them the time was too short" in document.reason
+    assert document.stopped == "seconds" or late
+
+
+def test_what_the_last_verdict_needs_is_kept_back() -> None:
+    left: list[float] = []
+
+    def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
+        left.append(seconds_left())
+        if options.watch_seconds:
+            return verdict(Outcome.INCONCLUSIVE, code=Reason.HANG)
+        gains = b"float4" in after.text and b"float4" not in before.text
+        return verdict(Outcome.ACCEPTED if gains else Outcome.REJECTED, 1.3 if gains else 1.0)
+
+    # Each verdict says that it took 6 s, so that the last one is taken to need 17.
+    document = searched(judge, seconds=30.0).document
+    assert [t.skill for t in document.promoted] == ["vectorised-row-access"]
+    assert len(left) > 2
+    assert [most < 15.01 for most in left[1:-1]] == [True] * (len(left) - 2)
+    assert left[-1] > 29.0
+    assert "run it again: it goes on where it was" in document.reason
+
+
+def test_nothing_is_begun_for_which_the_time_is_known_to_be_too_short() -> None:
+    document = searched(lambda *_: verdict(Outcome.REJECTED, 1.0), seconds=8.0).document
+    assert (document.stopped, len(document.tried)) == ("seconds", 1)
+    assert document.reason == (
+        "What is left of the 8 s is too little for another candidate; --seconds gives more."
+    )
 
 
 def test_time_of_the_device_is_counted_without_the_builds() -> None:

@@ -14,7 +14,11 @@ from kernel_lineage.cli.record_option import record_option
 @click.argument("target", metavar="FILE[:KERNEL]")
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option(
-    "--seconds", type=click.FloatRange(min=0), default=300.0, show_default=True, help="For a kernel's search."
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=300.0,
+    show_default=True,
+    help="For a kernel: its workload's draft, the search and the last verdict.",
 )
 @click.option(
     "--device-seconds",

@@ -5,6 +5,10 @@ is large the round only tries what would take its place or usually gains more; a
 where the one for this device alone gains. In the end the last text is gated against the file as it was, in full; only
 that verdict speaks for the result, and a step that it rejects is taken back. Without a GPU, what is correct is ordered
 by counted work, and nothing is said to be faster.
+
+A search ends within its seconds, and within a deadline around it (`kernel_gate.deadline`): no candidate's gate takes
+more than two thirds of what is left, and once something gains, the last verdict's part is kept for it. A gate that is
+cut off says nothing of its candidate.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
@@ -34,6 +39,14 @@ _LEAST_GAIN = 1.02
 _LARGE_GAIN = 1.5
 _AT_ROOFLINE = 0.95
 _TRIES_WITHOUT_GAIN = 2
+_FOR_ONE = 2 / 3
+"""The share of what is left that one candidate's gate may take."""
+_IN_FULL = 2.0, 5.0
+"""The last verdict's seconds: so many times those of the same candidate's short one, and so many besides."""
+_LEAST = 0.05
+"""The share of the budget below which no gate is begun, before one has told how long it takes."""
+_CUT = frozenset({Reason.HANG, Reason.CASE_TIME_SPENT})
+"""How a verdict ends that is inconclusive for want of time."""
 _OF_THE_BASELINE = frozenset(r for r in Reason if r.value.startswith("baseline-"))
 
 
@@ -86,6 +99,12 @@ class _State:
     profile: Facts = field(default_factory=Facts)
     device_seconds: float = 0.0
     device: str = ""
+    shortest: float | None = None
+    """The seconds of the shortest gate that came to its end."""
+    kept_back: float = 0.0
+    """The seconds that the last verdict is likely to take."""
+    cut: int = 0
+    """Candidates whose gate the deadline ended."""
 
     @property
     def seconds(self) -> float:
@@ -94,6 +113,11 @@ class _State:
 
 def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], None] = lambda _: None) -> Ended:
     """Search until there is a reason to stop; Ctrl-C is one."""
+    with ends_within(search.seconds):
+        return _searched(search, judge, report)
+
+
+def _searched(search: Search, judge: Judge, report: Callable[[TriedDocument], None]) -> Ended:
     first = Version(search.text)
     state = _State(first, time.monotonic())
     stopped, reason = "", ""
@@ -105,6 +129,8 @@ def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], Non
         verdict = _in_full(first, state, judge) if state.promoted else None
     except KeyboardInterrupt:
         stopped, reason = "cancelled", "It was cancelled; what was promoted until then stands."
+    if verdict is not None and _is_cut(verdict):
+        reason += " That did not do for the last verdict; run it again: it goes on where it was."
     document = OptimiseDocument.model_validate(
         {
             "path": str(search.path),
@@ -170,6 +196,7 @@ def _round(
                 state.gainless[proposal.skill] = state.gainless.get(proposal.skill, 0) + 1
             elif best is None or outcome.gain > best[0].gain:
                 best = outcome, proposal
+                state.kept_back = max(state.kept_back, _in_full_seconds(search, verdict))
     except KeyboardInterrupt:
         if best is not None:
             _promote(state, *best)
@@ -212,25 +239,55 @@ def _sorted(made: tuple[Proposal, ...], state: _State) -> list[Proposal]:
 
 
 def _over(search: Search, state: _State) -> tuple[str, str] | None:
-    if state.seconds >= search.seconds:
-        return "seconds", f"The {search.seconds:g} s are spent; --seconds gives more."
+    room, least = _room(state), state.shortest if state.shortest is not None else _LEAST * search.seconds
+    if room <= 0 or room < least:
+        left = f"What is left of the {search.seconds:g} s is too little for another candidate"
+        return "seconds", f"{left}; --seconds gives more."
     if state.device_seconds >= search.device_seconds:
         spent = f"The {search.device_seconds:g} s of the device are spent"
         return "device_seconds", f"{spent}; --device-seconds gives more."
     return None
 
 
+def _room(state: _State) -> float:
+    """The seconds that one candidate's gate may take."""
+    left = seconds_left()
+    return min(_FOR_ONE * left, left - state.kept_back)
+
+
+def _seconds_of(verdict: Verdict) -> float:
+    """The seconds of a verdict's stages, also of one that was kept from an earlier run."""
+    return sum(stage.seconds or 0.0 for stage in verdict.stages)
+
+
+def _in_full_seconds(search: Search, verdict: Verdict) -> float:
+    """What the full gate is likely to take after this short one; at most half of the budget."""
+    times, besides = _IN_FULL
+    return min(times * _seconds_of(verdict) + besides, search.seconds / 2)
+
+
+def _is_cut(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.INCONCLUSIVE and verdict.code in _CUT
+
+
 def _nothing_left(state: _State) -> str:
     correct = sum(t.correct and not t.promoted for t in state.tried)
     also = f"; {correct} of those tried are correct and gain nothing" if correct else ""
-    return f"No assist makes a candidate that is untried and gains{also}."
+    late = f"; for {state.cut} of them the time was too short, --seconds gives more" if state.cut else ""
+    return f"No assist makes a candidate that is untried and gains{also}{late}."
 
 
 def _try(state: _State, proposal: Proposal, judge: Judge, number: int) -> tuple[TriedDocument, Verdict]:
     began = time.monotonic()
     after = Version(proposal.text, launch_after(state.current.launch, proposal.candidate.launch))
-    verdict = judge(state.current, after, SCREENING)
+    with ends_within(_room(state)):
+        verdict = judge(state.current, after, SCREENING)
     _spent(state, verdict)
+    if _is_cut(verdict):
+        state.cut += 1
+    else:
+        took = _seconds_of(verdict)
+        state.shortest = took if state.shortest is None else min(state.shortest, took)
     before_work, after_work = _work(verdict)
     stages = [verdict.stage(name) for name in ("build", "check", "sanitize")]
     passed = all(stage is not None and stage.status is StageStatus.PASS for stage in stages)

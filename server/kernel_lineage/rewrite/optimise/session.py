@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from kernel_gate.conclusion import not_judged
+from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
+from kernel_gate.reuse import OnStage
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
@@ -40,6 +43,12 @@ from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import folder_of
 
 Device = Literal["auto", "cuda", "emulated"]
+_LONGEST = 600.0
+"""What one verdict may take, in seconds, however many are left."""
+_DRAFT = 0.5
+"""The share of a kernel's seconds that drafting its workload may take."""
+_MUCH = 0.25
+"""The share from which it is worth keeping a workload for the next run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class Asked:
     """`FILE[:KERNEL]`."""
     device: Device = "auto"
     seconds: float = 300.0
+    """For each kernel: drafting its workload, the search, and the last verdict."""
     device_seconds: float = 300.0
     write: bool = False
     """Change the file when the last verdict accepts."""
@@ -94,26 +104,36 @@ def _one(
 ) -> OptimiseDocument:
     assert kernel.source is not None
     root, text = folder_of(path), kernel.source.data
-    situation = situation_of(kernel, path, root, device=asked.device)
-    facts = asked.stated.merged(situation.facts)
-    if situation.workload is not None:
-        spot = SpotWorkload(situation.workload.workload, situation.workload.path)
-    else:
-        say(f"{kernel.name}: drafting a workload")
-        spot = workload_on_the_spot(path, kernel.name, "emulated", record=asked.record)
-        say(in_a_line(kernel.name, path.name, spot))
-        facts = facts.merged(workload_facts(spot.workload, "the drafted workload"))
-    search = Search(
-        path,
-        kernel.name,
-        text,
-        facts,
-        tuple(library(root)),
-        asked.seconds,
-        asked.device_seconds,
-    )
-    ended = optimise(search, _judge(path, kernel.name, spot, asked.device, worker, say, text), report)
-    return _kept(asked, ended, path, root, text)
+    began, drafting = time.monotonic(), 0.0
+    with ends_within(asked.seconds):
+        situation = situation_of(kernel, path, root, device=asked.device)
+        facts = asked.stated.merged(situation.facts)
+        if situation.workload is not None:
+            spot = SpotWorkload(situation.workload.workload, situation.workload.path)
+        else:
+            say(f"{kernel.name}: drafting a workload")
+            with ends_within(_DRAFT * asked.seconds):
+                spot = workload_on_the_spot(path, kernel.name, "emulated", record=asked.record)
+            drafting = time.monotonic() - began
+            say(in_a_line(kernel.name, path.name, spot))
+            facts = facts.merged(workload_facts(spot.workload, "the drafted workload"))
+        search = Search(
+            path,
+            kernel.name,
+            text,
+            facts,
+            tuple(library(root)),
+            asked.seconds,
+            asked.device_seconds,
+        )
+        ended = optimise(search, _judge(path, kernel.name, spot, asked.device, worker, say, text), report)
+    document = ended.document
+    reason = document.reason
+    if document.stopped == "seconds" and drafting > _MUCH * asked.seconds:
+        keep = f"`klineage workload init {path}:{kernel.name}` keeps one for the next run"
+        reason += f" Drafting a workload took {drafting:.0f} s of them; {keep}."
+    document = document.model_copy(update={"reason": reason, "seconds": round(time.monotonic() - began, 2)})
+    return _kept(asked, replace(ended, document=document), path, root, text)
 
 
 def _judge(
@@ -145,7 +165,11 @@ def _judge(
             return old, new
 
         def judged(request: GateRequest) -> Verdict:
-            return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
+            def asked_of_worker(asked: GateRequest, on_stage: OnStage) -> Verdict:
+                left = seconds_left(_LONGEST)
+                return worker.judge(asked.within(left), timeout=left, on_stage=on_stage)
+
+            return judge_cached(request, path, asked_of_worker, say)
 
         try:
             old, new = programs_of(spot.workload)
