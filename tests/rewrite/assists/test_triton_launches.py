@@ -18,6 +18,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.registry import all_assists
+from kernel_lineage.rewrite.assists.triton_block_choices import block_choices
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.optimise.proposals import proposals
 from kernel_lineage.skills.conditions.facts import Facts
@@ -190,6 +191,65 @@ def test_elements_are_tried_in_tiles_of_other_sizes_with_the_grid_that_they_make
     assert made.launch == {"WIDTH": "1024", "num_warps": "4", "grid": "[ceil_div(grid.x * 64, 1024)]"}
     sizes = [one.launch.get("WIDTH", "64") for one in (made, *made.alternatives)]
     assert sizes == ["1024", "2048", "4096", "512", "64"]
+
+
+SPANS = (
+    HEAD
+    + """\
+def spans(y, x, count, SPAN: tl.constexpr):
+    row = tl.program_id(0) * SPAN + tl.arange(0, SPAN)[:, None]
+    at = row * LANES + tl.arange(0, LANES)[None, :]
+    tl.store(y + at, tl.load(x + at, mask=row < count) * 2.0, mask=row < count)
+
+
+def run(y, x, count):
+    spans[(triton.cdiv(count, 2),)](y, x, count, SPAN=2)
+"""
+)
+SIDED = (
+    HEAD
+    + """\
+def sided(y, x, WIDTH: tl.constexpr):
+    at = tl.arange(0, WIDTH)[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
+    tl.store(y + at, tl.load(x + at) * 2.0)
+
+
+def run(y, x, WIDE):
+    sided[(1,)](y, x, WIDTH=SIZE)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "tried"),
+    [
+        ("128", [("8", "4"), ("16", "8"), ("32", "8"), ("4", "4")]),
+        ("1024", [("1", "4"), ("2", "8"), ("4", "8")]),
+        ("16384", [("1", "4"), ("1", "8")]),
+        ("32768", [("1", "8")]),
+    ],
+)
+def test_a_tiles_elements_are_shared_with_the_blocks_other_axes(
+    lanes: str, tried: list[tuple[str, str]]
+) -> None:
+    made = launches(made_of(SPANS.replace("LANES", lanes), "spans"))
+    assert [(one["SPAN"], one["num_warps"]) for one in made if "SPAN" in one] == tried
+
+
+def test_no_size_is_tried_with_which_registers_do_not_hold_a_block() -> None:
+    kernel = read(SPANS.replace("LANES", "65536").encode(), Language.TRITON).kernel("spans")
+    assert kernel is not None
+    with pytest.raises(Refusal, match="registers do not hold a block of spans"):
+        block_choices(kernel)
+
+
+@pytest.mark.parametrize(("size", "warps"), [("32", ["2", "1"]), ("64", ["8", "16"]), ("128", ["16"])])
+def test_warps_count_the_elements_of_both_axes(size: str, warps: list[str]) -> None:
+    assert [o["num_warps"] for o in launches(made_of(SIDED.replace("SIZE", size), "sided"))] == warps
+    made = made_of(SIDED.replace("SIZE", "WIDE"), "sided")
+    assert isinstance(made, Candidate), made.reason
+    code = made.apply(SIDED.replace("SIZE", "WIDE").encode()).decode()
+    assert "num_warps=max(4, min(16, WIDE * WIDE // 512))" in code
 
 
 def test_a_grid_that_is_asked_for_the_sizes_is_left_to_that() -> None:

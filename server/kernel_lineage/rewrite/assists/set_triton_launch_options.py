@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from kernel_gate.expr.terms import Var
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
@@ -30,6 +31,7 @@ from kernel_lineage.rewrite.assists.triton_block_choices import (
 )
 from kernel_lineage.rewrite.assists.triton_places import calls_of, check_launched_here, function_of
 from kernel_lineage.rewrite.assists.triton_shared_sizes import told_apart
+from kernel_lineage.rewrite.assists.triton_tiles import blocks_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS, constant
@@ -86,8 +88,9 @@ def _warp_choices(kernel: Kernel, function: ast.FunctionDef, products: bool) -> 
     if len(blocks) != 1 or len(names) != 1:
         raise Refusal(f"the block of {kernel.name} is not one constexpr parameter")
     chosen: list[list[dict[str, str]]] = []
+    axes = max((sum(e == Var(names[0]) for e in extents) for extents in blocks_of(kernel)), default=1)
     for share in _SHARES:
-        warps = [_warps(kernel, launch, names[0], share) for launch in kernel.launches]
+        warps = [_warps(kernel, launch, names[0], max(1, axes), share) for launch in kernel.launches]
         options = [{"num_warps": str(w)} for w in warps]
         if options not in chosen:
             chosen.append(options)
@@ -121,7 +124,8 @@ def _launched(kernel: Kernel, options: list[dict[str, str]]) -> Candidate:
     )
 
 
-def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str:
+def _warps(kernel: Kernel, launch: Launch, block: str, axes: int, share: float) -> str:
+    """The warps for a block that has this extent along so many axes."""
     position = [p.name for p in kernel.parameters].index(block)
     extent = launch.options.get(block) or (
         launch.arguments[position] if position < len(launch.arguments) else None
@@ -131,8 +135,9 @@ def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str:
     elements = int(_ELEMENTS_A_WARP / share)
     size = constant(extent, launch.definitions)
     if size is None:
-        return f"max({TRITON_DEFAULTS['num_warps']}, min({_MOST_WARPS}, {extent} // {elements}))"
-    return str(max(1, min(_MOST_WARPS, size // elements)))
+        whole = " * ".join([extent if extent.isidentifier() or axes == 1 else f"({extent})"] * axes)
+        return f"max({TRITON_DEFAULTS['num_warps']}, min({_MOST_WARPS}, {whole} // {elements}))"
+    return str(max(1, min(_MOST_WARPS, size**axes // elements)))
 
 
 ASSIST = Assist(

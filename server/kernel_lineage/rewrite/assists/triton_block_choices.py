@@ -3,8 +3,9 @@
 What is tried depends on what the tiles are for: elements, rows that a loop goes along, columns that a loop goes down,
 tiles of two axes, products. A size may be chosen where every address counts `program * SIZE + lane` or
 `round * SIZE + lane` up to the bound of its mask (`triton_tiles`), and no lane sees more of its tile than sums, maxima,
-minima and products over a whole loop (`triton_lanes`), which are rounded in another order. Refused where a launch does
-not tell the sizes as numbers, or where its grid is not the number of tiles up to the bound.
+minima and products over a whole loop (`triton_lanes`), which are rounded in another order. Elements of one axis are
+shared with the block's other axes, and no size is tried whose block its warps' registers would not hold. Refused where
+a launch does not tell the sizes as numbers, or where its grid is not the number of tiles up to the bound.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from functools import partial
 from types import MappingProxyType
 
 from kernel_gate.expr.terms import Var
+from kernel_gate.program import WARP
 from kernel_lineage.kernels.edits import edited
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Launch
@@ -25,7 +27,7 @@ from kernel_lineage.rewrite.assists.layout import data_of, source_of
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
-from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, tiles_of
+from kernel_lineage.rewrite.assists.triton_tiles import Place, Tiles, elements_of, tiles_of
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS, constant
@@ -68,6 +70,8 @@ _CUBES = {
     "tf32": ((64, 64, 64, 4, 3), (32, 32, 32, 4, 4)),
 }
 """The same where all three have one size."""
+_MOST_A_THREAD = 128
+"""Elements of one block for each thread: it has 255 registers, and a compiler that spills as many takes minutes."""
 _AXES = "xyz"
 _Sizes = tuple[tuple[int, ...], ...]
 
@@ -107,7 +111,14 @@ def block_choices(kernel: Kernel, precision: str | None = None) -> list[BlockCho
     present = [_present(launch, tiles) for launch in kernel.launches]
     settings = [sizes | present_options(x) for sizes, x in zip(present, kernel.launches, strict=True)]
     choices = []
-    for options in _tried(kernel, tiles, precision):
+    tried = [
+        options
+        for options in _tried(kernel, tiles, precision)
+        if _most_elements(kernel, tiles, options) <= _MOST_A_THREAD * WARP * options["num_warps"]
+    ]
+    if not tried:
+        raise Refusal(f"with every size that would be tried, registers do not hold a block of {kernel.name}")
+    for options in tried:
         grids = tuple(_grid(kernel, launch, tiles, options) for launch in kernel.launches)
         alike = all(sizes == present[0] for sizes in present)
         scaled = _scaled(kernel.launches[0], tiles, options, present[0]) if alike else ""
@@ -191,7 +202,10 @@ def _tried(kernel: Kernel, tiles: Tiles, precision: str | None) -> Iterator[dict
         return
     if len(free) == 1:
         down = by_grid[free[0]] == {True} and any(isinstance(n, ast.For) for n in ast.walk(function))
-        for size, warps in _DOWN if down else _ELEMENTS:
+        # What the block's other axes hold comes besides.
+        beside = 1 if down else _most_elements(kernel, tiles, {free[0]: 1})
+        table = ((max(1, size // beside), warps) for size, warps in (_DOWN if down else _ELEMENTS))
+        for size, warps in dict.fromkeys(table):
             yield {free[0]: size, "num_warps": warps}
         return
     if len(free) > 2:
@@ -201,6 +215,16 @@ def _tried(kernel: Kernel, tiles: Tiles, precision: str | None) -> Iterator[dict
     pairs = _PLANES if by_grid[first] == by_grid[second] else _COLUMNS if by_grid[first] == {True} else _ROWS
     for one, other, warps in pairs:
         yield {first: one, second: other, "num_warps": warps}
+
+
+def _most_elements(kernel: Kernel, tiles: Tiles, options: Mapping[str, int]) -> int:
+    """The elements of the largest block that is read or written with these sizes, as far as launches tell others."""
+    elements = 1
+    for launch in kernel.launches:
+        told = {name: constant(text, launch.definitions) for name, text in launch.options.items()}
+        sizes = {name: n for name, n in told.items() if isinstance(n, int)} | dict(options)
+        elements = max(elements, *(elements_of(extents, sizes) for extents in tiles.blocks))
+    return elements
 
 
 def _as_written(function: ast.FunctionDef, table: Mapping[str, _Sizes]) -> _Sizes:

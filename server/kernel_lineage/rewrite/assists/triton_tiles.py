@@ -12,6 +12,7 @@ Read from the addresses' terms (`proofs/triton`), so that it does not matter how
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -67,6 +68,10 @@ class Place:
         return Var(f"place {self.by} {self.size}")
 
 
+Extents = tuple[Term, ...]
+"""How many lanes a block has along each axis of more than one, over the parameters that are constants."""
+
+
 @dataclass(slots=True)
 class Tiles:
     """The free sizes of a kernel, and what is counted in tiles of them."""
@@ -79,6 +84,8 @@ class Tiles:
     """Buffer → where it is read and written, over places without what they are counted by."""
     fixed: dict[str, str] = field(default_factory=dict)
     """Parameter → why it is not free."""
+    blocks: frozenset[Extents] = frozenset()
+    """The extents of what is read and written at a time."""
 
     @property
     def sizes(self) -> list[str]:
@@ -105,7 +112,7 @@ def tiles_of(kernel: Kernel) -> Tiles:
         raise Refusal(f"what line {line} does could not be read: {what}")
     if not model.accesses:
         raise Refusal(f"{kernel.name} is not known to read or write anything")
-    tiles = Tiles()
+    tiles = Tiles(blocks=_blocks(model, constants))
     left = [(access, _take_in(tiles, model, access, constants)) for access in model.accesses]
     for access, names in left:
         # Another access may tell that programs or rounds count tiles.
@@ -127,6 +134,35 @@ def tiles_of(kernel: Kernel) -> Tiles:
         why = next(iter(tiles.fixed.values()), f"no parameter of {kernel.name} is the size of a tile")
         raise Refusal(why)
     return tiles
+
+
+def blocks_of(kernel: Kernel) -> frozenset[Extents]:
+    """The extents of what a kernel reads and writes at a time; nothing where its addresses cannot be read."""
+    try:
+        model = read_triton(kernel, open_setting(kernel))
+    except (UnreadableError, RecursionError):
+        return frozenset()
+    return _blocks(model, [p.name for p in kernel.parameters if p.constexpr])
+
+
+def elements_of(extents: Extents, sizes: Mapping[str, int]) -> int:
+    """The elements of a block with these sizes; an extent that they do not tell counts as 1."""
+    terms = (normal(substituted(e, {name: Num(n) for name, n in sizes.items()})) for e in extents)
+    return math.prod(max(1, t.value) for t in terms if isinstance(t, Num))
+
+
+def _blocks(model: Model, constants: list[str]) -> frozenset[Extents]:
+    return frozenset(tuple(_extents(access, constants).values()) for access in model.accesses)
+
+
+def _extents(access: Access, constants: list[str]) -> dict[str, Term]:
+    """Lane → how many there are; a mask may look the same, and comes behind."""
+    extents: dict[str, Term] = {}
+    for condition in access.path:
+        match condition:
+            case Op("<", (Var(name), extent)) if is_lane(name) and set(variables(extent)) <= set(constants):
+                extents.setdefault(name, extent)
+    return extents
 
 
 def _take_in(tiles: Tiles, model: Model, access: Access, constants: list[str]) -> set[str]:
