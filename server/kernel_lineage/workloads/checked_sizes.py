@@ -33,8 +33,10 @@ CHECKED_WITH = "; checked with "
 """Between what was concluded of a dim and its checked size."""
 
 
-def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
-    """Sizes that are small enough to be checked often: of about `most` elements, where they can be halved so far."""
+def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS, *, by_tiles: bool = True) -> Draft:
+    """Sizes that are small enough to be checked often: of about `most` elements, where they can be halved so far, and
+    of no less than two tiles unless these are not asked for.
+    """
     if draft.chosen:
         return draft
     try:
@@ -52,7 +54,7 @@ def with_checked_sizes(draft: Draft, most: int = CHECKED_ELEMENTS) -> Draft:
     try:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
-        tiles = two_tiles(draft)
+        tiles = two_tiles(draft) if by_tiles else {}
         _halve(workload, sizes, WARP, most, tiles, are_kept)
         few = [name for name in sizes if stays_small(name)]
         _halve(workload, sizes, _FEWEST, 4 * most, tiles, are_kept, few)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.deadline import seconds_left
+from kernel_gate.emulated.launch import Limits
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.shapes import elements
@@ -29,6 +30,8 @@ _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _LONG = 512
 _MOST_STEPS = 160
 """Basic blocks of a wave: a check runs some hundred launches, each of which is to take a tenth of a second."""
+_LONGEST_LAUNCH = 2.0
+"""Seconds: no check of some hundred launches comes to its end where one takes longer."""
 _FEWEST_ELEMENTS = 1 << 11
 _SECONDS = 10.0
 """What a draft has to have left for being run once more."""
@@ -157,6 +160,7 @@ def with_few_steps(draft: Draft, kernel: Target, path: Path, root: Path) -> Draf
     """The draft with checked sizes: smaller ones where the kernel takes many steps at those that its elements say.
 
     A kernel whose work grows with the square of its elements takes a hundred times as long as another one of as many.
+    Where it does so along an axis that the grid tiles, less than two tiles of it may be left.
     """
     checked = with_checked_sizes(draft)
     if checked.missing or isinstance(kernel, Launcher) or kernel.language is not Language.CUDA:
@@ -166,12 +170,23 @@ def with_few_steps(draft: Draft, kernel: Target, path: Path, root: Path) -> Draf
     most = CHECKED_ELEMENTS // 2
     while (
         most >= _FEWEST_ELEMENTS
-        and _takes_many_steps(checked, kernel, path, root)
+        and _is_much_work(checked, kernel, path, root, steps=_MOST_STEPS)
         and seconds_left() > _SECONDS
     ):
         checked = with_checked_sizes(draft, most)
         most //= 2
-    return checked
+    return _within_a_tile(draft, checked, kernel, path, root)
+
+
+def _within_a_tile(draft: Draft, checked: Draft, kernel: Kernel, path: Path, root: Path) -> Draft:
+    """Checked sizes of less than two tiles where with two of them a launch takes too long to be checked at all: each
+    thread goes through what the grid tiles.
+    """
+    smaller = with_checked_sizes(draft, by_tiles=False)
+    if all(size >= checked.checked[n] for n, size in smaller.checked.items()) or seconds_left() < _SECONDS:
+        return checked
+    is_long = _is_much_work(checked, kernel, path, root, seconds=_LONGEST_LAUNCH)
+    return smaller if is_long else checked
 
 
 def _may_take_many(draft: Draft, kernel: Kernel) -> bool:
@@ -186,11 +201,20 @@ def _may_take_many(draft: Draft, kernel: Kernel) -> bool:
     return is_nested or (bool(loops) and max(draft.checked.values(), default=0) > _LONG)
 
 
-def _takes_many_steps(draft: Draft, kernel: Kernel, path: Path, root: Path) -> bool:
+def _is_much_work(
+    draft: Draft,
+    kernel: Kernel,
+    path: Path,
+    root: Path,
+    *,
+    steps: int = Limits().steps,
+    seconds: float = 10.0,
+) -> bool:
+    """Whether a launch at the checked sizes does not end within these steps, and these seconds."""
     try:
         workload = draft.workload()
         program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
-        list(footprints(program, workload, [dict(draft.checked)], steps=_MOST_STEPS))
+        list(footprints(program, workload, [dict(draft.checked)], steps=steps, seconds=seconds))
     except FootprintError as error:
         return error.of_work
     except (ProgramError, WorkloadError):

@@ -10,6 +10,7 @@ import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads import sizes_that_run
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.written import tidy
@@ -53,6 +54,48 @@ int main() {
     add<<<(n - 1 + 256) / 256, 256>>>(out, x, at, n);
 }
 """
+
+
+PAIRS = """\
+template <int WIDTH>
+__global__ void pairs(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int j = 0; j < n; j++) {
+        float sum = 0.0f;
+        for (int k = 0; k < WIDTH; k++) sum += x[i * WIDTH + k] * x[j * WIDTH + k];
+        out[i * n + j] = sum;
+    }
+}
+int main() {
+    const int n = 4096, width = 48;
+    float *out, *x;
+    cudaMalloc(&out, n * n * sizeof(float));
+    cudaMalloc(&x, n * width * sizeof(float));
+    pairs<width><<<(n + 127) / 128, 128>>>(out, x, n);
+}
+"""
+
+
+def test_a_size_that_a_template_is_made_for_stays_what_it_is(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, PAIRS, "pairs")
+    assert draft.template_arguments == ("48",)
+    assert draft.promises == ("width == 48",)
+    assert draft.checked == {"n": 256, "width": 48}
+
+
+@pytest.mark.parametrize(("is_long", "checked"), [(False, 256), (True, 64)])
+def test_less_than_two_tiles_are_checked_where_a_launch_at_two_takes_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_long: bool, checked: int
+) -> None:
+    def is_much_work(*_: object, steps: int = 0, seconds: float = 0.0) -> bool:
+        return is_long or bool(steps)
+
+    monkeypatch.setattr(sizes_that_run, "_is_much_work", is_much_work)
+    draft = drafted(tmp_path, PAIRS, "pairs")
+    path = tmp_path / "add.cu"
+    small = sizes_that_run.with_few_steps(draft, kernel_of(path, "pairs"), path, tmp_path)
+    assert small.checked == {"n": checked, "width": 48}
 
 
 def test_what_a_loop_numbers_is_below_its_bound_and_a_grid_is_rounded_up(tmp_path: Path) -> None:

@@ -282,6 +282,10 @@ class Expressions:
                     self.sizes.say(
                         f"the template's `{written}` is {constant}, as it is at the sizes that are taken"
                     )
+                    # Another size is another instance of the template.
+                    is_truth = isinstance(constant, bool)
+                    same = value if is_truth else combined("==", value, plain(constant))
+                    self.sizes.require(same, not is_truth or bool(constant))
             elif isinstance(value, TypeName):
                 texts.append(value.name)
             else:
