@@ -13,7 +13,7 @@ from kernel_lineage.workloads.document import MutantDocument, ProofDocument, pro
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.mutants.model import Mutant
-from kernel_lineage.workloads.proof import Fate, Proof, Tried, prove
+from kernel_lineage.workloads.proof import _NO_TIME, Fate, Proof, Tried, prove
 
 SCALE = """\
 __global__ void scale(float* out, const float* x, int N) {
@@ -73,6 +73,13 @@ def test_a_workload_must_notice_a_zero_output_and_a_dropped_term(
     message = Proof("", tuple(tried(kind, fate) for kind, fate in fates)).blind
     assert blind in message
     assert bool(blind) == bool(message)
+
+
+def test_mutants_that_no_time_was_left_for_do_not_speak_against_a_workload() -> None:
+    mutant = tried("zero_output", "undecided").mutant
+    late = Tried(mutant, "undecided", _NO_TIME)
+    assert Proof("", (late,)).blind.startswith("no time was left to try a mutant")
+    assert Proof("", (tried("zero_output", "killed"), late)).blind == ""
 
 
 def test_a_kernel_that_fails_against_itself_proves_nothing() -> None:

@@ -30,6 +30,7 @@ Fate = Literal["killed", "survived", "unbuildable", "same", "undecided"]
 Device = Literal["auto", "cuda", "emulated"]
 _EVERY_ONE = "zero_output"
 """The kind of which no mutant may survive."""
+_NO_TIME = "no time was left for it"
 _AT_LEAST_ONE = ("dropped_term", "dropped_accumulation")
 """The kinds of which some mutant must be noticed: one term may be as small as an epsilon, not all."""
 
@@ -90,6 +91,8 @@ class Proof:
         if self.baseline:
             return f"the kernel does not pass against itself: {self.baseline}"
         killed = [t for t in self.tried if t.fate == "killed"]
+        if not killed and any(t.reason == _NO_TIME for t in self.tried):
+            return "no time was left to try a mutant of the kernel to its end; --seconds gives more"
         if not killed:
             return "no mutant was noticed" if self.tried else "no mutant of the kernel could be made"
         for tried in self.survivors:
@@ -148,7 +151,7 @@ def prove(
     def judged(mutant: Mutant) -> Tried:
         nonlocal done
         if not seconds_left():
-            return Tried(mutant, "undecided", "no time was left for it")
+            return Tried(mutant, "undecided", _NO_TIME)
         try:
             tried = fate_of(mutant, verdict_of(mutant.source))
         except ProgramError as error:
