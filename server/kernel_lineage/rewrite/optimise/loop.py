@@ -202,7 +202,10 @@ def _round(
             _promote(state, *best)
         raise
     if best is None:
-        return _over(search, state) or ("nothing_admissible", _nothing_left(state))
+        return _over(search, state) or (
+            "seconds" if state.cut else "nothing_admissible",
+            _nothing_left(state),
+        )
     share = _promote(state, *best)
     if share is not None and share >= _AT_ROOFLINE:
         return "roofline", f"It moves its bytes at {_AT_ROOFLINE:.0%} or more of what the device can."
@@ -273,7 +276,11 @@ def _is_cut(verdict: Verdict) -> bool:
 def _nothing_left(state: _State) -> str:
     correct = sum(t.correct and not t.promoted for t in state.tried)
     also = f"; {correct} of those tried are correct and gain nothing" if correct else ""
-    late = f"; for {state.cut} of them the time was too short, --seconds gives more" if state.cut else ""
+    late = (
+        f"; the time was too short to judge {state.cut} of those tried, --seconds gives more"
+        if state.cut
+        else ""
+    )
     return f"No assist makes a candidate that is untried and gains{also}{late}."
 
 
