@@ -60,6 +60,21 @@ def test_code_for_pytorch_compiles_and_types_to_compute_in_are_its_own():
     compile_nvrtc(cuda(f"{TORCH}{asked}{ACCESSOR}{head}{kernels}"))
 
 
+def test_floats_of_eight_bits_are_rounded_as_pytorch_rounds_them():
+    source = TORCH + (
+        "__global__ void k(c10::Float8_e4m3fn *a, at::Float8_e5m2 *b, const float *x) { int i = threadIdx.x;"
+        " a[i] = static_cast<c10::Float8_e4m3fn>(x[i]); b[i] = x[i]; a[i] = float(a[i]); }"
+    )
+    values = np.array([1.0, -0.3, 448.0, 500.0, 70000.0, np.inf, np.nan, 1e-9], np.float32)
+    device = EmulatedDevice("sm_90")
+    buffers = [device.allocate(8, "a", 1), device.allocate(8, "b", 1), device.allocate(32, "x", 4)]
+    buffers[2].write(values)
+    result = device.load(compile_nvrtc(cuda(source), "sm_90")).launch((1, 1, 1), (8, 1, 1), 0, buffers)
+    assert not result.faults
+    assert buffers[0].read().tolist() == [0x38, 0xAA, 0x7E, 0x7F, 0x7F, 0x7F, 0x7F, 0x00]
+    assert buffers[1].read().tolist() == [0x3C, 0xB5, 0x5F, 0x60, 0x7C, 0x7C, 0x7F, 0x00]
+
+
 def test_small_atomics_change_their_own_bytes_only():
     source = TORCH + (
         "__global__ void k(signed char *bytes, short *words) {"
@@ -119,3 +134,12 @@ def test_a_verdict_notes_that_pytorchs_names_are_the_gates_own():
         result = build(plain, candidate, workload, [{"N": 32}], arch="sm_80", want_cubin=False)
         assert result.stage.status is StageStatus.PASS
         assert len(result.stage.details.get("notes", ())) == notes
+
+
+def test_types_of_a_kernels_own_namespace_are_named_as_its_callers_name_them():
+    source = (
+        "namespace ops { namespace detail { struct Twice { static __device__ float of(float v) { return 2 * v; } };\n"
+        "template <typename F> __global__ void rows(float *y) { y[0] = F::of(y[1]); } } }\n"
+    )
+    program = Program("cuda", source, "ops::detail::rows", template_arguments=("Twice",))
+    assert "rows" in compile_nvrtc(program).entry

@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda/std/cmath>
 #include <cuda/std/limits>
 #include <cuda/std/optional>
@@ -87,6 +88,20 @@ namespace c10 {
   }
 KG_REDUCED_FLOAT(Half, __half, __float2half_rn, __half2float)
 KG_REDUCED_FLOAT(BFloat16, __nv_bfloat16, __float2bfloat16_rn, __bfloat162float)
+
+// 8 bits that are a float in every operation; a float that is too large for one of them is NaN, or infinite.
+#define KG_FLOAT8(NAME, FORMAT) \
+  struct NAME { \
+    unsigned char x; \
+    struct from_bits_t {}; \
+    __host__ __device__ static constexpr from_bits_t from_bits() { return {}; } \
+    NAME() = default; \
+    __host__ __device__ constexpr NAME(unsigned char bits, from_bits_t) : x(bits) {} \
+    __device__ NAME(float v) : x(__nv_cvt_float_to_fp8(v, __NV_NOSAT, FORMAT)) {} \
+    __device__ operator float() const { return __half2float(__half(__nv_cvt_fp8_to_halfraw(x, FORMAT))); } \
+  };
+KG_FLOAT8(Float8_e4m3fn, __NV_E4M3)
+KG_FLOAT8(Float8_e5m2, __NV_E5M2)
 
 template <class T> struct alignas(2 * sizeof(T)) complex {
   using value_type = T;
@@ -307,6 +322,20 @@ namespace cuda { namespace std {
 #define KG_BFLOAT_NOT_A_NUMBER 0x7FC0
 KG_LIMITS(c10::Half, 11, 0x0400, 0x7BFF, 0x1400, KG_OF_HALF)
 KG_LIMITS(c10::BFloat16, 8, 0x0080, 0x7F7F, 0x3C00, KG_OF_BFLOAT)
+#define KG_LIMITS8(T, DIGITS, LEAST, MOST, EPSILON) \
+  template <> class numeric_limits<T> : public numeric_limits<float> { \
+   public: \
+    static constexpr int digits = DIGITS; \
+    __host__ __device__ static constexpr T of(unsigned char bits) { return T(bits, T::from_bits()); } \
+    __host__ __device__ static constexpr T min() { return of(LEAST); } \
+    __host__ __device__ static constexpr T max() { return of(MOST); } \
+    __host__ __device__ static constexpr T lowest() { return of(MOST | 0x80); } \
+    __host__ __device__ static constexpr T epsilon() { return of(EPSILON); } \
+    __host__ __device__ static constexpr T quiet_NaN() { return of(0x7F); } \
+    __host__ __device__ static constexpr T denorm_min() { return of(1); } \
+  };
+KG_LIMITS8(c10::Float8_e4m3fn, 4, 0x08, 0x7E, 0x20)
+KG_LIMITS8(c10::Float8_e5m2, 3, 0x04, 0x7B, 0x34)
 template <class T> __host__ __device__ constexpr c10::complex<T> conj(const c10::complex<T> &a) {
   return {a.real(), -a.imag()};
 }

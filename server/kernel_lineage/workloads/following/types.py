@@ -18,8 +18,14 @@ SCALAR_KINDS: Mapping[str, str] = {
     "Float8_e5m2": "__nv_fp8_e5m2", "kFloat8_e5m2": "__nv_fp8_e5m2",
 }  # fmt: skip
 """PyTorch's enumerators of element types → C++."""
-_SAME = {"at::Half": "half", "c10::Half": "half", "torch::Half": "half", "at::BFloat16": "__nv_bfloat16",
-         "c10::BFloat16": "__nv_bfloat16", "nv_half": "half", "__nv_bfloat16": "__nv_bfloat16"}  # fmt: skip
+_OF_PYTORCH = {
+    "Half": "half",
+    "BFloat16": "__nv_bfloat16",
+    "Float8_e4m3fn": "__nv_fp8_e4m3",
+    "Float8_e5m2": "__nv_fp8_e5m2",
+}
+_SAME = {f"{space}::{name}": kind for name, kind in _OF_PYTORCH.items() for space in ("at", "c10", "torch")}
+_SAME["nv_half"] = "half"
 _WHOLE = ("char", "short", "int", "long", "longlong")
 _VECTOR = re.compile(rf"(float|double|u?(?:{'|'.join(_WHOLE)}))([1-4])")
 _WIDER = re.compile(
