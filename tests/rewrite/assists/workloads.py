@@ -277,6 +277,21 @@ WORKLOADS = {
                  'grid = ["ceil_div(C, 128)"]\nblock = [128]', "where: output uint32 [C]", "x: input int32 [N, C]",
                  "rows: uint32 = N", "columns: uint32 = C"),
     ),
+    "spread_of_columns": (
+        workload("spread_of_columns", "N = [1, 37, 150]\nC = [5, 33]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
+                 "in: input float32 [N, C]", "centre: output float32 [C]", "spread: output float32 [C]",
+                 "height: int32 = N", "width: int32 = C"),
+    ),
+    "shares_of_columns": (
+        workload("shares_of_columns", "N = [1, 37, 150]\nC = [5, 33]", 'grid = ["ceil_div(C, 32)"]\nblock = [32]',
+                 "out: output float32 [N, C]", "logits: input float32 [N, C]", "tokens: uint32 = N",
+                 "classes: uint32 = C"),
+    ),
+    "scaled_columns": (
+        workload("scaled_columns", "N = [1, 37, 150]\nC = [5, 33]", 'grid = ["ceil_div(C, 256)"]\nblock = [256]',
+                 "near_end: output float64 [C]", "count: output int32 [C]", "v: input float64 [N, C]",
+                 "n: int32 = N", "m: int32 = C"),
+    ),
     "column_range": (
         workload("column_range", "R = [1, 2, 40]\nC = [5, 70]",
                  'grid = ["ceil_div(C, 32)"]\nconstexpr = { WIDTH = 32 }', "spread: output float32 [C]",

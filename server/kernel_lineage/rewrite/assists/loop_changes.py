@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants
 
 _BY_VALUE = re.compile(
-    r"__\w+|\w+f|min|max|fma|f?abs|sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"
+    r"__\w+|\w+f|f?min|f?max|fma|f?abs|r?sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"
     r"(?:static|reinterpret|const)_cast(?:<.*>)?|float|int|double|make_\w+|(?:cg|cooperative_groups)::\w+"
 )
 """Functions of CUDA and C++ that take numbers by value."""

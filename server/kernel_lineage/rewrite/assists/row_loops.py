@@ -65,8 +65,11 @@ class RowLoop:
     """The counter goes down by one, not up."""
 
 
-def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
-    """A loop without loops in it as one that lanes may share out; else why not."""
+def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
+    """A loop without loops in it as one that lanes may share out; else why not.
+
+    `pitch`: where the loop goes down a column, how far apart its rows are, as written: a value above zero.
+    """
     head = header_of(loop)
     loop = counting(syntax, loop)
     condition = bare(loop.condition)
@@ -119,7 +122,7 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     running = running_sum(syntax, loop, combined[0], _SHUFFLED) if plain else None
     names = [] if running is not None else combined
     reductions = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
-    _check_apart(syntax, loop, changed)
+    _check_apart(syntax, loop, changed, pitch)
     return RowLoop(loop, tuple(reductions), writes, running, down)
 
 
@@ -295,7 +298,7 @@ def _at_one_offset(syntax: CudaSyntax, one: Node, other: Node) -> bool:
     return len(offsets[0]) == 1 and offsets[0] == offsets[1]
 
 
-def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
+def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str], pitch: str) -> None:
     """Refuse a loop of which two rounds may touch one element that one of them writes."""
     assert loop.body is not None
     reach, axis = indexing(syntax.entry), loop_axis(loop)
@@ -313,8 +316,8 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
             and len(access.indices) == 1
             and base is not None
             and not identifiers_in(base) & changed
-            and _moves_by_one(access.indices[0], loop.counter, changed)
-            and access.index.get(axis) in (1, -1)
+            and _moves(access.indices[0], loop.counter, changed, pitch)
+            and (access.index.get(axis) in (1, -1) or pitch)
         )
         if not own:
             raise Refusal(
@@ -337,16 +340,20 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
             )
 
 
-def _moves_by_one(index: Node | None, counter: str, changed: set[str]) -> bool:
-    """Whether an index is the counter, or the counter plus what stays the same."""
+def _moves(index: Node | None, counter: str, changed: set[str], pitch: str) -> bool:
+    """Whether an index is the counter, or the counter plus what stays the same; with a pitch, a multiple of it."""
     index = bare(index)
     if index is None:
         return False
-    if index.type == "identifier":
+    if not pitch and index.type == "identifier":
         return text_of(index) == counter
-    if index.type != "binary_expression" or operator_of(index) != "+":
+    if index.type != "binary_expression":
         return False
     sides = [index.child_by_field_name("left"), index.child_by_field_name("right")]
+    if pitch and operator_of(index) == "*":
+        return sorted(_unconverted(s) for s in sides) == sorted([counter, pitch]) and pitch not in changed
+    if operator_of(index) != "+":
+        return False
     moving = [s for s in sides if s is not None and counter in identifiers_in(s)]
     still = [s for s in sides if s is not None and s not in moving]
     steady = all(
@@ -354,4 +361,16 @@ def _moves_by_one(index: Node | None, counter: str, changed: set[str]) -> bool:
         and not any(n.type in ("call_expression", "subscript_expression") for n in descendants(s))
         for s in still
     )
-    return len(moving) == 1 and steady and _moves_by_one(moving[0], counter, changed)
+    return len(moving) == 1 and steady and _moves(moving[0], counter, changed, pitch)
+
+
+def _unconverted(value: Node | None) -> str:
+    """An expression without a conversion to another whole number around it, as written."""
+    inner = bare(value)
+    while (
+        inner is not None
+        and inner.type == "cast_expression"
+        and text_of(inner.child_by_field_name("type")) in COUNTERS
+    ):
+        inner = bare(inner.child_by_field_name("value"))
+    return text_of(inner)

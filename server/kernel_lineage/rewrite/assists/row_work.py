@@ -28,11 +28,16 @@ class RowWork:
     loops: list[RowLoop] = field(default_factory=list)
     once: list[Node] = field(default_factory=list)
     """Statements that write memory once for a row, in the order of the text."""
+    pitch: str = ""
+    """Where each thread has a column: how far apart its rows are, as written."""
 
 
-def row_work(syntax: CudaSyntax, statements: list[Node]) -> RowWork:
-    """The parts of the statements that do a row's work; a refusal when one of them cannot be done by a warp."""
-    work = RowWork()
+def row_work(syntax: CudaSyntax, statements: list[Node], pitch: str = "") -> RowWork:
+    """The parts of the statements that do a row's work; a refusal when one of them cannot be done by a warp.
+
+    `pitch`: as `row_loop` takes it.
+    """
+    work = RowWork(pitch=pitch)
     _walk(syntax, statements, work)
     return work
 
@@ -84,7 +89,7 @@ def _loop(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
         return
     if statement.parent is None or statement.parent.type != "compound_statement":
         raise Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
-    work.loops.append(row_loop(syntax, loop))
+    work.loops.append(row_loop(syntax, loop, work.pitch))
 
 
 def _branches(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:

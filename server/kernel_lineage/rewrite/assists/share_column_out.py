@@ -10,12 +10,18 @@ far that a thread has 32 bytes under way, for there are too few threads to hide 
 The candidate's alternatives take 32 or 8 columns. Where all that a column leaves behind is `out[col] += sum;`, others
 split the rows over the grid's y as well, and each block adds its part by an atomic addition.
 
+Where a thread goes down its column several times (a mean, and then a variance around it), each loop is shared out: the
+block waits behind it, and every thread combines what the groups have left, and works out again what stands before. What
+is written on the way is written by the first group, in a step of its own. A loop that only writes its rows is shared
+out, too.
+
 Sums, maxima and minima are combined in another order. Anything else that goes from row to row is refused.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -34,21 +40,26 @@ from kernel_lineage.rewrite.assists.blocks_at_launch import (
     launches_of,
     whole_warps,
 )
+from kernel_lineage.rewrite.assists.column_steps import ColumnSteps, column_steps
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
+    dedented,
     fresh_name,
     indent_at,
     indent_unit,
     insert_before,
     newline_of,
     replace_between,
+    start_of_line,
+    with_pragmas,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
-from kernel_lineage.rewrite.assists.unrolling import asks_to_unroll, rounds_under_way
+from kernel_lineage.rewrite.assists.unrolling import rounds_under_way
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import configuration
 
@@ -65,33 +76,28 @@ _ATOMIC = {
     "unsigned": "uint32",
     "unsigned int": "uint32",
 }
+_BYTES = {"int": 4, "unsigned": 4, "unsigned int": 4, "float": 4}
+"""Sizes of what is combined; eight bytes for all other types."""
+_SHARED = 48 * 1024
+"""Bytes of shared memory that a kernel can declare."""
 _OF_BLOCKS = re.compile(r"blockIdx|gridDim")
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
-    shared = thread_work_of(kernel)
-    syntax, work, rows = shared.syntax, shared.work, shared.rows
-    loop = rows.loops[0] if len(rows.loops) == 1 else None
-    if loop is None or loop.loop.node not in work.inner or loop.writes or not loop.reductions:
-        raise Refusal(f"{kernel.name} does not go down its column in one loop that only combines values")
-    if loop.loop.start is None or not contains(loop.loop.node, loop.loop.start):
-        raise Refusal(f"`{loop.loop.counter}` begins outside of the head of its loop")
-    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.loop.node, a.node)]
+    shared = thread_work_of(kernel, columns=True)
+    syntax, work = shared.syntax, shared.work
+    column = column_steps(kernel, shared)
+    nodes = [one.loop.node for one in column.loops]
+    accesses = [a for a in indexing(syntax.entry).accesses if any(contains(n, a.node) for n in nodes)]
     if not any(a.space == "global" and a.index.get("x") == 1 for a in accesses):
         raise Refusal("neighbouring threads do not read neighbouring columns")
-    position = work.inner.index(loop.loop.node)
-    before, behind = work.inner[:position], work.inner[position + 1 :]
-    if before and asks_to_unroll(before[-1]):
-        before.pop()  # The loop gets one of its own.
-    declares = [s for s in before if s.type in ("declaration", "comment")]
-    if len(declares) != len(before) or work.before:
+    kept = sum(_BYTES.get(kind, 8) for one in column.loops for r in one.reductions for _, kind in r.variables)
+    if kept * _THREADS > _SHARED:
         raise Refusal(
-            f"what stands before the loop in line {loop.loop.node.start_point.row + 1} does more than declare"
+            f"{kept * _THREADS} bytes are combined in a block, more than shared memory of fixed size"
         )
-    if work.returns:
-        raise Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
     made: list[Candidate] = []
-    added = _only_adds(kernel, syntax, loop, behind)
+    added = _only_adds(kernel, syntax, column)
     for columns, split in (*((c, 1) for c in _COLUMNS), *(_SPLIT if added is not None else ())):
         launches = attempt(partial(_launches, kernel, columns, split))
         if isinstance(launches, Refusal):
@@ -106,22 +112,25 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
             order += ", which differs from run to run"
         candidate = ASSIST.candidate(
             kernel,
-            [*_shared_out(kernel, syntax, work, loop, (before, behind), columns, tail), *launches],
+            [*_shared_out(kernel, syntax, work, column, columns, tail), *launches],
             explanation=f"{blocks}; {order}.",
         )
         made.append(candidate)
     return replace(made[0], alternatives=tuple(made[1:]))
 
 
-def _only_adds(kernel: Kernel, syntax: CudaSyntax, loop: RowLoop, behind: list[Node]) -> str | None:
-    """The atomic addition that does what stands behind the loop, where that is one `out[col] += sum;` and nothing else
-    in the kernel touches `out` or tells one block from another; None where it is not.
+def _only_adds(kernel: Kernel, syntax: CudaSyntax, column: ColumnSteps) -> str | None:
+    """The atomic addition that does what stands behind the only loop, where that is one `out[col] += sum;` and nothing
+    else in the kernel touches `out` or tells one block from another; None where it is not.
     """
-    work = [s for s in behind if s.type != "comment"]
+    tail = column.tail
     addition = (
-        work[0].named_children[0] if len(work) == 1 and work[0].type == "expression_statement" else None
+        tail[0].named_children[0] if len(tail) == 1 and tail[0].type == "expression_statement" else None
     )
-    if addition is None or addition.type != "assignment_expression" or len(loop.reductions) != 1:
+    if addition is None or addition.type != "assignment_expression" or len(column.loops) != 1:
+        return None
+    (loop,) = column.loops
+    if len(loop.reductions) != 1 or any(s.writes for s in column.steps):
         return None
     place, value = (addition.child_by_field_name(side) for side in ("left", "right"))
     (total,) = loop.reductions
@@ -145,57 +154,61 @@ def _shared_out(
     kernel: Kernel,
     syntax: CudaSyntax,
     work: ElementWork,
-    shared: RowLoop,
-    around: tuple[list[Node], list[Node]],
+    column: ColumnSteps,
     columns: int,
     added: str | None,
 ) -> list[Edit]:
     """The edits of the kernel; `added` takes the place of what stands behind the loop, and blocks share the rows."""
-    loop = shared.loop
-    assert loop.start is not None and loop.update is not None
     data, unit = data_of(kernel), indent_unit(kernel)
     margin, newline = indent_at(data, work.first), newline_of(data)
     taken = identifiers_in(syntax.entry.node)
     lane, group, part = (fresh_name(n, taken) for n in ("lane", "group", "part"))
+    taken |= {lane, group, part}
     groups = _THREADS // columns
-    kinds = {name: kind for r in shared.reductions for name, kind in r.variables}
-    parts = {name: fresh_name(f"{name}_parts", taken) for name in kinds}
-    test = f"{work.index.name} < {text_of(work.bound)}"
-    before, behind = around
-    declared = _lines(data, before)
-    start = text_of(loop.start)
-    strided = data[loop.node.start_byte : loop.node.end_byte].decode("utf-8", "replace")
     step, first_row = f"{groups}", group
     if added is not None:
         step, first_row = f"{groups} * (int)gridDim.y", f"(int)blockIdx.y * {groups} + {group}"
-    strided = _replaced(strided, loop.node, loop.update, f"{loop.counter} += {step}")
-    strided = _replaced(
-        strided, loop.node, loop.start, first_row if start == "0" else f"{start} + {first_row}"
-    )
-    first = [
-        *declared,
-        *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
-        f"#pragma unroll {rounds_under_way(kernel, syntax, loop.node)}",
-        *_dedented(strided, indent_at(data, loop.node.start_byte)),
-        *(f"{kept}[{group}][{lane}] = {name};" for name, kept in parts.items()),
-    ]
-    combined = [f"for (int {part} = 0; {part} < {groups}; {part}++) {{"]
-    for r in shared.reductions:
-        steps = r.combined(lambda name: f"{parts[name]}[{part}][{lane}]", taken)
-        combined += [unit + line for line in steps]
-    tail = data[loop.node.end_byte : behind[-1].end_byte].decode("utf-8", "replace") if behind else ""
-    tail = tail if added is None else added
-    last = [*declared, *combined, "}", *_dedented(tail.strip(), indent_at(data, loop.node.start_byte))]
-    lines = [
-        *(f"__shared__ {kinds[name]} {kept}[{groups}][{columns}];" for name, kept in parts.items()),
-        f"if ({test}) {{",
-        *(unit + line if line else "" for line in first),
-        "}",
-        "__syncthreads();",
-        f"if ({group} == 0 && {test}) {{",
-        *(unit + line if line else "" for line in last),
-        "}",
-    ]
+        first_row = f"({first_row})" if column.loops[0].down else first_row
+    test = f"{work.index.name} < {text_of(work.bound)}"
+    kept: list[str] = []
+    again = [" ".join(text_of(n).split()) for n in column.outside]
+    stages: list[list[str]] = []
+
+    def stage(inside: str, act: list[str]) -> list[str]:
+        return [f"if ({inside}) {{", *(unit + line if line else "" for line in [*again, *act]), "}"]
+
+    for one in column.steps:
+        if one.loop is None:
+            if one.once:
+                stages.append(stage(f"{group} == 0 && {test}", _lines(data, one.nodes)))
+            else:
+                again += _lines(data, one.nodes)
+            continue
+        kinds = {name: kind for r in one.loop.reductions for name, kind in r.variables}
+        parts = {name: fresh_name(f"{name}_parts", taken) for name in kinds}
+        taken |= set(parts.values())
+        kept += [f"__shared__ {kinds[name]} {array}[{groups}][{columns}];" for name, array in parts.items()]
+        act = [
+            *(f"{r.name} = 0;" for r in one.loop.reductions if r.operation == "+" and not r.from_zero),
+            *_comments(data, one.nodes[0]),
+            f"#pragma unroll {rounds_under_way(kernel, syntax, one.nodes[0])}",
+            *_strided(data, one.loop, first_row, step),
+            *(f"{array}[{group}][{lane}] = {name};" for name, array in parts.items()),
+        ]
+        stages.append(stage(test, act))
+        left = {name: f"{array}[{part}][{lane}]" for name, array in parts.items()}
+        steps = [line for r in one.loop.reductions for line in r.combined(left.__getitem__, taken)]
+        if steps:
+            head = f"for (int {part} = 0; {part} < {groups}; {part}++) {{"
+            again += [head, *(unit + line for line in steps), "}"]
+    last = column.steps[-1].nodes[0]
+    tail = data[last.end_byte : column.tail[-1].end_byte].decode("utf-8", "replace") if column.tail else ""
+    tail = (tail if added is None else added).strip()
+    if tail:
+        stages.append(stage(f"{group} == 0 && {test}", _dedented(tail, indent_at(data, last.start_byte))))
+    lines = [*_lines(data, work.before), *kept]
+    for number, one_stage in enumerate(stages):
+        lines += ["__syncthreads();"] * (number > 0) + one_stage
     node = work.index.node
     gap = newline + indent_at(data, node.start_byte)
     names = f"const int {lane} = threadIdx.x % {columns}, {group} = threadIdx.x / {columns};"
@@ -204,16 +217,40 @@ def _shared_out(
         replace_node(work.start, f"blockIdx.x * {columns} + threadIdx.x % {columns}"),
         insert_before(kernel, node.end_byte, gap + names),
         replace_between(kernel, work.first, work.end, text),
+        *(replace_between(kernel, *_line_of(data, n), "") for n in column.moved),
     ]
 
 
-def _replaced(text: str, whole: Node, part: Node, new: str) -> str:
-    begin, end = part.start_byte - whole.start_byte, part.end_byte - whole.start_byte
-    raw = text.encode()
-    return (raw[:begin] + new.encode() + raw[end:]).decode()
+def _line_of(data: bytes, statement: Node) -> tuple[int, int]:
+    """From where to where a statement is: the whole of its lines, where nothing else stands there."""
+    begin, end = statement.start_byte, data.find(b"\n", statement.end_byte) + 1
+    alone = begins_line(data, begin) and not data[statement.end_byte : end].strip()
+    return (start_of_line(data, begin), end) if alone else (begin, statement.end_byte)
 
 
-def _lines(data: bytes, nodes: list[Node]) -> list[str]:
+def _strided(data: bytes, row: RowLoop, first: str, step: str) -> list[str]:
+    """The lines of a loop of which a group takes the row `first` behind the start, and then each so-manieth row."""
+    loop, sign = row.loop, "-" if row.down else "+"
+    assert loop.start is not None and loop.update is not None
+    start = text_of(loop.start)
+    if loop.start.type not in ("identifier", "number_literal"):
+        start = f"({start})"
+    begin = first if start == "0" and not row.down else f"{start} {sign} {first}"
+    changes = [(loop.start, begin), (loop.update, f"{loop.counter} {sign}= {step}")]
+    return dedented(data, [loop.node], changes)
+
+
+def _comments(data: bytes, loop: Node) -> list[str]:
+    """The comments that stand on lines of their own right before a loop."""
+    lines: list[str] = []
+    node = with_pragmas(loop).prev_sibling
+    while node is not None and node.type == "comment" and begins_line(data, node.start_byte):
+        lines = _lines(data, [node]) + lines
+        node = node.prev_sibling
+    return lines
+
+
+def _lines(data: bytes, nodes: Sequence[Node]) -> list[str]:
     """The lines of statements that follow each other, with the comments between them, moved to the left."""
     if not nodes:
         return []

@@ -30,15 +30,20 @@ class ThreadWork:
     rows: RowWork
 
 
-def thread_work_of(kernel: Kernel, *, over_grid: bool = False, axis: str = "x") -> ThreadWork:
+def thread_work_of(
+    kernel: Kernel, *, over_grid: bool = False, axis: str = "x", columns: bool = False
+) -> ThreadWork:
     """The work of a thread of a kernel that an axis counts, or why several threads cannot share it.
 
-    `over_grid`: the work may be that of a round of a loop over the whole grid.
+    `over_grid`: the work may be that of a round of a loop over the whole grid. `columns`: the axis counts
+    columns, of which a row has as many as the work's bound says.
     """
     syntax = syntax_of(kernel)
     work = (strided_work_of(kernel, syntax) if over_grid else None) or work_of(kernel, syntax, axis)
     _check_several(kernel, syntax, work)
-    return ThreadWork(syntax, work, row_work(syntax, work.inner))
+    # A thread has a column only where there are more than none: its rows lie apart.
+    pitch = text_of(work.bound) if columns and work.bound.type == "identifier" else ""
+    return ThreadWork(syntax, work, row_work(syntax, work.inner, pitch))
 
 
 def _beside(syntax: CudaSyntax, work: ElementWork) -> str:
