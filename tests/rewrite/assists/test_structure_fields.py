@@ -15,7 +15,8 @@ from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.edits import edited
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.layout import data_of, syntax_of
+from kernel_lineage.rewrite.assists.loop_changes import promised_apart
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.assists.registry import all_assists
@@ -185,13 +186,39 @@ def test_an_argument_is_not_worked_out_twice(argument: str) -> None:
         fields_apart(_kernel(code))
 
 
-def test_a_promise_cannot_be_made_of_a_field() -> None:
-    kernel = _kernel(_BYTES)
-    form = readable_form(kernel)
+def test_a_promise_is_made_of_a_field_by_a_pointer_of_the_kernel() -> None:
+    form = readable_form(_kernel(_BYTES))
     assert form is not None
-    text = data_of(form.kernel).replace(
-        b"const signed char *job_a,", b"const signed char *__restrict__ job_a,"
-    )
     assert form.apart is not None
+    text = data_of(form.kernel)
+    for name in (b"signed char *job_a", b"signed char *job_b", b"float *job_out"):
+        text = text.replace(name, name.replace(b"*", b"*__restrict__ "))
+    promised = form.apart.together(text).decode()
+    for start in (
+        "\n    const signed char *__restrict__ job_a = job.a;",
+        "\n    float *__restrict__ job_out = job.out;",
+        "{\n    const signed char *__restrict__ job_a",
+        "void scaled(Job job, int cols)",
+        "sum += (int)job_a[r * job.inner + k] * (int)job_b[",
+        "job_out[r * cols + c] = (float)sum * job.row_scale[r] * job.scale[c];",
+        ">>>(one, cols);",
+    ):
+        assert start in promised
+    apart = syntax_of(_kernel(promised))
+    again = readable_form(_kernel(promised))
+    assert again is not None
+    assert promised_apart(apart, "job.a", "job.out")
+    assert not promised_apart(apart, "job.a", "job.scale")
+    assert not promised_apart(apart, "job.a", "job.a")
+    assert not promised_apart(syntax_of(_kernel(_BYTES)), "job.a", "job.out")
+    used_twice = promised.replace("int sum = 0;", "int sum = job.a[0];")
+    assert not promised_apart(syntax_of(_kernel(used_twice)), "job.a", "job.out")
+
+
+def test_a_field_keeps_its_type() -> None:
+    form = readable_form(_kernel(_BYTES))
+    assert form is not None
+    assert form.apart is not None
+    text = data_of(form.kernel).replace(b"const signed char *job_a,", b"const char4 *job_a,")
     with pytest.raises(Refusal, match="not changed"):
         form.apart.together(text)

@@ -7,7 +7,14 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import arguments_of, changed_by, field_of, text_of, variable_of
+from kernel_lineage.kernels.cuda_forms import (
+    Variable,
+    arguments_of,
+    changed_by,
+    field_of,
+    text_of,
+    variable_of,
+)
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants
@@ -30,9 +37,29 @@ def changed_in(syntax: CudaSyntax, part: Node) -> set[str]:
 
 
 def promised_apart(syntax: CudaSyntax, one: str, other: str) -> bool:
-    """Whether `__restrict__` says of two arguments that nothing that is written lies in both."""
+    """Whether `__restrict__` says of two arguments or fields of arguments that nothing that is written lies in both.
+
+    A field has the promise of the pointer that the kernel begins with, where nothing else uses the field:
+    `float* __restrict__ out = job.out;`.
+    """
     parameters = [p for p in map(syntax.kernel.parameter, {one, other}) if p is not None]
-    return len(parameters) == 2 and any(p.restrict for p in parameters)
+    handed_on = [_handed_on(syntax, root) for root in {one, other}]
+    both = len(parameters) == 2 or (one != other and all(handed_on))
+    return both and (any(p.restrict for p in parameters) or any(handed_on))
+
+
+def _handed_on(syntax: CudaSyntax, root: str) -> bool:
+    """Whether all of a kernel reaches a buffer by one pointer with `__restrict__`, which the kernel begins with."""
+    body = syntax.entry.node.child_by_field_name("body")
+    used = re.findall(rf"(?<![\w.]){re.escape(root)}(?!\w)", "".join(text_of(body).split()))
+    return len(used) == 1 and any(
+        v.pointer and v.node.parent == body and "__restrict__" in text_of(v.node) and _is_root(v, root)
+        for v in syntax.entry.variables
+    )
+
+
+def _is_root(variable: Variable, root: str) -> bool:
+    return "".join(text_of(variable.value).split()) == root
 
 
 def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:

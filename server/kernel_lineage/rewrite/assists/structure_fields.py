@@ -27,6 +27,8 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
     fresh_name,
+    indent_unit,
+    newline_of,
     replace_between,
     syntax_of,
 )
@@ -85,14 +87,24 @@ class FieldsApart:
         """
         edits: list[Edit] = []
         inside: list[tuple[int, int]] = []
+        kept: list[tuple[int, int, str]] = []
         for kernel in read(data, Language.CUDA).kernels:
             lists = [e for part in self.parts for e in _joined(kernel, part)]
             edits += lists
-            if lists:
-                inside.append((kernel.span.start, kernel.span.end))
+            if not lists:
+                continue
+            inside.append((kernel.span.start, kernel.span.end))
+            begun = self._promised(kernel)
+            kept += [(kernel.body_span.start, kernel.body_span.end, name) for name in begun]
+            if begun:
+                start = kernel.body_span.start + 1
+                gap = newline_of(data) + indent_unit(kernel)
+                edits.append(replace_between(kernel, start, start, "".join(gap + s for s in begun.values())))
         for match in WORD_OF_BYTES.finditer(data):
             name, at = match[0].decode(), match.start()
             if name not in self.fields or any(e.span.start <= at < e.span.end for e in edits):
+                continue
+            if any(a <= at < b and name == own for a, b, own in kept):
                 continue
             if not inside:
                 raise Refusal("what a structure's fields are declared as is not changed")
@@ -101,6 +113,19 @@ class FieldsApart:
             line = data.count(b"\n", 0, at) + 1
             edits.append(Edit(Span(at, match.end(), line, line), self.fields[name]))
         return edited(data, edits)
+
+    def _promised(self, kernel: Kernel) -> dict[str, str]:
+        """The pointers that a kernel of the other text says more of than a structure's fields can, and the statements
+        that say it of the fields.
+        """
+        written = {text for part in self.parts for text in part.declared}
+        plain = {_without_promise(text) for text in written}
+        begun: dict[str, str] = {}
+        for formal in kernel.parameters:
+            text = _text_at(data_of(kernel), formal.span)
+            if formal.name in self.fields and text not in written and _without_promise(text) in plain:
+                begun[formal.name] = f"{text} = {self.fields[formal.name]};"
+        return begun
 
 
 def fields_apart(kernel: Kernel) -> FieldsApart:
@@ -229,7 +254,10 @@ def _joined(kernel: Kernel, part: _Parts) -> list[Edit]:
     data, formals = data_of(kernel), kernel.parameters
     texts = [_text_at(data, p.span) for p in formals]
     count = len(part.declared)
-    at = next((n for n in range(len(texts)) if tuple(texts[n : n + count]) == part.declared), None)
+    plain = [_without_promise(text) for text in part.declared]
+    at = next(
+        (n for n in range(len(texts)) if [_without_promise(t) for t in texts[n : n + count]] == plain), None
+    )
     if at is None:
         return []
     last = at + count - 1
@@ -250,6 +278,11 @@ def _joined(kernel: Kernel, part: _Parts) -> list[Edit]:
             done.add(start)
             edits.append(replace_between(kernel, start, end, argument))
     return edits
+
+
+def _without_promise(declared: str) -> str:
+    """A parameter without what is promised of it: that it is only read, and lies apart from all others."""
+    return "".join(re.sub(r"\b(?:const|__restrict__)\b", "", declared).split())
 
 
 def _text_at(data: bytes, span: Span) -> str:
