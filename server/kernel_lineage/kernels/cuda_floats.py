@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 
 _SINGLE_LITERAL = re.compile(r"(?:[\d.']+(?:[eE][+-]?\d+)?|0[xX][\da-fA-F.']+[pP][+-]?\d+)[fF]")
@@ -19,6 +19,9 @@ _SINGLE_FUNCTIONS = frozenset(
         "__fmaf_rn", "__frsqrt_rn", "__tanhf",
     }
 )  # fmt: skip
+_OF_ITS_ARGUMENTS = frozenset({"max", "min", "abs"})
+_OF_BITS = frozenset({"%", "&", "|", "^", "<<", ">>"})
+"""What nothing but whole numbers can be combined by."""
 _WHOLE = re.compile(
     r"(?:unsigned|signed)?(?:int|short|char|long|longlong|longint)?|u?int(?:8|16|32|64)_t|size_t|bool"
 )
@@ -62,9 +65,14 @@ def _kind(unit: Unit, node: Node | None, depth: int = 0) -> str:
             return _named(text_of(node.child_by_field_name("type")))
         case "call_expression":
             name = text_of(node.child_by_field_name("function"))
+            if name in _OF_ITS_ARGUMENTS:
+                kinds = {_kind(unit, a, depth + 1) for a in arguments_of(node)}
+                return kinds.pop() if len(kinds) == 1 else ""
             return "float" if name in _SINGLE_FUNCTIONS else _named(_cast_to(name))
         case "unary_expression" if operator_of(node) in ("-", "+"):
             return _kind(unit, node.child_by_field_name("argument"), depth + 1)
+        case "binary_expression" if operator_of(node) in _OF_BITS:
+            return "int"
         case "binary_expression" if operator_of(node) in ("+", "-", "*", "/"):
             return _joined(unit, node, ("left", "right"), depth)
         case "conditional_expression":

@@ -538,6 +538,28 @@ WORKLOADS = {
         workload("running_shares", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "so_far: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
+    "highest_so_far": (
+        workload("highest_so_far", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "heights: input float32 [N, C]", "peaks: output float32 [N, C]", "highest: output float32 [N]",
+                 "paths: int32 = N", "steps: int32 = C"),
+    ),
+    "lowest_from_the_end": (
+        workload("lowest_from_the_end", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "out: output float64 [N, C]", "x: input float64 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "places_of_kept": (
+        workload("places_of_kept", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [128]',
+                 "places: output int64 [N, C]", "counts: output int64 [N]", "values: input int32 [N, C]",
+                 "limit: int32 = 3", "rows: uint32 = N", "length: uint32 = C"),
+    ),
+    "running_product": (
+        workload("running_product", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "y: output uint32 [N, C]", "x: input uint32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "lowest_of_row": (
+        workload("lowest_of_row", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "lows: output int32 [N, C]", "x: input int32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
     "running_total": (
         workload("running_total", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "x: input float32 [N, C]", "y: output float32 [N, C]", "rows: int64 = N", "length: int64 = C"),

@@ -5,8 +5,8 @@ After: `row` counts blocks, the loop goes `for (int i = part; i < C; i += blockD
 the sum in every thread, and what is written once for a row is written by one thread. Each launch gets a block for each
 thread that it had.
 
-Sums, maxima and minima are combined in another order. A sum that is used on the way, as in a prefix sum, is handed on
-from warp to warp in shared memory. Refused is a row that carries anything else from element to
+Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running
+maximum, is handed on from warp to warp in shared memory. Refused is a row that carries anything else from element to
 element, and whatever lets one thread see what another has yet to write.
 """
 

@@ -4,9 +4,10 @@ Before: `int row = blockIdx.x * blockDim.x + threadIdx.x;` and `for (int i = 0; 
 After: `row` counts warps, the loop goes `for (int i = lane; i < C; i += 32)`, shuffles leave the sum in
 every lane, and what is written once for a row is written by lane 0. Each launch gets 32 times its blocks.
 
-Sums, maxima and minima are combined in another order. A sum that is used on the way, as in a prefix sum, is handed on
-from lane to lane for 32 elements at a time (`running_sums`). Refused is a row that carries anything else from element
-to element, and whatever lets one lane see what another has yet to write.
+Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running maximum,
+is handed on from lane to lane for 32 elements at a time (`running_values`); so is a running product of whole numbers.
+Refused is a row that carries anything else from element to element, and whatever lets one lane see what another has yet
+to write.
 """
 
 from __future__ import annotations

@@ -24,17 +24,17 @@ from kernel_lineage.kernels.cuda_forms import (
     contains,
     field_of,
     operator_of,
-    test_of,
     text_of,
 )
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting, declares
+from kernel_lineage.rewrite.assists.choosing_steps import CHOOSING, choice_of, compared
+from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
-from kernel_lineage.rewrite.assists.running_sums import RunningSum, running_sum
+from kernel_lineage.rewrite.assists.running_values import RunningValue, running_value
 from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
 from kernel_lineage.rewrite.assists.written import dense, header_of
 
@@ -46,7 +46,6 @@ COUNTERS = frozenset(
 _SIGNED = frozenset({"int", "long", "long long", "int64_t"})
 """Counters that a thread beyond the end of a row may take below zero."""
 _FLOATING = frozenset({"float", "double"})
-_CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
 _ZERO = re.compile(r"0|0?\.0*[fF]?|0\.0*[fF]?|0\.?[fF]?")
 _ROW_AXES = frozenset({"x", "y", "block", "lane", "warp", "slow"})
 
@@ -59,8 +58,8 @@ class RowLoop:
     reductions: tuple[Reduction, ...]
     writes: bool
     """Its rounds write memory, which other lanes see only behind a barrier of the warp."""
-    running: RunningSum | None = None
-    """A sum of which each round uses what it is so far."""
+    running: RunningValue | None = None
+    """What the rounds combine and each of them uses as it is so far."""
     down: bool = False
     """The counter goes down by one, not up."""
 
@@ -118,8 +117,8 @@ def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
     carried = {} if down else _carried(syntax, loop, changed - own)
     remembered = {name for names in carried.values() for name, _ in names}
     combined = sorted(changed - own - remembered)
-    plain = declares(loop) and len(combined) == 1
-    running = running_sum(syntax, loop, combined[0], _SHUFFLED) if plain else None
+    plain = loop.node.type == "for_statement" and len(combined) == 1 and not carried
+    running = running_value(syntax, loop, combined[0], _SHUFFLED) if plain else None
     names = [] if running is not None else combined
     reductions = [_reduction(syntax, loop, name, carried.get(name, ())) for name in names]
     _check_apart(syntax, loop, changed, pitch)
@@ -139,7 +138,7 @@ def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tup
             assignment = inner.named_children[0] if inner.named_children else None
             if assignment is not None and assignment.type == "assignment_expression":
                 values[text_of(assignment.child_by_field_name("left"))] = field_of(assignment, "right")
-        name = next((n for n in values if n in changed and _compared(statement, n) is not None), "")
+        name = next((n for n in values if n in changed and compared(statement, n) is not None), "")
         others = [n for n in values if n != name]
         used = [text_of(n) for n in descendants(loop.node) if n.type == "identifier"]
         types = {v.name: v.type for v in syntax.entry.variables if not v.sizes and not v.pointer}
@@ -214,7 +213,7 @@ def _statements_in(body: Node) -> Iterator[Node]:
 def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | None:
     """The operation of one step of a reduction, and how often it writes the variable's name."""
     if statement.type == "if_statement":
-        step = _compared(statement, name)
+        step = compared(statement, name)
         return step if step is not None and _remembers(statement, name) == carried else None
     assignment = statement.named_children[0] if statement.named_children else None
     if assignment is not None and assignment.type == "update_expression":
@@ -234,38 +233,16 @@ def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | No
         return ("+", 2) if len(others) == 1 and name not in identifiers_in(others[0]) else None
     if right.type == "conditional_expression":
         test = bare(right.child_by_field_name("condition"))
-        chosen = _chosen(test, name) if test is not None and test.type == "binary_expression" else None
+        chosen = choice_of(test, name) if test is not None and test.type == "binary_expression" else None
         ways = [dense(right.child_by_field_name(f)) for f in ("consequence", "alternative")]
         return (chosen[0], 3) if chosen is not None and ways == [chosen[1], name] else None
     if right.type == "call_expression":
         function = text_of(right.child_by_field_name("function"))
         arguments = arguments_of(right)
         others = [a for a in arguments if text_of(bare(a)) != name]
-        fits = function in _CHOOSING and len(arguments) == 2 and len(others) == 1
+        fits = function in CHOOSING and len(arguments) == 2 and len(others) == 1
         return (function, 2) if fits and name not in identifiers_in(others[0]) else None
     return None
-
-
-def _compared(statement: Node, name: str) -> tuple[str, int] | None:
-    """`if (v > best) { best = v; }`, whatever else the branch remembers."""
-    test = test_of(statement) if statement.type == "if_statement" else None
-    then = statement.child_by_field_name("consequence")
-    if test is None or then is None or statement.child_by_field_name("alternative") is not None:
-        return None
-    chosen = _chosen(test, name)
-    steps = [dense(s) for s in statements_of(then)]
-    return (chosen[0], 2) if chosen is not None and f"{name}={chosen[1]};" in steps else None
-
-
-def _chosen(test: Node, name: str) -> tuple[str, str] | None:
-    """`>` and `v` of `v > name` and of `name < v`, with `<` likewise; a v that is no number is never chosen."""
-    operator = operator_of(test)
-    left, right = dense(test.child_by_field_name("left")), dense(test.child_by_field_name("right"))
-    if left == name:
-        left, right, operator = right, left, {">": "<", "<": ">"}.get(operator, "")
-    if right != name or operator not in (">", "<") or name in re.findall(r"\w+", left):
-        return None
-    return operator, left
 
 
 def _remembers(statement: Node, name: str) -> set[str]:

@@ -19,6 +19,7 @@ from kernel_lineage.rewrite.assists.blocks_at_launch import (
     extent_changed,
     launches_of,
 )
+from kernel_lineage.rewrite.assists.counting_loops import counter_type
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
@@ -35,7 +36,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
-from kernel_lineage.rewrite.assists.running_sums import shared_running_sum
+from kernel_lineage.rewrite.assists.running_values import shared_running_value
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.skills.kernel_facts import constant
@@ -114,8 +115,9 @@ def _shared_out(
             if part.running is None:
                 edits += _strided(part, own, sharers)
             else:
-                text = shared_running_sum(
-                    kernel, part.loop, part.running, own, taken, sharers, down=part.down
+                counted = counter_type(syntax, part.loop)
+                text = shared_running_value(
+                    kernel, part.loop, part.running, counted, own, taken, sharers, down=part.down
                 )
                 edits.append(replace_node(at, text))
             wait = [sharers.wait]

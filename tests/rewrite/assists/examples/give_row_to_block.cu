@@ -118,6 +118,68 @@ void all(double* total, const double* x, const double* y, const int* live, int n
   dim3 grid(((n + 95) / 96) * 96);
   gated_sums<<<grid, block>>>(total, x, y, live, n, m, turns);
 }
+// --- lowest_of_row applies
+__global__ void lowest_of_row(int *__restrict__ lows, const int *__restrict__ x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        int low = 2147483647;
+        for (int c = 0; c < columns; c++) {
+            if (x[row * columns + c] < low) low = x[row * columns + c];
+            lows[row * columns + c] = low;
+        }
+    }
+}
+
+void run(int *lows, const int *x, int rows, int columns) {
+    lowest_of_row<<<(rows + 63) / 64, 64>>>(lows, x, rows, columns);
+}
+// --- lowest_of_row becomes
+__global__ void lowest_of_row(int *__restrict__ lows, const int *__restrict__ x, int rows, int columns) {
+    int row = blockIdx.x;
+    const int part = threadIdx.x;
+    if (row < rows) {
+        int low = 2147483647;
+        for (int first = 0; first < columns; first += 4 * (int)blockDim.x) {
+            __shared__ int low_of_warps[32];
+            int low_parts[4] = {low, low, low, low};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first + step * (int)blockDim.x + part;
+                if (c < columns) { if ((x[row * columns + c]) < low_parts[step]) { low_parts[step] = x[row * columns + c]; } }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * (int)blockDim.x < columns)) { break; }
+                const int c = first + step * (int)blockDim.x + part;
+                int low_part = low_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const int other = __shfl_up_sync(0xffffffffu, low_part, offset);
+                    if (threadIdx.x % 32 >= offset) { if (other < low_part) { low_part = other; } }
+                }
+                int low_before = low, low_whole = low;
+                if (threadIdx.x % 32 == 31) { low_of_warps[threadIdx.x / 32] = low_part; }
+                __syncthreads();
+                for (int warp = 0; warp < (int)blockDim.x / 32; warp++) {
+                    if (warp < (int)threadIdx.x / 32) { if (low_of_warps[warp] < low_before) { low_before = low_of_warps[warp]; } }
+                    if (low_of_warps[warp] < low_whole) { low_whole = low_of_warps[warp]; }
+                }
+                __syncthreads();
+                low_part = __shfl_up_sync(0xffffffffu, low_part, 1);
+                if (threadIdx.x % 32 > 0) { if (low_part < low_before) { low_before = low_part; } }
+                if (c < columns) {
+                    int low = low_before;
+                    if (x[row * columns + c] < low) low = x[row * columns + c];
+                    lows[row * columns + c] = low;
+                }
+                low = low_whole;
+            }
+        }
+    }
+}
+
+void run(int *lows, const int *x, int rows, int columns) {
+    lowest_of_row<<<((rows + 63) / 64) * 64, 256>>>(lows, x, rows, columns);
+}
 // --- along refuses: carried from round to round
 __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;

@@ -414,6 +414,246 @@ __global__ void typed_rows(scalar_t* out, const scalar_t* x, int N, int C) {
 void run_typed_rows(float* out, const float* x, int N, int C) {
     typed_rows<float><<<((N + 63) / 64) * 32, 64>>>(out, x, N, C);
 }
+// --- highest_so_far applies
+__global__ void highest_so_far(const float *__restrict__ heights, float *__restrict__ peaks, float *highest, int paths, int steps) {
+    const int path = blockIdx.x * blockDim.x + threadIdx.x;
+    int s;
+    if (path >= paths) return;
+    const float *own = heights + (size_t)path * steps;
+    float *peak = peaks + (size_t)path * steps;
+    float top = -1e30f;
+    for (s = 0; s < steps; ++s) {
+        peak[s] = top;
+        top = fmaxf(top, own[s]);
+    }
+    highest[path] = top;
+}
+
+void climb(const float *heights, float *peaks, float *highest, int paths, int steps) {
+    highest_so_far<<<(paths + 63) / 64, 64>>>(heights, peaks, highest, paths, steps);
+}
+// --- highest_so_far becomes
+__global__ void highest_so_far(const float *__restrict__ heights, float *__restrict__ peaks, float *highest, int paths, int steps) {
+    const int path = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    int s;
+    if (path >= paths) return;
+    const float *own = heights + (size_t)path * steps;
+    float *peak = peaks + (size_t)path * steps;
+    float top = -1e30f;
+    for (int first = 0; first < steps; first += 4 * 32) {
+        float top_parts[4] = {top, top, top, top};
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            const int s = first + step * 32 + lane;
+            if (s < steps) { top_parts[step] = fmaxf(top_parts[step], own[s]); }
+        }
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            if (!(first + step * 32 < steps)) { break; }
+            const int s = first + step * 32 + lane;
+            float top_part = top_parts[step];
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const float other = __shfl_up_sync(0xffffffffu, top_part, offset);
+                if (lane >= offset) { top_part = fmaxf(top_part, other); }
+            }
+            float top_before = top, top_whole = top;
+            top_whole = fmaxf(top_whole, __shfl_sync(0xffffffffu, top_part, 31));
+            top_part = __shfl_up_sync(0xffffffffu, top_part, 1);
+            if (lane > 0) { top_before = fmaxf(top_before, top_part); }
+            if (s < steps) {
+                float top = top_before;
+                peak[s] = top;
+                top = fmaxf(top, own[s]);
+            }
+            top = top_whole;
+        }
+    }
+    __syncwarp();
+    if (lane == 0) { highest[path] = top; }
+}
+
+void climb(const float *heights, float *peaks, float *highest, int paths, int steps) {
+    highest_so_far<<<((paths + 63) / 64) * 32, 64>>>(heights, peaks, highest, paths, steps);
+}
+// --- lowest_from_the_end applies
+__global__ void lowest_from_the_end(double* __restrict__ out, const double* __restrict__ x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        double low = x[row * columns + columns - 1];
+        for (int c = columns - 1; c >= 0; c--) {
+            const double v = x[row * columns + c];
+            if (v < low) { low = v; }
+            out[row * columns + c] = v - low;
+        }
+    }
+}
+
+void run(double* out, const double* x, int rows, int columns) {
+    lowest_from_the_end<<<(rows + 63) / 64, 64>>>(out, x, rows, columns);
+}
+// --- lowest_from_the_end becomes
+__global__ void lowest_from_the_end(double* __restrict__ out, const double* __restrict__ x, int rows, int columns) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < rows) {
+        double low = x[row * columns + columns - 1];
+        __syncwarp();
+        for (int first = columns - 1; first >= 0; first -= 4 * 32) {
+            double low_parts[4] = {low, low, low, low};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first - step * 32 - lane;
+                if (c >= 0) { const double v = x[row * columns + c]; if ((v) < low_parts[step]) { low_parts[step] = v; } }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first - step * 32 >= 0)) { break; }
+                const int c = first - step * 32 - lane;
+                double low_part = low_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const double other = __shfl_up_sync(0xffffffffu, low_part, offset);
+                    if (lane >= offset) { if (other < low_part) { low_part = other; } }
+                }
+                double low_before = low, low_whole = low;
+                const double other = __shfl_sync(0xffffffffu, low_part, 31);
+                if (other < low_whole) { low_whole = other; }
+                low_part = __shfl_up_sync(0xffffffffu, low_part, 1);
+                if (lane > 0) { if (low_part < low_before) { low_before = low_part; } }
+                if (c >= 0) {
+                    double low = low_before;
+                    const double v = x[row * columns + c];
+                    if (v < low) { low = v; }
+                    out[row * columns + c] = v - low;
+                }
+                low = low_whole;
+            }
+        }
+    }
+}
+
+void run(double* out, const double* x, int rows, int columns) {
+    lowest_from_the_end<<<((rows + 63) / 64) * 32, 64>>>(out, x, rows, columns);
+}
+// --- places_of_kept applies
+__global__ void places_of_kept(long long *__restrict__ places, long long *counts, const int *__restrict__ values, int limit,
+                               unsigned rows, unsigned length) {
+  unsigned r = threadIdx.x + blockDim.x * blockIdx.x;
+  if (r < rows) {
+    long long at = r * length;
+    for (unsigned i = 0; i < length; i++) {
+      const int value = values[r * length + i];
+      places[r * length + i] = at;
+      if (value % 7 < limit) at++;
+    }
+    counts[r] = at;
+  }
+}
+
+void keep(long long *places, long long *counts, const int *values, int limit, unsigned rows, unsigned length) {
+  places_of_kept<<<(rows + 127) / 128, 128>>>(places, counts, values, limit, rows, length);
+}
+// --- places_of_kept becomes
+__global__ void places_of_kept(long long *__restrict__ places, long long *counts, const int *__restrict__ values, int limit,
+                               unsigned rows, unsigned length) {
+  unsigned r = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  if (r < rows) {
+    long long at = r * length;
+    for (unsigned first = 0; first < length; first += 4 * 32) {
+        long long at_parts[4] = {};
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            const unsigned i = first + step * 32 + lane;
+            if (i < length) { const int value = values[r * length + i]; at_parts[step] = (value % 7 < limit) ? (1) : 0; }
+        }
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            if (!(first + step * 32 < length)) { break; }
+            const unsigned i = first + step * 32 + lane;
+            long long at_part = at_parts[step];
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const long long other = __shfl_up_sync(0xffffffffu, at_part, offset);
+                if (lane >= offset) { at_part += other; }
+            }
+            long long at_before = at, at_whole = at;
+            at_whole += __shfl_sync(0xffffffffu, at_part, 31);
+            at_part = __shfl_up_sync(0xffffffffu, at_part, 1);
+            if (lane > 0) { at_before += at_part; }
+            if (i < length) {
+                long long at = at_before;
+                const int value = values[r * length + i];
+                places[r * length + i] = at;
+                if (value % 7 < limit) at++;
+            }
+            at = at_whole;
+        }
+    }
+    __syncwarp();
+    if (lane == 0) { counts[r] = at; }
+  }
+}
+
+void keep(long long *places, long long *counts, const int *values, int limit, unsigned rows, unsigned length) {
+  places_of_kept<<<((rows + 127) / 128) * 32, 128>>>(places, counts, values, limit, rows, length);
+}
+// --- running_product applies
+__global__ void running_product(unsigned *y, const unsigned *x, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        unsigned product = 1;
+        for (int c = 0; c < columns; c++) {
+            unsigned next = product * x[row * columns + c];
+            y[row * columns + c] = next - product;
+            product = next;
+        }
+    }
+}
+
+void multiply(unsigned *y, const unsigned *x, int rows, int columns) {
+    running_product<<<(rows + 63) / 64, 64>>>(y, x, rows, columns);
+}
+// --- running_product becomes
+__global__ void running_product(unsigned *y, const unsigned *x, int rows, int columns) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < rows) {
+        unsigned product = 1;
+        for (int first = 0; first < columns; first += 4 * 32) {
+            unsigned product_parts[4] = {1, 1, 1, 1};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int c = first + step * 32 + lane;
+                if (c < columns) { product_parts[step] = x[row * columns + c]; }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * 32 < columns)) { break; }
+                const int c = first + step * 32 + lane;
+                unsigned product_part = product_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const unsigned other = __shfl_up_sync(0xffffffffu, product_part, offset);
+                    if (lane >= offset) { product_part *= other; }
+                }
+                unsigned product_before = product, product_whole = product;
+                product_whole *= __shfl_sync(0xffffffffu, product_part, 31);
+                product_part = __shfl_up_sync(0xffffffffu, product_part, 1);
+                if (lane > 0) { product_before *= product_part; }
+                if (c < columns) {
+                    unsigned product = product_before;
+                    unsigned next = product * x[row * columns + c];
+                    y[row * columns + c] = next - product;
+                    product = next;
+                }
+                product = product_whole;
+            }
+        }
+    }
+}
+
+void multiply(unsigned *y, const unsigned *x, int rows, int columns) {
+    running_product<<<((rows + 63) / 64) * 32, 64>>>(y, x, rows, columns);
+}
 // --- along refuses: carried from round to round
 // Nothing tells what T is, and 16-bit types of a library have no shuffles.
 template <typename T>
@@ -531,7 +771,7 @@ __global__ void along(float* out, const float* x, int* seen, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
     float sum = 0.0f;
-    for (int i = 0; i < C; i++) { if (i > 0) { sum += x[row * C + i]; } out[row * C + i] = sum; }
+    for (int i = 0; i < C; i++) { if (i > 0) { sum += x[row * C + i]; } else { sum -= 1.0f; } out[row * C + i] = sum; }
 }
 void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
 // --- along refuses: carried from round to round
@@ -1183,3 +1423,29 @@ __global__ void running_total(const scalar_t *__restrict__ x, scalar_t *__restri
 void run(const __half *x, __half *y, int64_t rows, int64_t length) {
     running_total<__half><<<(rows + 63) / 64, 64>>>(x, y, rows, length);
 }
+// --- along refuses: carried from round to round
+// A running product of floats may pass through an infinity and a zero in another order.
+__global__ void along(float* __restrict__ out, const float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float product = 1.0f;
+    for (int i = 0; i < C; i++) { out[row * C + i] = product; product *= x[row * C + i]; }
+}
+void run(float* out, const float* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- along refuses: may be rounded in each round
+__global__ void along(int* __restrict__ out, const float* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    int sum = 0;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; out[row * C + i] = sum; }
+}
+void run(int* out, const float* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- along refuses: carried from round to round
+// Where the sum itself says whether it grows, no lane knows what its round adds.
+__global__ void along(int* __restrict__ out, const int* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    int sum = 0;
+    for (int i = 0; i < C; i++) { if (sum < 100) { sum += x[row * C + i]; } out[row * C + i] = sum; }
+}
+void run(int* out, const int* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
