@@ -277,6 +277,11 @@ WORKLOADS = {
                  'grid = ["ceil_div(C, 128)"]\nblock = [128]', "where: output uint32 [C]", "x: input int32 [N, C]",
                  "rows: uint32 = N", "columns: uint32 = C"),
     ),
+    "moments_of_columns": (
+        workload("moments_of_columns", "N = [1, 37, 150]\nC = [5, 33]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
+                 "x: input float32 [N, C]", "mean: output float32 [C]", "skew: output float32 [C]",
+                 "rows: uint64 = N", "columns: uint64 = C"),
+    ),
     "spread_of_columns": (
         workload("spread_of_columns", "N = [1, 37, 150]\nC = [5, 33]", 'grid = ["ceil_div(C, 64)"]\nblock = [64]',
                  "in: input float32 [N, C]", "centre: output float32 [C]", "spread: output float32 [C]",

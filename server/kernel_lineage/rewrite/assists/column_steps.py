@@ -75,9 +75,6 @@ def column_steps(kernel: Kernel, shared: ThreadWork) -> ColumnSteps:
     beside = loops and all(node in work.inner for node in loops)
     if not beside or any(one.running is not None for one in rows.loops) or not _combines(rows.loops):
         raise Refusal(f"{kernel.name} does not go down its column in loops that only combine values")
-    for node, one in loops.items():
-        if one.loop.start is None or not contains(node, one.loop.start):
-            raise Refusal(f"`{one.loop.counter}` begins outside of the head of its loop")
     if work.returns:
         raise Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
     last = max(n for n, s in enumerate(work.inner) if s in loops)

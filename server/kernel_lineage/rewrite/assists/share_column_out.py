@@ -188,11 +188,11 @@ def _shared_out(
         parts = {name: fresh_name(f"{name}_parts", taken) for name in kinds}
         taken |= set(parts.values())
         kept += [f"__shared__ {kinds[name]} {array}[{groups}][{columns}];" for name, array in parts.items()]
+        rounds = rounds_under_way(kernel, syntax, one.nodes[0])
         act = [
             *(f"{r.name} = 0;" for r in one.loop.reductions if r.operation == "+" and not r.from_zero),
             *_comments(data, one.nodes[0]),
-            f"#pragma unroll {rounds_under_way(kernel, syntax, one.nodes[0])}",
-            *_strided(data, one.loop, first_row, step),
+            *_strided(data, one.loop, first_row, step, f"#pragma unroll {rounds}"),
             *(f"{array}[{group}][{lane}] = {name};" for name, array in parts.items()),
         ]
         stages.append(stage(test, act))
@@ -228,16 +228,21 @@ def _line_of(data: bytes, statement: Node) -> tuple[int, int]:
     return (start_of_line(data, begin), end) if alone else (begin, statement.end_byte)
 
 
-def _strided(data: bytes, row: RowLoop, first: str, step: str) -> list[str]:
-    """The lines of a loop of which a group takes the row `first` behind the start, and then each so-manieth row."""
+def _strided(data: bytes, row: RowLoop, first: str, step: str, asked: str) -> list[str]:
+    """The lines of a loop of which a group takes the row `first` behind the start, and then each so-manieth row.
+
+    `asked`: what the compiler is asked to do with it.
+    """
     loop, sign = row.loop, "-" if row.down else "+"
     assert loop.start is not None and loop.update is not None
     start = text_of(loop.start)
     if loop.start.type not in ("identifier", "number_literal"):
         start = f"({start})"
     begin = first if start == "0" and not row.down else f"{start} {sign} {first}"
-    changes = [(loop.start, begin), (loop.update, f"{loop.counter} {sign}= {step}")]
-    return dedented(data, [loop.node], changes)
+    changes = [(loop.update, f"{loop.counter} {sign}= {step}")]
+    if contains(loop.node, loop.start):
+        return [asked, *dedented(data, [loop.node], [(loop.start, begin), *changes])]
+    return [f"{loop.counter} = {begin};", asked, *dedented(data, [loop.node], changes)]
 
 
 def _comments(data: bytes, loop: Node) -> list[str]:

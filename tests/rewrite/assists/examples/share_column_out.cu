@@ -418,6 +418,81 @@ __global__ void __launch_bounds__(1024) scaled_columns(double *near_end, int *co
 void scaled(double *near_end, int *count, const double *v, int n, int m) {
     scaled_columns<<<((m + 255) / 256) * 16, 1024>>>(near_end, count, v, n, m);
 }
+// --- moments_of_columns applies
+__global__ void moments_of_columns(const float* x, float* mean, float* skew, size_t rows, size_t columns) {
+    size_t c = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (c >= columns) { return; }
+    float m = 0.f;
+    size_t r = 0;
+    while (r < rows) { m += x[r * columns + c]; ++r; }
+    m /= rows;
+    float m2 = 0.f, m3 = 0.f;
+    for (size_t k = 0; k < rows; k++) {
+        float d = x[k * columns + c] - m;
+        m2 += d * d;
+        m3 += d * d * d;
+    }
+    mean[c] = m;
+    skew[c] = m3 / (m2 * sqrtf(m2) + 1e-6f);
+}
+
+void run(const float* x, float* mean, float* skew, size_t rows, size_t columns) {
+    moments_of_columns<<<(columns + 63) / 64, 64>>>(x, mean, skew, rows, columns);
+}
+// --- moments_of_columns becomes
+__global__ void __launch_bounds__(1024) moments_of_columns(const float* x, float* mean, float* skew, size_t rows, size_t columns) {
+    size_t c = blockIdx.x * 16 + threadIdx.x % 16;
+    const int lane = threadIdx.x % 16, group = threadIdx.x / 16;
+    __shared__ float m_parts[64][16];
+    __shared__ float m2_parts[64][16];
+    __shared__ float m3_parts[64][16];
+    if (c < columns) {
+        float m = 0.f;
+        size_t r = 0;
+        r = group;
+        #pragma unroll 8
+        while (r < rows) { m += x[r * columns + c]; r += 64; }
+        m_parts[group][lane] = m;
+    }
+    __syncthreads();
+    if (c < columns) {
+        float m = 0.f;
+        size_t r = 0;
+        for (int part = 0; part < 64; part++) {
+            m += m_parts[part][lane];
+        }
+        m /= rows;
+        float m2 = 0.f, m3 = 0.f;
+        #pragma unroll 8
+        for (size_t k = group; k < rows; k += 64) {
+            float d = x[k * columns + c] - m;
+            m2 += d * d;
+            m3 += d * d * d;
+        }
+        m2_parts[group][lane] = m2;
+        m3_parts[group][lane] = m3;
+    }
+    __syncthreads();
+    if (group == 0 && c < columns) {
+        float m = 0.f;
+        size_t r = 0;
+        for (int part = 0; part < 64; part++) {
+            m += m_parts[part][lane];
+        }
+        m /= rows;
+        float m2 = 0.f, m3 = 0.f;
+        for (int part = 0; part < 64; part++) {
+            m2 += m2_parts[part][lane];
+            m3 += m3_parts[part][lane];
+        }
+        mean[c] = m;
+        skew[c] = m3 / (m2 * sqrtf(m2) + 1e-6f);
+    }
+}
+
+void run(const float* x, float* mean, float* skew, size_t rows, size_t columns) {
+    moments_of_columns<<<((columns + 63) / 64) * 4, 1024>>>(x, mean, skew, rows, columns);
+}
 // --- column_means refuses: that is no sum, maximum or minimum
 __global__ void column_means(float* means, float* most, const float* x, int rows, int cols) {
     int col = blockIdx.x * blockDim.x + threadIdx.x;
@@ -556,20 +631,6 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
 void launch(float* means, float* most, const float* x, int rows, int cols) {
     const int blocks = (cols + 127) / 128;
     column_means<<<blocks, 128>>>(means, most, x, rows, cols);
-}
-// --- column_means refuses: begins outside of the head
-__global__ void column_means(float* means, const float* x, int rows, int columns) {
-    int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c < columns) {
-        float sum = 0.0f;
-        int r = 0;
-        while (r < rows) { sum += x[r * columns + c]; r++; }
-        means[c] = sum / rows;
-    }
-}
-
-void run(float* means, const float* x, int rows, int columns) {
-    column_means<<<(columns + 127) / 128, 128>>>(means, x, rows, columns);
 }
 // --- centred_columns refuses: which all threads need
 __global__ void centred_columns(float* mean, float* apart, const float* x, int rows, int columns) {
