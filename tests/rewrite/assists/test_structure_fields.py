@@ -22,6 +22,9 @@ from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.assists.structure_fields import fields_apart
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.optimise.proposals import proposals
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
+from kernel_lineage.skills.library import library
 from kernel_lineage.workloads.programs import program_from_file
 
 _BYTES = """
@@ -213,6 +216,37 @@ def test_a_promise_is_made_of_a_field_by_a_pointer_of_the_kernel() -> None:
     assert not promised_apart(syntax_of(_kernel(_BYTES)), "job.a", "job.out")
     used_twice = promised.replace("int sum = 0;", "int sum = job.a[0];")
     assert not promised_apart(syntax_of(_kernel(used_twice)), "job.a", "job.out")
+
+
+_SCAN = """
+struct Plane { int rows, cols; int *p; };
+__global__ void offsets(Plane in, Plane out) {
+    const int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= in.rows) return;
+    int before = 0;
+    for (int c = 0; c < in.cols; ++c) {
+        out.p[(size_t)r * out.cols + c] = before;
+        before += in.p[(size_t)r * in.cols + c];
+    }
+}
+void launch(Plane in, Plane out) { offsets<<<(in.rows + 63) / 64, 64>>>(in, out); }
+"""
+
+
+def test_what_waits_for_a_promise_is_made_of_fields() -> None:
+    stated: dict[str, Scalar] = {
+        f"launch.block.{axis}": extent for axis, extent in zip("xyz", (64, 1, 1), strict=True)
+    }
+    stated |= {"toolchain.cuda": (12, 0), "exclusive(in_p)": True, "exclusive(out_p)": True}
+    facts = Facts({n: Fact((v,), "", FactSource.STATED) for n, v in stated.items()})
+    made = [p for p in proposals(_kernel(_SCAN), library(), facts).made if p.skill == "warp-per-row"]
+    assert len(made) == 1
+    text = made[0].text.decode()
+    assert "void offsets(Plane in, Plane out) {" in text
+    assert "__restrict__ in_p = in.p;" in text
+    assert "__restrict__ out_p = out.p;" in text
+    assert "before_parts[step] = in_p[(size_t)r * in.cols + c];" in text
+    assert "offsets<<<((in.rows + 63) / 64) * 32, 64>>>(in, out)" in text
 
 
 def test_a_field_keeps_its_type() -> None:

@@ -139,15 +139,18 @@ def _check_read_again(syntax: CudaSyntax, steps: list[Step], outside: tuple[Node
     accesses = [a for a in indexing(syntax.entry).accesses if a.space != "local"]
     again = [*outside, *(n for s in steps if s.loop is None and not s.once for n in s.nodes)]
     writing = [n for s in steps if s.writes for n in s.nodes]
-    read = {a.root: a for a in accesses if a.reads and any(contains(n, a.node) for n in again)}
+    read = {a.root: a.node for a in accesses if a.reads and any(contains(n, a.node) for n in again)}
+    for node in (n for part in again for n in descendants(part) if n.type == "field_expression"):
+        if any(c.type == "->" for c in node.children):
+            read[text_of(node.child_by_field_name("argument"))] = node
     written = {a.root for a in accesses if a.writes and any(contains(n, a.node) for n in writing)}
     for node in writing:
         written |= written_by_calls(syntax, node.start_byte, node.end_byte).keys()
-    for root, access in read.items():
+    for root, place in read.items():
         other = next((w for w in sorted(written) if not promised_apart(syntax, root, w)), None)
         if other is not None:
             kind = Refusal if other == root else MayOverlap
             raise kind(
-                f"`{text_of(access.node)}` is read again before each step, and a step writes `{other}`, "
+                f"`{text_of(place)}` is read again before each step, and a step writes `{other}`, "
                 "where both may lie in one buffer"
             )

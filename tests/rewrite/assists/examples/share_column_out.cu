@@ -686,3 +686,20 @@ __global__ void centred_columns(float* __restrict__ y, const float* __restrict__
 void run(float* y, const float* x, int rows, int columns, int apart) {
     centred_columns<<<(columns + 127) / 128, 128>>>(y, x, rows, columns, apart);
 }
+// --- centred_columns refuses: `size->rows` is read again before each step, and a step writes `mean`
+struct Size { int rows, columns; };
+__global__ void centred_columns(float* mean, float* apart, const float* x, const Size* size, int columns) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < columns) {
+        const int rows = size->rows;
+        float sum = 0.0f, most = 0.0f;
+        for (int r = 0; r < rows; r++) { sum += x[r * columns + c]; }
+        mean[c] = sum / rows;
+        for (int r = 0; r < rows; r++) { most = fmaxf(most, fabsf(x[r * columns + c] - sum / rows)); }
+        apart[c] = most;
+    }
+}
+
+void run(float* mean, float* apart, const float* x, const Size* size, int columns) {
+    centred_columns<<<(columns + 127) / 128, 128>>>(mean, apart, x, size, columns);
+}
