@@ -565,6 +565,10 @@ WORKLOADS = {
         workload("lowest_of_row", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "lows: output int32 [N, C]", "x: input int32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
     ),
+    "ends_of_runs": (
+        workload("ends_of_runs", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
+                 "ends: output int64 [N, C]", "lengths: input uint8 [N, C]", "rows: int32 = N", "runs: int32 = C"),
+    ),
     "running_total": (
         workload("running_total", "N = [1, 5]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "x: input float32 [N, C]", "y: output float32 [N, C]", "rows: int64 = N", "length: int64 = C"),

@@ -142,7 +142,8 @@ def running_value(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[st
         )
     uses = [n for s in statements for n in descendants(s) if n.type == "identifier" and text_of(n) == name]
     own = [n for n in descendants(statement) if n.type == "identifier" and text_of(n) == name]
-    if len(uses) == len(own):
+    handed_on = statement.type == "expression_statement" and changed_by(statement.named_children[0]) != name
+    if len(uses) == len(own) and not handed_on:
         return None  # Nothing uses what it is so far: a sum like any other.
     before = statements[: statements.index(statement)]
     needed, declared = {n for p in step.parts for n in identifiers_in(p)}, list[Node]()
@@ -309,14 +310,14 @@ def _step_of(statement: Node, name: str, round_: list[Node]) -> _Step | None:
     """
     if statement.type == "if_statement":
         return _chosen_step(statement, name) or _step_under_condition(statement, name)
-    what = statement.named_children[0] if statement.type == "expression_statement" else None
+    what = _changes_once(statement, name)
     if what is None:
         return None
     if what.type == "update_expression":
         one = "1" if operator_of(what) == "++" else "-1"
-        return _Step("+", one, (), ()) if text_of(what.child_by_field_name("argument")) == name else None
-    left, right = what.child_by_field_name("left"), bare(field_of(what, "right"))
-    if what.type != "assignment_expression" or text_of(left) != name or right is None:
+        return _Step("+", one, (), ())
+    right = bare(field_of(what, "right"))
+    if right is None or text_of(what.child_by_field_name("left")) != name:
         return None
     operator = operator_of(what)
     if operator in ("+=", "*="):
@@ -326,16 +327,32 @@ def _step_of(statement: Node, name: str, round_: list[Node]) -> _Step | None:
     return _combination(_value_in(round_, statement, right) or right, name) if operator == "=" else None
 
 
+def _changes_once(statement: Node, name: str) -> Node | None:
+    """What changes a variable in a statement that does so always, and uses it nowhere else: `sum += E` of the statement
+    `y[i] = sum += E;`, too.
+    """
+    if statement.type != "expression_statement":
+        return None
+    inner = list(descendants(statement))
+    changes = [n for n in inner if changed_by(n) == name]
+    sometimes = any(
+        n.type in ("conditional_expression", "comma_expression") or operator_of(n) in ("&&", "||")
+        for n in inner
+    )
+    if len(changes) != 1 or (sometimes and changes[0].parent != statement):
+        return None
+    (what,) = changes
+    alone = all(contains(what, n) for n in inner if n.type == "identifier" and text_of(n) == name)
+    return what if alone else None
+
+
 def _value_in(round_: list[Node], statement: Node, name: Node) -> Node | None:
-    """What a name is declared as in a round before a statement."""
-    for earlier in round_[: round_.index(statement)] if name.type == "identifier" else ():
-        declared = (
-            [d for d in declarators(earlier) if d[0] == text_of(name)]
-            if earlier.type == "declaration"
-            else []
-        )
-        if declared:
-            return bare(declared[0][1])
+    """What a name is declared as in a round before a statement, and stays."""
+    changed = any(changed_by(n, addressed=True) == text_of(name) for s in round_ for n in descendants(s))
+    for earlier in round_[: round_.index(statement)] if name.type == "identifier" and not changed else ():
+        declared = dict(d[:2] for d in declarators(earlier)) if earlier.type == "declaration" else {}
+        if text_of(name) in declared:
+            return bare(declared[text_of(name)])
     return None
 
 

@@ -654,6 +654,57 @@ __global__ void running_product(unsigned *y, const unsigned *x, int rows, int co
 void multiply(unsigned *y, const unsigned *x, int rows, int columns) {
     running_product<<<((rows + 63) / 64) * 32, 64>>>(y, x, rows, columns);
 }
+// --- ends_of_runs applies
+__global__ void ends_of_runs(long long *__restrict__ ends, const unsigned char *__restrict__ lengths, int rows, int runs) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        long long end = 0;
+        for (int r = 0; r < runs; r++) ends[row * runs + r] = end += lengths[row * runs + r];
+    }
+}
+
+void run(long long *ends, const unsigned char *lengths, int rows, int runs) {
+    ends_of_runs<<<(rows + 63) / 64, 64>>>(ends, lengths, rows, runs);
+}
+// --- ends_of_runs becomes
+__global__ void ends_of_runs(long long *__restrict__ ends, const unsigned char *__restrict__ lengths, int rows, int runs) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < rows) {
+        long long end = 0;
+        for (int first = 0; first < runs; first += 4 * 32) {
+            long long end_parts[4] = {};
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                const int r = first + step * 32 + lane;
+                if (r < runs) { end_parts[step] = lengths[row * runs + r]; }
+            }
+            #pragma unroll
+            for (int step = 0; step < 4; step++) {
+                if (!(first + step * 32 < runs)) { break; }
+                const int r = first + step * 32 + lane;
+                long long end_part = end_parts[step];
+                for (int offset = 1; offset < 32; offset *= 2) {
+                    const long long other = __shfl_up_sync(0xffffffffu, end_part, offset);
+                    if (lane >= offset) { end_part += other; }
+                }
+                long long end_before = end, end_whole = end;
+                end_whole += __shfl_sync(0xffffffffu, end_part, 31);
+                end_part = __shfl_up_sync(0xffffffffu, end_part, 1);
+                if (lane > 0) { end_before += end_part; }
+                if (r < runs) {
+                    long long end = end_before;
+                    ends[row * runs + r] = end += lengths[row * runs + r];
+                }
+                end = end_whole;
+            }
+        }
+    }
+}
+
+void run(long long *ends, const unsigned char *lengths, int rows, int runs) {
+    ends_of_runs<<<((rows + 63) / 64) * 32, 64>>>(ends, lengths, rows, runs);
+}
 // --- along refuses: carried from round to round
 // Nothing tells what T is, and 16-bit types of a library have no shuffles.
 template <typename T>
@@ -1447,5 +1498,22 @@ __global__ void along(int* __restrict__ out, const int* __restrict__ x, int N, i
     if (row >= N) { return; }
     int sum = 0;
     for (int i = 0; i < C; i++) { if (sum < 100) { sum += x[row * C + i]; } out[row * C + i] = sum; }
+}
+void run(int* out, const int* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(int* __restrict__ out, const int* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    int count = 0;
+    for (int i = 0; i < C; i++) { out[row * C + i] = x[row * C + i] ? count++ : 0; }
+}
+void run(int* out, const int* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- along refuses: carried from round to round
+// What the sum becomes is doubled on the way.
+__global__ void along(int* __restrict__ out, const int* __restrict__ x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    int sum = 0;
+    for (int i = 0; i < C; i++) { int next = sum + x[row * C + i]; next *= 2; out[row * C + i] = sum; sum = next; }
 }
 void run(int* out, const int* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
