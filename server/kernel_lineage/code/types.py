@@ -59,6 +59,16 @@ DTYPES: Mapping[str, str] = {
 }
 """Types of C++ and CUDA → NumPy's names, on a 64-bit Linux host (CUDA C++ Programming Guide, "Built-in types")."""
 
+PLAIN: Mapping[str, str] = {
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+"""NumPy's names → one C++ type of each, for types that have several names in C++."""
+
 _VECTOR = re.compile(r"(u?char|u?short|u?int|u?long|u?longlong|float|double)([1-4])")
 _PAIRS = {
     "half2": "float16",

@@ -7,6 +7,7 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_parameters import aliases_of, meant_type
 from kernel_lineage.kernels.cuda_syntax import Unit
 
 _SINGLE_LITERAL = re.compile(r"(?:[\d.']+(?:[eE][+-]?\d+)?|0[xX][\da-fA-F.']+[pP][+-]?\d+)[fF]")
@@ -62,13 +63,13 @@ def _kind(unit: Unit, node: Node | None, depth: int = 0) -> str:
                 _declared(unit, text_of(array), pointer=True) if array and array.type == "identifier" else ""
             )
         case "cast_expression":
-            return _named(text_of(node.child_by_field_name("type")))
+            return _named(unit, text_of(node.child_by_field_name("type")))
         case "call_expression":
             name = text_of(node.child_by_field_name("function"))
             if name in _OF_ITS_ARGUMENTS:
                 kinds = {_kind(unit, a, depth + 1) for a in arguments_of(node)}
                 return kinds.pop() if len(kinds) == 1 else ""
-            return "float" if name in _SINGLE_FUNCTIONS else _named(_cast_to(name))
+            return "float" if name in _SINGLE_FUNCTIONS else _named(unit, _cast_to(name))
         case "unary_expression" if operator_of(node) in ("-", "+"):
             return _kind(unit, node.child_by_field_name("argument"), depth + 1)
         case "binary_expression" if operator_of(node) in _OF_BITS:
@@ -94,7 +95,9 @@ def _cast_to(function: str) -> str:
     return (match[1] or match[2]) if match else "?"
 
 
-def _named(written: str) -> str:
+def _named(unit: Unit, written: str) -> str:
+    source = unit.kernel.source
+    written = meant_type(written, aliases_of(source)) if source is not None else written
     plain = re.sub(r"\b(?:const|volatile|constexpr|static|register)\b|\s", "", written)
     if plain == "float":
         return "float"
@@ -104,7 +107,9 @@ def _named(written: str) -> str:
 def _declared(unit: Unit, name: str, *, pointer: bool) -> str:
     """The kind of a variable, or of what a pointer or an array of that name holds; "" where two are called so."""
     kinds = {
-        _named(v.type) for v in unit.variables if v.name == name and (v.pointer or bool(v.sizes)) is pointer
+        _named(unit, v.type)
+        for v in unit.variables
+        if v.name == name and (v.pointer or bool(v.sizes)) is pointer
     }
     kinds |= {"?" for v in unit.variables if v.name == name and (v.pointer or bool(v.sizes)) is not pointer}
     if unit.entry:
@@ -112,5 +117,5 @@ def _declared(unit: Unit, name: str, *, pointer: bool) -> str:
             if parameter.name == name:
                 written = parameter.type.replace("__restrict__", "").replace("__restrict", "")
                 same = parameter.pointer is pointer and written.count("*") == int(pointer)
-                kinds.add(_named(written.replace("*", "")) if same else "?")
+                kinds.add(_named(unit, written.replace("*", "")) if same else "?")
     return kinds.pop() if len(kinds) == 1 and "?" not in kinds else ""

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 from kernel_lineage.code.types import DTYPES, vector_of
 from kernel_lineage.kernels.cuda_text import Text, closing_angle, one_line, split, trim
-from kernel_lineage.kernels.source import Parameter, TemplateParameter
+from kernel_lineage.kernels.cuda_text import text_of as layers
+from kernel_lineage.kernels.source import Parameter, SourceFile, TemplateParameter
 
 _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 _QUALIFIERS = re.compile(
-    r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__|std::)\b|std::|::std::"
+    r"\b(?:const|volatile|typename|__restrict__|__restrict|restrict|__grid_constant__)\b|(?:::|\bcuda::)?\bstd::"
 )
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)\Z")
 _GROUPED_NAME = re.compile(rb"\(\s*[*&]\s*([A-Za-z_]\w*)\s*\)")
@@ -40,16 +41,27 @@ def of_one_meaning(meanings: Mapping[str, set[str]]) -> dict[str, str]:
     return {name: next(iter(types)) for name, types in meanings.items() if len(types) == 1}
 
 
+def aliases_of(source: SourceFile) -> Mapping[str, str]:
+    """Other names of types → the types, of a file's names that have one meaning; kept with the file."""
+    kept = source.derived.get("type aliases")
+    if not isinstance(kept, dict):
+        kept = source.derived["type aliases"] = of_one_meaning(type_meanings(layers(source.data)))
+    return kept
+
+
+def meant_type(written: str, aliases: Mapping[str, str]) -> str:
+    """A type by its own name, without qualifiers and `std::`: `uint64_t` for `const u64` of `using u64 = uint64_t`."""
+    base = " ".join(_QUALIFIERS.sub(" ", written).split())
+    for _ in range(8):
+        if base in DTYPES or base not in aliases:
+            break
+        base = " ".join(_QUALIFIERS.sub(" ", aliases[base]).split())
+    return base
+
+
 def dtype_of(written: str, aliases: Mapping[str, str]) -> str | None:
     """NumPy's name for the element type of a written type, or None when the text does not tell."""
-    base = " ".join(_QUALIFIERS.sub(" ", written.replace("*", " ").replace("&", " ").split("[")[0]).split())
-    for _ in range(8):
-        if base in DTYPES:
-            return DTYPES[base]
-        if base not in aliases:
-            return None
-        base = " ".join(_QUALIFIERS.sub(" ", aliases[base]).split())
-    return None
+    return DTYPES.get(meant_type(written.replace("*", " ").replace("&", " ").split("[")[0], aliases))
 
 
 def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) -> tuple[Parameter, ...]:

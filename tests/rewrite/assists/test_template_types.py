@@ -1,10 +1,10 @@
-"""What a kernel's type parameter stands for, told by launches and by the calls of templates that they stand in."""
+"""What types of a kernel's text stand for: parameters of its template, and other names of types."""
 
 import pytest
 
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.rewrite.assists.template_types import types_meant
+from kernel_lineage.rewrite.assists.template_types import plain_type, types_meant
 
 KERNEL = """\
 template <typename T> __global__ void twice(const T* x, T* y, int n) {
@@ -12,6 +12,7 @@ template <typename T> __global__ void twice(const T* x, T* y, int n) {
     if (i < n) y[i] = x[i] + x[i];
 }
 """
+LAUNCHED = "void run(float* x, float* y, int n) { twice<float><<<n, 256>>>(x, y, n); }\n"
 HOST = """\
 template <typename scalar>
 void run(const scalar* x, scalar* y, int n) { twice<scalar><<<(n + 255) / 256, 256>>>(x, y, n); }
@@ -21,7 +22,7 @@ void run(const scalar* x, scalar* y, int n) { twice<scalar><<<(n + 255) / 256, 2
 @pytest.mark.parametrize(
     ("host", "types"),
     [
-        ("void run(float* x, float* y, int n) { twice<float><<<n, 256>>>(x, y, n); }", {"float"}),
+        (LAUNCHED, {"float"}),
         (HOST, set()),
         (
             HOST
@@ -42,3 +43,52 @@ def test_a_type_is_what_launches_or_calls_of_their_template_say(host, types):
     (kernel,) = read((KERNEL + host).encode(), Language.CUDA).kernels
     assert types_meant(kernel, "T") == types
     assert types_meant(kernel, "float") == {"float"}
+
+
+@pytest.mark.parametrize(
+    ("host", "types"),
+    [
+        ("template __global__ void twice<half>(const half*, half*, int);", {"half"}),
+        (
+            LAUNCHED
+            + "typedef double real; template __global__ void twice<real>(const real* x, real* y, int n);",
+            {"float", "double"},
+        ),
+        (
+            "using number = unsigned; void run(number* x, number* y) { twice<number><<<1, 256>>>(x, y, 8); }",
+            {"unsigned int"},
+        ),
+        # Another name of a type does not reach into a template whose parameter is called so.
+        ("using T = int; void run(float* x, float* y) { twice<float><<<1, 256>>>(x, y, 8); }", {"float"}),
+    ],
+)
+def test_types_of_instantiations_and_of_launches_by_other_names(host, types):
+    (kernel,) = read((KERNEL + host).encode(), Language.CUDA).kernels
+    assert types_meant(kernel, "T") == types
+
+
+NAMES = """\
+#include <cstdint>
+using u64 = std::uint64_t; typedef unsigned int uint; using place = u64; typedef const float real;
+#ifdef WIDE
+using word = long long;
+#else
+using word = int;
+#endif
+#define index_t long long
+__global__ void fill(place n) { using own = std::size_t; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("u64", "unsigned long long"), ("const place", "unsigned long long"), ("::std::size_t", "unsigned long long"),
+        ("uint", "unsigned int"), ("real", "float"), ("own", "unsigned long long"), ("index_t", "long long"),
+        ("unsigned", "unsigned int"), ("long", "long long"), ("int8_t", "int8_t"), ("half", "half"), ("Row", "Row"),
+        ("word", "word"), ("auto", "auto"),
+    ],
+)  # fmt: skip
+def test_other_names_of_types_are_followed_where_they_have_one_meaning(written, plain):
+    (kernel,) = read(NAMES.encode(), Language.CUDA).kernels
+    assert plain_type(kernel, written) == plain

@@ -164,6 +164,11 @@ WORKLOADS = {
                  'grid = ["ceil_div(C, 16)", "ceil_div(N, 16)"]\nblock = [16, 16]',
                  "in: input float32 [N, C]", "out: output float32 [C, N]", "rows: int32 = N", "cols: int32 = C"),
     ),
+    "scaled_turned": (
+        workload("scaled_turned", "N = [1, 33]\nC = [5, 70]",
+                 'grid = ["ceil_div(C, 32)", "ceil_div(N, 8)"]\nblock = [32, 8]', "out: output float64 [C, N]",
+                 "in: input float64 [N, C]", "alpha: float64 = 1.5", "rows: int32 = N", "cols: int32 = C"),
+    ),
     "from_columns": (
         workload("from_columns", "N = [1, 33]\nC = [5, 32]",
                  'grid = ["ceil_div(C, 32)", "ceil_div(N, 8)"]\nblock = [32, 8]',
@@ -212,6 +217,10 @@ WORKLOADS = {
     "histogram": (
         workload("histogram", "n = [1, 770, 5000]\nK = [256]", ELEMENTS, "bins: inout uint32 [K]",
                  "data: input uint8 [n]", "n: int32 = n"),
+    ),
+    "histogram_by_names": (
+        workload("histogram_by_names", "n = [1, 770]\nK = [256]", 'grid = ["ceil_div(n, 64)"]\nblock = [64]',
+                 "bytes: input uint8 [n]", "count: uint64 = n", "bins: inout uint32 [K]"),
     ),
     "weighted": (
         workload("weighted", "n = [1, 770]\nK = [5000]", 'grid = ["3"]\nblock = [64]', "sums: inout float32 [K]",

@@ -16,6 +16,7 @@ from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import data_of, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant, pointee_of, types_meant
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _DTYPES = frozenset(
@@ -82,8 +83,9 @@ def _untaken(kernel: Kernel, root: str) -> str:
     parameter = kernel.parameter(root)
     if parameter is None or "volatile" in parameter.type:
         return f"`{root}` is no plain pointer parameter"
-    words = parameter.type.replace("*", " ").split()
-    if parameter.dtype in _DTYPES or any(word in _VECTORS for word in words):
+    written = pointee_of(parameter)
+    dtypes = dtypes_meant(kernel, written)
+    if (dtypes and dtypes <= _DTYPES) or types_meant(kernel, written) & _VECTORS:
         return ""
     return f"the cache hints take no elements of `{parameter.type} {root}`"
 

@@ -26,7 +26,12 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import extent_changed
-from kernel_lineage.rewrite.assists.element_work import COUNTED, check_alone, only_declares
+from kernel_lineage.rewrite.assists.element_work import (
+    TYPE_NODES,
+    check_alone,
+    counted_in,
+    only_declares,
+)
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
@@ -43,6 +48,7 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
 from kernel_lineage.rewrite.assists.privatise_atomics import SUMMED_IN, element_added_to
+from kernel_lineage.rewrite.assists.template_types import pointee_of, spelt
 from kernel_lineage.rewrite.assists.vectorise_row_access import guarded
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -86,9 +92,8 @@ def _task(kernel: Kernel, syntax: CudaSyntax) -> _Task:
     statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     if row.node not in statements or len(row.node.children_by_field_name("declarator")) != 1:
         raise Refusal(f"`{row.name}` is not declared in a statement of its own")
-    kinds = ("primitive_type", "sized_type_specifier", "type_identifier")
-    kind = " ".join(text_of(n) for n in row.node.children if n.type in kinds)
-    if kind not in COUNTED:
+    kind = " ".join(text_of(n) for n in row.node.children if n.type in TYPE_NODES)
+    if not counted_in(kernel, kind):
         raise Refusal(f"`{row.name}` is declared as `{kind}`, which is not known to be a whole number")
     guard, bound, inner, others = guarded(statements[statements.index(row.node) + 1 :], row.name)
     once = [s for s in statements if s != row.node and s.end_byte <= guard.start_byte]
@@ -101,9 +106,8 @@ def _task(kernel: Kernel, syntax: CudaSyntax) -> _Task:
     if call is None or target is None or len(call.arguments) != 2 or not all(map(only_declares, before)):
         raise Refusal(f"the work of `{row.name}` is not to add a value to an element atomically")
     pointer, place = target
-    parameter = kernel.parameter(pointer)
-    type_ = SUMMED_IN.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
-    if type_ is None:
+    type_ = spelt(kernel, pointee_of(kernel.parameter(pointer)), SUMMED_IN)
+    if not type_:
         raise Refusal(f"`{pointer}` is not known to point to a type that is added to atomically")
     used = [n for n in descendants(syntax.entry.node) if n.type == "identifier" and text_of(n) == pointer]
     if len(used) > 2:
@@ -173,7 +177,7 @@ def _added_up(kernel: Kernel, syntax: CudaSyntax, task: _Task, rows: int) -> Can
     taken = identifiers_in(syntax.entry.node)
     names = (f"first_{task.row.name}", f"{task.row.name}_0", "total", "at", "place", "value", "j")
     first, group, total, at, place, value, j = (fresh_name(n, taken) for n in names)
-    counted, row, bound = COUNTED[task.kind], task.row.name, text_of(task.bound)
+    counted, row, bound = counted_in(kernel, task.kind), task.row.name, text_of(task.bound)
     flush = f"atomicAdd(&{task.pointer}[{place}], {total});"
     inside = f"{task.also}{group} < {bound} && {group} - {first} < {rows}"
     lines = [

@@ -29,7 +29,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import above, text_of
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.kernels.source import Kernel, Parameter, Span
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -48,9 +48,6 @@ _MOST = 32
 """A window or a radius is no larger; loops over more rounds are not unrolled as a whole."""
 _STEPS = 8
 """Nor is a step, an edge or a dilation."""
-_INTEGERS = re.compile(
-    r"(?:const\s+)?(?:unsigned|signed|int|long|short|size_t|u?int(?:8|16|32|64)_t|std::size_t|\s)+(?:\s+const)?\s*"
-)
 _FIELD = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 _ONLY_KERNELS = re.compile(r"__launch_bounds__|__cluster_dims__|__grid_constant__")
 
@@ -84,7 +81,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
 
 def _small_sizes(kernel: Kernel, used: set[str]) -> dict[str, int]:
     """Integers among `used` that all launches and callers give one small number, as they are written: `p.stride`."""
-    plain = {p.name for p in kernel.parameters if not p.pointer and _INTEGERS.fullmatch(p.type)}
+    plain = {p.name for p in kernel.parameters if not p.pointer and _is_whole(p)}
     by_value = {p.name for p in kernel.parameters if not p.pointer and "&" not in p.type} - plain
     sizes = passed_by_launches(kernel)
     if any("." in name for name in used) or not plain & sizes.keys():
@@ -98,6 +95,11 @@ def _small_sizes(kernel: Kernel, used: set[str]) -> dict[str, int]:
         and 0 <= number <= _MOST
         and owners[name] in (by_value if "." in name else plain)
     }
+
+
+def _is_whole(parameter: Parameter) -> bool:
+    """Whether a parameter is a whole number that the kernel has a copy of."""
+    return (parameter.dtype or "").startswith(("int", "uint")) and "&" not in parameter.type
 
 
 def _places_in(node: Node) -> set[str]:

@@ -17,6 +17,7 @@ from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.template_types import plain_type
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 
 _TOGETHER = re.compile(
@@ -31,20 +32,20 @@ _CONVERTING = {"cast_expression", "call_expression"}
 """What may give an `auto` index a type that is lost where another place stands in its place."""
 CASTS = frozenset({"static_cast"})
 """What looks like a name in an index and is none."""
-COUNTED = {
+_COUNTED = {
     "int": "long long",
-    "int32_t": "long long",
-    "long": "long long",
     "long long": "long long",
-    "int64_t": "int64_t",
-    "unsigned": "unsigned long long",
     "unsigned int": "unsigned long long",
-    "uint": "unsigned long long",
-    "uint32_t": "unsigned long long",
-    "uint64_t": "uint64_t",
-    "size_t": "size_t",
+    "unsigned long long": "unsigned long long",
 }
 """Types of an index, and what counts its values in 64 bits."""
+TYPE_NODES = (
+    "primitive_type",
+    "sized_type_specifier",
+    "type_identifier",
+    "qualified_identifier",
+)
+"""What the name of a plain type is in a declaration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class ElementWork:
     index: Variable
     type: str
     """As written, `const int`."""
+    counted: str
+    """The type of 64 bits that a loop over its index counts in."""
     start: Node
     guard: Node
     bound: Node
@@ -65,11 +68,6 @@ class ElementWork:
     """The guard returns, and the rest of the kernel is the work."""
     update: Node | None = None
     """What takes a thread to its next element, where the guard is the head of a loop over the grid."""
-
-    @property
-    def counted(self) -> str:
-        """The type of 64 bits that a loop over its index counts in."""
-        return COUNTED[self.type.removeprefix("const ")]
 
     @property
     def keeps_index(self) -> bool:
@@ -123,7 +121,7 @@ def strided_work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | None:
     inner = statements_of(loop.body)
     if (
         bound is None
-        or kind not in COUNTED
+        or not (counted := counted_in(kernel, kind))
         or not inner
         or len(header.children_by_field_name("declarator")) != 1
     ):
@@ -132,7 +130,19 @@ def strided_work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | None:
         return None
     if not all(only_declares(s) for s in statements[:-1]):
         return None
-    return ElementWork(index, kind, loop.start, loop.node, bound, [], inner, leaves=False, update=loop.update)
+    return ElementWork(
+        index, kind, counted, loop.start, loop.node, bound, [], inner, leaves=False, update=loop.update
+    )
+
+
+def counted_in(kernel: Kernel, kind: str) -> str:
+    """The type of 64 bits that counts the values of an index: its own, where that has so many and is no `long`.
+
+    "" for a type that is not known to be a whole number of 32 or 64 bits.
+    """
+    kind = kind.removeprefix("const ")
+    plain = plain_type(kernel, kind)
+    return kind if plain in _COUNTED.values() and "long" not in kind.split() else _COUNTED.get(plain, "")
 
 
 def check_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
@@ -174,12 +184,12 @@ def _work(kernel: Kernel, syntax: CudaSyntax, axis: str) -> ElementWork:
         raise Refusal(
             f"{kernel.name} uses blockIdx.{axis} or gridDim beside `{index.name}`; it has another meaning then"
         )
-    kinds = ("type_qualifier", "primitive_type", "sized_type_specifier", "type_identifier")
-    kind = " ".join(text_of(n) for n in index.node.children if n.type in kinds)
+    kind = " ".join(text_of(n) for n in index.node.children if n.type in ("type_qualifier", *TYPE_NODES))
     plain = identifiers_in(index.value) <= _GRID
     if index.type == "auto" and plain and not {n.type for n in descendants(index.value)} & _CONVERTING:
         kind = f"{kind} unsigned int".strip()
-    if kind.removeprefix("const ") not in COUNTED:
+    counted = counted_in(kernel, kind)
+    if not counted:
         raise Refusal(
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
         )
@@ -202,7 +212,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax, axis: str) -> ElementWork:
         raise Refusal(
             f"what line {line} does would be done once for each thread that is left, and there are fewer"
         )
-    return ElementWork(index, kind, index.value, guard, bound, before, inner, leaves)
+    return ElementWork(index, kind, counted, index.value, guard, bound, before, inner, leaves)
 
 
 def _named_beside(syntax: CudaSyntax, index: Variable) -> str:

@@ -42,6 +42,7 @@ from kernel_lineage.rewrite.assists.softmax_loops import (
     maximum_of,
     scaled_of,
 )
+from kernel_lineage.rewrite.assists.template_types import pointee_of, spelt
 from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -146,11 +147,8 @@ def _brought_together(syntax: CudaSyntax, first: Maximum, second: Exponentials) 
 def _type(kernel: Kernel, syntax: CudaSyntax, name: str) -> str | None:
     for variable in syntax.entry.variables:
         if variable.name == name:
-            return variable.type if variable.type in _FLOATING.values() else None
-    parameter = kernel.parameter(name)
-    if parameter is None or "volatile" in parameter.type:
-        return None
-    return _FLOATING.get(parameter.dtype or "")
+            return spelt(kernel, variable.type, _FLOATING) or None
+    return spelt(kernel, pointee_of(kernel.parameter(name)), _FLOATING) or None
 
 
 def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.code.types import DTYPES
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, contains, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access
@@ -14,6 +14,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant, pointee_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,14 @@ def moved_by(kernel: Kernel, inner: list[Node], *, in_steps: bool = False) -> Mo
 
 
 def element_kind(kernel: Kernel, access: Access) -> str:
-    """The type of what a parameter points to, as it is written."""
-    parameter = kernel.parameter(access.root)
-    if parameter is None or not parameter.pointer or access.node.type != "subscript_expression":
-        return ""
-    words = parameter.type.replace("__restrict__", "").replace("*", " ").split()
-    kind = " ".join(w for w in words if w not in ("const", "restrict"))
-    return kind if kind in DTYPES else ""
+    """The type of what a parameter points to, as it is written; "" where it is not known what that is."""
+    kind = pointee_of(kernel.parameter(access.root)) if access.node.type == "subscript_expression" else ""
+    return kind if kind and dtypes_meant(kernel, kind) else ""
+
+
+def padded_row(kernel: Kernel, kind: str, side: int) -> int:
+    """The elements of a tile's row with what puts a column of it into different banks."""
+    return side + max(1, 4 // min(map(dtype_bytes, dtypes_meant(kernel, kind))))
 
 
 def on_one_line(node: Node, part: Node | None = None, text: str = "") -> str:

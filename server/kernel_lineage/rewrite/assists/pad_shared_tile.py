@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_lineage.code.types import DTYPES, dtype_bytes
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import Variable, text_of
@@ -20,6 +20,7 @@ from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -42,7 +43,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     tile = tiles[0]
     constants = constants_of(kernel)
     rows, columns = (constant(text_of(size), constants) for size in tile.sizes)
-    size = 4 if tile.type in DTYPES and dtype_bytes(DTYPES[tile.type]) == 4 else None
+    size = 4 if set(map(dtype_bytes, dtypes_meant(kernel, tile.type))) == {4} else None
     if rows is None or columns is None or size is None:
         raise Refusal(f"the size of {tile.name} is not a constant number of 4-byte elements")
     if columns * size % _BANK_ROW != 0:
@@ -126,9 +127,10 @@ def _static_bytes(syntax: CudaSyntax, tile: Variable, constants: dict[str, str])
             if value is None:
                 return None
             elements *= value
-        if variable.type not in DTYPES:
+        sizes = [dtype_bytes(dtype) for dtype in dtypes_meant(syntax.kernel, variable.type)]
+        if not sizes:
             return None
-        total += elements * dtype_bytes(DTYPES[variable.type])
+        total += elements * max(sizes)
     return total
 
 

@@ -21,7 +21,7 @@ from kernel_gate.expr.polynomials import Polynomial, polynomial
 from kernel_gate.expr.terms import Num, Op, Term, mul, variables
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access as Touch
-from kernel_lineage.code.types import DTYPES, dtype_bytes
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import contains, text_of
@@ -45,8 +45,15 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.loop_over_grid import dropped
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
-from kernel_lineage.rewrite.assists.moved_element import Moved, element_kind, moved_by, on_one_line
+from kernel_lineage.rewrite.assists.moved_element import (
+    Moved,
+    element_kind,
+    moved_by,
+    on_one_line,
+    padded_row,
+)
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.thread_order import GLOBAL
 from kernel_lineage.rewrite.assists.tile_places import TilePlaces, tile_places
@@ -92,7 +99,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     permuted = _permuted(kernel, syntax, moved)
     threads = min(whole_warps(kernel, launch) for launch in launches_of(kernel))
     sides = [s for s in _SIDES if threads % s == 0]
-    wide = dtype_bytes(DTYPES[permuted.kind]) < 4
+    wide = max(map(dtype_bytes, dtypes_meant(kernel, permuted.kind))) < 4
     return with_alternatives(
         sorted(sides, reverse=wide), lambda side: _passed(kernel, syntax, work, moved, permuted, side)
     )
@@ -223,7 +230,7 @@ def _lines(
     )
     rest, digit, outer, start = (fresh_name(w, taken) for w in ("rest", "digit", "outer", "start"))
     bound = text_of(work.bound)
-    padded = side + max(1, 4 // dtype_bytes(DTYPES[permuted.kind]))
+    padded = padded_row(kernel, permuted.kind, side)
     kind = work.type.removeprefix("const ")
 
     digits = permuted.digit

@@ -39,6 +39,7 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant, pointee_of, spelt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _COPY_BYTES = 8 * 1024
@@ -100,16 +101,15 @@ def _privatised(kernel: Kernel) -> list[Edit]:
     if index is None:
         raise Refusal(f"`{text_of(call.arguments[0])}` is not an element of a named pointer")
     pointer, place = index
-    parameter = kernel.parameter(pointer)
-    kind = SUMMED_IN.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
-    if parameter is None or parameter.dtype is None or kind is None:
+    written = pointee_of(kernel.parameter(pointer))
+    kind = spelt(kernel, written, SUMMED_IN)
+    if not kind:
         raise Refusal(f"`{pointer}` is not known to point to a type that shared memory adds to")
     if lane_stride(indexing(syntax.entry).place(call.arguments[0]).offset) == 0:
         raise Refusal(f"all threads add to `{text_of(call.arguments[0])}`; their sum is better made first")
     loop = _loop_around(kernel, syntax, call, pointer, place)
-    return _edits(
-        kernel, syntax, call, loop, (pointer, place, kind, _COPY_BYTES // dtype_bytes(parameter.dtype))
-    )
+    count = _COPY_BYTES // max(map(dtype_bytes, dtypes_meant(kernel, written)))
+    return _edits(kernel, syntax, call, loop, (pointer, place, kind, count))
 
 
 def element_added_to(call: Call) -> tuple[str, Node] | None:

@@ -34,6 +34,7 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.template_types import pointee_of, spelt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -62,9 +63,8 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
             f"{kernel.name} has no atomic addition here that several threads of a block make to one element"
         )
     place = indexing(syntax.entry).place(call.arguments[0])
-    parameter = kernel.parameter(place.root)
-    kind = SUMMED.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
-    if parameter is None or kind is None:
+    kind = spelt(kernel, pointee_of(kernel.parameter(place.root)), SUMMED)
+    if not kind:
         raise Refusal(
             f"`{text_of(call.arguments[0])}` is not known to point to float, double, int or unsigned int"
         )

@@ -27,7 +27,9 @@ from kernel_lineage.kernels.cuda_forms import (
     text_of,
 )
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
+from kernel_lineage.kernels.cuda_parameters import meant_type
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.choosing_steps import CHOOSING, choice_of, compared
 from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
@@ -35,15 +37,13 @@ from kernel_lineage.rewrite.assists.loop_changes import changed_between, promise
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.running_values import RunningValue, running_value
-from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
+from kernel_lineage.rewrite.assists.template_types import plain_type, type_parameters, types_meant
 from kernel_lineage.rewrite.assists.written import dense, header_of
 
-_SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "long long"})
+_SHUFFLED = frozenset({"int", "unsigned int", "float", "double", "long long", "unsigned long long"})
 """Types that `__shfl_xor_sync` takes."""
-COUNTERS = frozenset(
-    {"int", "unsigned", "unsigned int", "size_t", "long", "long long", "int64_t", "uint", "uint32_t"}
-)
-_SIGNED = frozenset({"int", "long", "long long", "int64_t"})
+_COUNTERS = frozenset({"int", "unsigned int", "long long", "unsigned long long"})
+SIGNED = frozenset({"int", "long long"})
 """Counters that a thread beyond the end of a row may take below zero."""
 _FLOATING = frozenset({"float", "double"})
 _ZERO = re.compile(r"0|0?\.0*[fF]?|0\.0*[fF]?|0\.?[fF]?")
@@ -72,14 +72,15 @@ def row_loop(syntax: CudaSyntax, loop: Loop, pitch: str = "") -> RowLoop:
     head = header_of(loop)
     loop = counting(syntax, loop)
     condition = bare(loop.condition)
-    down = loop.step == "-1" and counter_type(syntax, loop) in _SIGNED
+    kind = plain_type(syntax.kernel, counter_type(syntax, loop))
+    down = loop.step == "-1" and kind in SIGNED
     if (
         loop.body is None
         or loop.start is None
         or loop.bound is None
         or loop.update is None
         or condition is None
-        or counter_type(syntax, loop) not in COUNTERS
+        or kind not in _COUNTERS
         or (loop.step != "1" and not down)
         or operator_of(condition) not in ((">", ">=") if down else ("<", "<="))
         or text_of(condition.child_by_field_name("left")) != loop.counter
@@ -142,21 +143,27 @@ def _carried(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> dict[str, tup
         others = [n for n in values if n != name]
         used = [text_of(n) for n in descendants(loop.node) if n.type == "identifier"]
         types = {v.name: v.type for v in syntax.entry.variables if not v.sizes and not v.pointer}
-        if not name or not others or any(used.count(n) != 1 or types.get(n) not in _SHUFFLED for n in others):
+        plain = {n: plain_type(syntax.kernel, types.get(n, "")) for n in others}
+        if not name or not others or any(used.count(n) != 1 or plain[n] not in _SHUFFLED for n in others):
             continue
-        ordered = sorted(others, key=lambda n: not _is_counter(values[n], loop.counter))
-        if types[ordered[0]] in COUNTERS and _is_counter(values[ordered[0]], loop.counter):
+        ordered = sorted(others, key=lambda n: not _is_counter(syntax, values[n], loop.counter))
+        if plain[ordered[0]] in _COUNTERS and _is_counter(syntax, values[ordered[0]], loop.counter):
             companions[name] = tuple((n, types[n]) for n in ordered)
     return companions
 
 
-def _is_counter(value: Node | None, counter: str) -> bool:
+def counts(kernel: Kernel, written: str) -> bool:
+    """Whether a type is one that the loops along a row count in."""
+    return plain_type(kernel, written) in _COUNTERS
+
+
+def _is_counter(syntax: CudaSyntax, value: Node | None, counter: str) -> bool:
     """Whether a value is the counter of a loop, perhaps converted to another whole number."""
     inner = bare(value)
     if inner is not None and inner.type == "cast_expression":
         inner = (
             bare(inner.child_by_field_name("value"))
-            if text_of(inner.child_by_field_name("type")) in COUNTERS
+            if counts(syntax.kernel, text_of(inner.child_by_field_name("type")))
             else None
         )
     return inner is not None and inner.type == "identifier" and text_of(inner) == counter
@@ -347,7 +354,7 @@ def _unconverted(value: Node | None) -> str:
     while (
         inner is not None
         and inner.type == "cast_expression"
-        and text_of(inner.child_by_field_name("type")) in COUNTERS
+        and meant_type(text_of(inner.child_by_field_name("type")), {}) in _COUNTERS
     ):
         inner = bare(inner.child_by_field_name("value"))
     return text_of(inner)

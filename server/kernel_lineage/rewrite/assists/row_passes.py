@@ -19,7 +19,7 @@ from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.row_loops import COUNTERS
+from kernel_lineage.rewrite.assists.row_loops import counts
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import TOGETHER
 from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition
@@ -106,7 +106,7 @@ def _ends_round(syntax: CudaSyntax, last: RowPass, target: Node, element: tuple[
 
 def _first_of_own(syntax: CudaSyntax, loop: Loop) -> int | None:
     """The first value of a counter that goes up by one from a small number: no threads share its rounds."""
-    if counter_type(syntax, loop) not in COUNTERS:
+    if not counts(syntax.kernel, counter_type(syntax, loop)):
         return None
     match indexing(syntax.entry).counted(loop, loop.counter):
         case Num(first), Num(1) if 0 <= first < min(COLUMN_ROUNDS):

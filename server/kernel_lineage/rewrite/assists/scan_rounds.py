@@ -29,8 +29,8 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.row_loops import COUNTERS
-from kernel_lineage.rewrite.assists.template_types import types_meant
+from kernel_lineage.rewrite.assists.row_loops import SIGNED, counts
+from kernel_lineage.rewrite.assists.template_types import plain_type, types_meant
 from kernel_lineage.rewrite.assists.tree_steps import SHUFFLED, is_barrier
 
 _STRIDE, THREAD = Var("stride"), Var("threadIdx.x")
@@ -251,8 +251,8 @@ class Round:
 
     def is_signed(self, test: Node) -> bool:
         """Whether a difference may be negative: of signed numbers, or kept as one."""
-        types = {v.name: v.type for v in self.syntax.entry.variables}
-        return all(types.get(n) in ("int", "long", "long long", "int64_t") for n in identifiers_in(test))
+        types = {v.name: plain_type(self.syntax.kernel, v.type) for v in self.syntax.entry.variables}
+        return all(types.get(n) in SIGNED for n in identifiers_in(test))
 
     def known_term(self, node: Node) -> Term | None:
         try:
@@ -268,7 +268,9 @@ class Round:
         number, text = integer_of(node), text_of(node)
         if number is not None:
             return Num(number)
-        if node.type == "cast_expression" and text_of(node.child_by_field_name("type")) in COUNTERS:
+        if node.type == "cast_expression" and counts(
+            self.syntax.kernel, text_of(node.child_by_field_name("type"))
+        ):
             return self.term(field_of(node, "value"))
         if node.type == "identifier" and text == self.loop.counter:
             return _STRIDE

@@ -32,7 +32,7 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
 from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import MayOverlap, Refusal
-from kernel_lineage.rewrite.assists.row_loops import COUNTERS, RowLoop
+from kernel_lineage.rewrite.assists.row_loops import RowLoop, counts
 from kernel_lineage.rewrite.assists.shared_sums import (
     NoSuchLoop,
     exchanged,
@@ -83,7 +83,7 @@ def _read(kernel: Kernel, syntax: CudaSyntax, outer: Loop, inner: Loop) -> _Rows
     row = sums_of(syntax, inner)
     header = counted_header(outer)
     if (
-        text_of(counted_header(row.loop).child_by_field_name("type")) not in COUNTERS
+        not counts(kernel, text_of(counted_header(row.loop).child_by_field_name("type")))
         or text_of(row.loop.start) != "0"
     ):
         raise Refusal(f"`{row.loop.counter}` does not count a row from 0")

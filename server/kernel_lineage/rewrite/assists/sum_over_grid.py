@@ -28,6 +28,7 @@ from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at
 from kernel_lineage.rewrite.assists.loop_over_grid import grid_loop
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.reduce_block_before_atomic import SUMMED
+from kernel_lineage.rewrite.assists.template_types import pointee_of, spelt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _ELEMENTS = 16
@@ -38,7 +39,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
     call = _the_addition(kernel, syntax)
     launches = _launches(kernel)
-    kind = SUMMED[_dtype(kernel, syntax, call)]
+    kind = _kind(kernel, syntax, call)
     own = fresh_name("own_sum", identifiers_in(syntax.entry.node))
     summed = edited(data_of(kernel), [replace_node(call.node, f"{own} += {text_of(call.arguments[1])}")])
     # The kernel with a sum in the addition's place is what is done for one element after the other.
@@ -66,7 +67,7 @@ def _the_addition(kernel: Kernel, syntax: CudaSyntax) -> Call:
             f"{kernel.name} does not make one atomic addition, by each thread of a block to one element"
         )
     call = additions[0]
-    if not _dtype(kernel, syntax, call):
+    if not _kind(kernel, syntax, call):
         raise Refusal(
             f"`{text_of(call.arguments[0])}` is not known to point to float, double, int or unsigned int"
         )
@@ -85,10 +86,9 @@ def _the_addition(kernel: Kernel, syntax: CudaSyntax) -> Call:
     return call
 
 
-def _dtype(kernel: Kernel, syntax: CudaSyntax, call: Call) -> str:
-    parameter = kernel.parameter(indexing(syntax.entry).place(call.arguments[0]).root)
-    dtype = parameter.dtype if parameter is not None and parameter.pointer else None
-    return dtype if dtype in SUMMED else ""
+def _kind(kernel: Kernel, syntax: CudaSyntax, call: Call) -> str:
+    root = indexing(syntax.entry).place(call.arguments[0]).root
+    return spelt(kernel, pointee_of(kernel.parameter(root)), SUMMED)
 
 
 def _launches(kernel: Kernel) -> list[Edit]:

@@ -1,14 +1,22 @@
-"""What the type parameters of a kernel's template stand for where the file launches it."""
+"""What a type that a kernel's text names stands for: other names of types, and the parameters of its template.
+
+Code that an assist writes declares by the name in the text, which is right for all that it stands for.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kernel_gate.expressions import split_at_commas
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.code.types import DTYPES, PLAIN
+from kernel_lineage.kernels.cuda_parameters import aliases_of, meant_type
+from kernel_lineage.kernels.cuda_text import text_of
+from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.following.ways import templates_launched
+
+_OF_POINTERS = re.compile(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*")
 
 
 def type_parameters(kernel: Kernel) -> frozenset[str]:
@@ -16,11 +24,23 @@ def type_parameters(kernel: Kernel) -> frozenset[str]:
     return frozenset(p.name for p in kernel.template_parameters if p.type is None)
 
 
+def plain_type(kernel: Kernel, written: str) -> str:
+    """A type by the one name that C++ has for it, without qualifiers: `unsigned int` for `const u32` of
+    `using u32 = std::uint32_t`. A type parameter stays, and so does a type that is not known.
+    """
+    aliases = aliases_of(kernel.source) if kernel.source is not None else {}
+    own = type_parameters(kernel)
+    meant = meant_type(written, {name: type_ for name, type_ in aliases.items() if name not in own})
+    return PLAIN.get(DTYPES.get(meant, ""), meant)
+
+
 def types_meant(kernel: Kernel, name: str) -> frozenset[str]:
-    """The types that a type's name stands for: itself, or what the launches of the file give a type parameter.
+    """The types that a type's name stands for, as `plain_type`: its own, or what the launches and instantiations of the
+    file give a type parameter.
 
     Empty where a launch does not tell, nor the calls of the template that it stands in.
     """
+    name = plain_type(kernel, name)
     if name not in type_parameters(kernel):
         return frozenset({name})
     position = [p.name for p in kernel.template_parameters].index(name)
@@ -31,7 +51,42 @@ def types_meant(kernel: Kernel, name: str) -> frozenset[str]:
             if "" in meant or not meant:
                 return frozenset()
             types |= meant
-    return frozenset(types)
+    for arguments in _instantiated(kernel):
+        types |= set(arguments[position : position + 1] or ("",))
+    return frozenset() if "" in types else frozenset(plain_type(kernel, type_) for type_ in types)
+
+
+def dtypes_meant(kernel: Kernel, written: str) -> frozenset[str]:
+    """NumPy's names of the types that a type stands for; empty where one of them is not known."""
+    dtypes = {DTYPES.get(one, "") for one in types_meant(kernel, written)}
+    return frozenset() if "" in dtypes else frozenset(dtypes)
+
+
+def spelt(kernel: Kernel, written: str, names: Mapping[str, str]) -> str:
+    """The name that code may declare by where `names` has all that a type stands for: a type parameter's own name, else
+    that of `names`; "" where `names` has not.
+    """
+    dtypes, own = dtypes_meant(kernel, written), plain_type(kernel, written)
+    if not dtypes or not dtypes <= names.keys():
+        return ""
+    return own if own in type_parameters(kernel) else names[min(dtypes)]
+
+
+def pointee_of(parameter: Parameter | None) -> str:
+    """The type that a pointer parameter points to, as it is written; "" for any other parameter."""
+    if parameter is None or not parameter.pointer or "volatile" in parameter.type:
+        return ""
+    stars = parameter.type.count("*") + parameter.type.count("[")
+    return " ".join(_OF_POINTERS.sub(" ", parameter.type.partition("[")[0]).split()) if stars == 1 else ""
+
+
+def _instantiated(kernel: Kernel) -> Iterator[tuple[str, ...]]:
+    """The template arguments that the file instantiates a kernel with: `template __global__ void twice<half>(…);`."""
+    if kernel.source is None:
+        return
+    head = rf"\btemplate\s+(?!<)[^;{{}}<>()]*\b{re.escape(kernel.name)}\s*<([^;(){{}}]*)>\s*\("
+    for match in re.finditer(head.encode(), text_of(kernel.source.data).code):
+        yield tuple(split_at_commas(match[1].decode("utf-8", "replace"), "<", ">"))
 
 
 def _of_calls(kernel: Kernel, launcher: str, type_: str, position: int) -> set[str]:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from kernel_gate.expr.terms import Num
-from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
@@ -44,7 +43,13 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.moved_element import Moved, element_kind, moved_by, on_one_line
+from kernel_lineage.rewrite.assists.moved_element import (
+    Moved,
+    element_kind,
+    moved_by,
+    on_one_line,
+    padded_row,
+)
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.products import block_extents_of
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
@@ -214,7 +219,7 @@ def _written(kernel: Kernel, syntax: CudaSyntax, work: _Work, passing: _Passing,
     margin, newline = indent_at(data, work.first.start_byte), newline_of(data)
     taken = identifiers_in(syntax.entry.node)
     tile, lane, line, n = (fresh_name(name, taken) for name in ("tile", "lane", "line", "n"))
-    padded = side + max(1, 4 // dtype_bytes(DTYPES[passing.kind]))
+    padded = padded_row(kernel, passing.kind, side)
     lines = _THREADS // side
     place = f"{line} + {n} * {lines}"
     at = {False: f"{tile}[{place}][{lane}]", True: f"{tile}[{lane}][{place}]"}

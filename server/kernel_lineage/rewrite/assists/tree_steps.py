@@ -24,7 +24,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import types_meant
 from kernel_lineage.rewrite.assists.written import dense
 
-SHUFFLED = frozenset({"float", "double", "int", "unsigned", "unsigned int", "long", "long long"})
+SHUFFLED = frozenset({"float", "double", "int", "unsigned int", "long long", "unsigned long long"})
 """Types that `__shfl_down_sync` takes (CUDA C++ Programming Guide, warp shuffle functions)."""
 _STATEMENTS = {"declaration", "expression_statement", "if_statement"}
 _ASIDE = {

@@ -204,8 +204,8 @@ def _tried(kernel: Kernel, tiles: Tiles, precision: str | None) -> Iterator[dict
         down = by_grid[free[0]] == {True} and any(isinstance(n, ast.For) for n in ast.walk(function))
         # What the block's other axes hold comes besides.
         beside = 1 if down else _most_elements(kernel, tiles, {free[0]: 1})
-        table = ((max(1, size // beside), warps) for size, warps in (_DOWN if down else _ELEMENTS))
-        for size, warps in dict.fromkeys(table):
+        shared_out = ((max(1, size // beside), warps) for size, warps in (_DOWN if down else _ELEMENTS))
+        for size, warps in dict.fromkeys(shared_out):
             yield {free[0]: size, "num_warps": warps}
         return
     if len(free) > 2:

@@ -10,6 +10,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import begins_line, data_of, indent_at, insert_before, newline_of
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant, pointee_of
 from kernel_lineage.rewrite.candidate import Edit
 
 _UNDER_WAY = 32
@@ -21,9 +22,8 @@ def rounds_under_way(kernel: Kernel, syntax: CudaSyntax, loop: Node) -> int:
     """Rounds of a loop whose loads are under way together; at least 1."""
     loaded = 0
     for access in indexing(syntax.entry).accesses:
-        parameter = kernel.parameter(access.root)
-        if contains(loop, access.node) and parameter is not None and parameter.dtype is not None:
-            loaded += dtype_bytes(parameter.dtype)
+        sizes = map(dtype_bytes, dtypes_meant(kernel, pointee_of(kernel.parameter(access.root))))
+        loaded += max(sizes, default=0) if contains(loop, access.node) else 0
     return max(1, min(_UNDER_WAY // max(loaded, 1), _MOST_ROUNDS))
 
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from kernel_lineage.code.cuda.names import names_of
-from kernel_lineage.code.types import DTYPES, dtype_bytes
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     above,
@@ -26,7 +25,6 @@ from kernel_lineage.kernels.cuda_forms import (
     operator_of,
     text_of,
 )
-from kernel_lineage.kernels.cuda_parameters import dtype_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
@@ -35,7 +33,7 @@ from kernel_lineage.rewrite.assists.choices import chosen_in_any_order
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.split_structures import structure_of
-from kernel_lineage.rewrite.assists.template_types import type_parameters, types_meant
+from kernel_lineage.rewrite.assists.template_types import dtypes_meant, type_parameters
 from kernel_lineage.rewrite.assists.ways_through import always
 
 _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned": "uint4"}
@@ -382,9 +380,9 @@ def element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str,
     if parameter is None or not parameter.pointer or "volatile" in parameter.type:
         return None
     written = re.sub(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*", " ", parameter.type)
-    spelt = _OF_DTYPE.get(parameter.dtype or "") or " ".join(written.split())
-    size = _bytes(kernel, parameter.dtype or spelt)
-    return (spelt, size) if size else None
+    written = " ".join(written.split())
+    size = _bytes(kernel, written)
+    return (_OF_DTYPE.get(parameter.dtype or "", written), size) if size else None
 
 
 def _record_type(kernel: Kernel, nodes: list[Node], pointer: str) -> tuple[str, int] | None:
@@ -407,10 +405,9 @@ def _record_type(kernel: Kernel, nodes: list[Node], pointer: str) -> tuple[str, 
 
 def _bytes(kernel: Kernel, name: str) -> int:
     """Bytes of an element type, for all that a template's parameter stands for; 0 where no wide access may hold it."""
-    aliases = names_of(kernel.source).aliases if kernel.source is not None else {}
-    dtypes = {dtype_of(one, aliases) or one for one in types_meant(kernel, name)}
-    sizes = {dtype_bytes(d) if d in DTYPES.values() and d != "bool" else 0 for d in dtypes}
-    return sizes.pop() if len(sizes) == 1 else 0
+    dtypes = dtypes_meant(kernel, name)
+    sizes = {dtype_bytes(dtype) for dtype in dtypes}
+    return sizes.pop() if len(sizes) == 1 and "bool" not in dtypes else 0
 
 
 def _outer(node: Node) -> Node | None:

@@ -65,6 +65,42 @@ __global__ void weighted(float* sums, const int* group, const float* x, int n, i
     if (own_sums[bin] != 0) { atomicAdd(&sums[bin], own_sums[bin]); }
   }
 }
+// --- histogram_by_names applies
+#include <cstdint>
+using u8 = std::uint8_t;
+typedef unsigned int count_t;
+using place_t = std::size_t;
+__global__ void histogram_by_names(const u8* bytes, place_t count, count_t* bins) {
+    const place_t tid = (place_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (tid < count)
+        atomicAdd(&bins[bytes[tid]], 1u);
+}
+// --- histogram_by_names becomes
+#include <cstdint>
+using u8 = std::uint8_t;
+typedef unsigned int count_t;
+using place_t = std::size_t;
+__global__ void histogram_by_names(const u8* bytes, place_t count, count_t* bins) {
+    const place_t stride = (place_t)gridDim.x * blockDim.x;
+    // A block adds to its own copy; what lies beyond the first 2048 goes to bins at once.
+    __shared__ unsigned int own_bins[2048];
+    for (int bin = threadIdx.x; bin < 2048; bin += blockDim.x) { own_bins[bin] = 0; }
+    __syncthreads();
+    for (place_t tid = (place_t)blockIdx.x * blockDim.x + threadIdx.x; tid < count; tid += stride) {
+        {
+            const long long at = bytes[tid];
+            if (at >= 0 && at < 2048) {
+                atomicAdd(&own_bins[at], 1u);
+            } else {
+                atomicAdd(&bins[at], 1u);
+            }
+        }
+    }
+    __syncthreads();
+    for (int bin = threadIdx.x; bin < 2048; bin += blockDim.x) {
+        if (own_bins[bin] != 0) { atomicAdd(&bins[bin], own_bins[bin]); }
+    }
+}
 // --- weighted refuses: is not an element of a named pointer
 __global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
