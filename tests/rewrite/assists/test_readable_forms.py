@@ -82,6 +82,28 @@ __global__ void spread(float* out, const float* x, int n) {
     if (threadIdx.x == 0) out[blockIdx.x] = sqrtf(v / n);
 }
 """
+_VIEWS = """
+#define HD __host__ __device__ inline
+struct Extent { int rows, cols; HD size_t count() const { return (size_t)rows * cols; } };
+struct Image {
+    float gain;
+    Extent extent;
+    HD int line(size_t i) const { return i / extent.cols; }
+    HD bool inside(int row, int col) const { return row >= 0 && row < this->extent.rows && col >= 0 && col < width(); }
+    HD int width() const { return extent.cols; }
+    HD float scaled(float v) const { return v * (gain + 1); }
+};
+__global__ void edges(float* out, const float* x, int rows, int cols) {
+    const Image image = {0.5f, {rows, cols}};
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= image.extent.count()) return;
+    const int row = image.line(i), col = i % image.width();
+    float sum = 0.0f;
+    for (int d = -1; d <= 1; d++)
+        if (image.inside(row + d, col)) sum += image.scaled(x[i + d * image.width()]) - 2;
+    out[i] = sum;
+}
+"""
 _TOGETHER = """
 __global__ void weighted(float* out, const float* x, int rows, int cols) {
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x, total = (long long)rows * cols;
@@ -98,6 +120,13 @@ _CASES = [
                  "out: output float32 [H, W]", "x: input float32 [H, W]", "rows: int32 = H", "cols: int32 = W"),
         ("threadIdx.x, total", "i, sum", "sum = 0.0f, part"),
         id="declarations",
+    ),
+    pytest.param(
+        _VIEWS,
+        workload("edges", "H = [1, 7]\nW = [1, 40]", 'grid = ["ceil_div(H * W, 32)"]\nblock = [32]',
+                 "out: output float32 [H, W]", "x: input float32 [H, W]", "rows: int32 = H", "cols: int32 = W"),
+        ("count()", "width()", "line(", "inside(", "scaled("),
+        id="views",
     ),
     pytest.param(
         _PAIRS,

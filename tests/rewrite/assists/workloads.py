@@ -267,6 +267,9 @@ WORKLOADS = {
         workload("shift", "N = [1, 770]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
                  "by: float32 = 0.5", "n: int32 = N"),
     ),
+    "doubled": (
+        workload("doubled", "n = [1, 770]", ELEMENTS, "out: inout float32 [n]", "width: int32 = 7", "n: int64 = n"),
+    ),
     "clamp_columns": (
         workload("clamp_columns", "R = [1, 33]\nC = [1, 20]", 'grid = ["ceil_div(R * C, 64)"]\nblock = [64]',
                  "out: output float32 [R, C]", "x: input float32 [R, C]", "most: float32 = 0.5", "rows: int32 = R",

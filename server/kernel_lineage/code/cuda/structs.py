@@ -49,6 +49,13 @@ class Struct:
     constants: dict[str, Node] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     methods: dict[str, list[Node]] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    """Members, constants and methods that only the struct itself may name."""
+
+    @property
+    def names(self) -> set[str]:
+        """The names that it declares."""
+        return {m.name for m in self.members} | {*self.constants, *self.aliases, *self.methods}
 
 
 def template_parameters(written: str) -> tuple[tuple[str, str, str], ...]:
@@ -75,13 +82,17 @@ def read_struct(
     )
     body = normalised(body, macros)
     fields = snippets.members(body)
+    is_hidden = attributes.startswith("class")
     for node in _members(fields):
+        if node.type == "access_specifier":
+            is_hidden = not text_of(node).startswith("public")
+        before = struct.names
         kind = text_of(node.child_by_field_name("type"))
         written = text_of(node)
         if node.type == "alias_declaration":
             struct.aliases[text_of(node.child_by_field_name("name"))] = kind
         elif node.type == "function_definition":
-            if (declared := _function_name(node)) is not None:
+            if (declared := function_name(node)) is not None:
                 struct.methods.setdefault(declared, []).append(node)
         elif re.match(r"(?:inline\s+)?(?:static|constexpr)\b", written):
             value = node.child_by_field_name("default_value")
@@ -90,6 +101,7 @@ def read_struct(
                 struct.constants[text_of(declarator)] = value
         elif node.type == "field_declaration":
             struct.members += _variables(node, kind)
+        struct.hidden |= struct.names - before if is_hidden else set()
     return struct
 
 
@@ -121,7 +133,8 @@ def _variables(node: Node, kind: str) -> Iterator[Member]:
             yield Member(text_of(here), kind + pointer, tuple(sizes))
 
 
-def _function_name(node: Node) -> str | None:
+def function_name(node: Node) -> str | None:
+    """The name of a function that a struct defines within it, `CONVERSION` for one that converts it."""
     here = node.child_by_field_name("declarator")
     if here is not None and here.type == "operator_cast":
         return CONVERSION

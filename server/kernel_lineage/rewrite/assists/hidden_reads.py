@@ -12,8 +12,8 @@ from kernel_lineage.kernels.cuda_forms import read_call, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
-from kernel_lineage.rewrite.assists.layout import data_of, descendants, source_of
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
+from kernel_lineage.rewrite.assists.layout import data_of, descendants
+from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language, methods_of
 from kernel_lineage.rewrite.assists.model import Refusal
 
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", re.MULTILINE)
@@ -27,20 +27,6 @@ def macros_of(kernel: Kernel) -> Iterator[tuple[str, set[str], str]]:
         body = match[2].decode("utf-8", "replace")
         head, closed, rest = body.partition(")") if body.startswith("(") else ("", "", body)
         yield match[1].decode(), set(re.findall(r"\w+", head)) if closed else set(), rest
-
-
-def _methods_of(kernel: Kernel) -> dict[str, list[Node]]:
-    """Functions that structures of the kernel's file define within them, by name."""
-    methods: dict[str, list[Node]] = {}
-    root = source_of(kernel).root
-    for node in descendants(root) if root is not None else ():
-        inside = node.parent is not None and node.parent.type == "field_declaration_list"
-        if inside and node.type == "function_definition":
-            declarator = node.child_by_field_name("declarator")
-            while declarator is not None and declarator.type not in ("field_identifier", "operator_name"):
-                declarator = declarator.child_by_field_name("declarator")
-            methods.setdefault(text_of(declarator), []).append(node)
-    return methods
 
 
 def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], what: str) -> None:
@@ -57,7 +43,7 @@ def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str
     here |= {word for p in kernel.parameters for word in re.findall(r"\w+", p.type)}
     here |= {v.type for unit in syntax.units for v in unit.variables}
     here |= {v.name for unit in syntax.units for v in unit.variables if v.value and v.value.type == _LAMBDA}
-    methods = _methods_of(kernel)
+    methods = methods_of(kernel)
     calls = [c for unit in syntax.units for c in unit.calls]
     reached: dict[int, Node] = {}
     for called in calls:

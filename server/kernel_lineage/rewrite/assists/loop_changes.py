@@ -6,6 +6,7 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.structs import function_name
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
     Variable,
@@ -17,6 +18,7 @@ from kernel_lineage.kernels.cuda_forms import (
 )
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants
 
 _BY_VALUE = re.compile(
@@ -29,6 +31,22 @@ _BY_VALUE = re.compile(
 def is_of_the_language(function: str) -> bool:
     """Whether a function, as written, is one of CUDA's or C++'s that takes numbers by value and knows no thread."""
     return _BY_VALUE.fullmatch(function) is not None
+
+
+def methods_of(kernel: Kernel) -> dict[str, list[Node]]:
+    """Functions that structures of the kernel's file define within them, by name."""
+    source = kernel.source
+    kept = source.derived.get("methods") if source is not None else None
+    if isinstance(kept, dict):
+        return kept
+    methods: dict[str, list[Node]] = {}
+    for node in descendants(source.root) if source is not None and source.root is not None else ():
+        inside = node.parent is not None and node.parent.type == "field_declaration_list"
+        if inside and node.type == "function_definition":
+            methods.setdefault(function_name(node) or "", []).append(node)
+    if source is not None:
+        source.derived["methods"] = methods
+    return methods
 
 
 def changed_in(syntax: CudaSyntax, part: Node) -> set[str]:
@@ -78,7 +96,9 @@ def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:
         if node.type == "reference_declarator":
             changed.add(variable_of(field_of(node.parent, "value")))
         elif node.type == "call_expression" and inside:
-            changed |= _handed(syntax, node)
+            changed |= _handed(syntax, node) | _changed_by_its_own(syntax, node)
+        elif node.type == "subscript_expression" and inside:
+            changed |= _changed_by_its_own(syntax, node)
         elif node.type == "lambda_expression":
             changed |= identifiers_in(node)
     return changed - {""}
@@ -99,6 +119,56 @@ def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]
             if place.root and argument.type != "subscript_expression":
                 calls.setdefault(place.root, text_of(call.node))
     return calls
+
+
+def _changed_by_its_own(syntax: CudaSyntax, node: Node) -> set[str]:
+    """The variable of a structure that a call of the structure's own function may change: `x.f(i)`, `x(i)`, `x[i]`."""
+    called = field_of(node, "function") or field_of(node, "argument")
+    if called is None:
+        return set()
+    name = "operator[]" if node.type == "subscript_expression" else "operator()"
+    if called.type == "field_expression" and node.type == "call_expression":
+        name, called = text_of(called.child_by_field_name("field")), field_of(called, "argument")
+    methods = methods_of(syntax.kernel).get(name, [])
+    return {variable_of(called)} - {""} if any(map(_changes_its_own, methods)) else set()
+
+
+def _changes_its_own(method: Node) -> bool:
+    """Whether a structure's function may change the structure, or lets others do so by what it returns."""
+    body, declarator = method.child_by_field_name("body"), method.child_by_field_name("declarator")
+    if declarator is None or body is None:
+        return True
+    if re.search(r"\)\s*const\b", text_of(method)[: body.start_byte - method.start_byte]):
+        return False
+    for node in descendants(body):
+        if node.type in ("assignment_expression", "update_expression", "gnu_asm_expression"):
+            target = field_of(node, "left") or field_of(node, "argument")
+            if target is None or target.type != "subscript_expression" or not _is_behind(method, target):
+                return True
+        elif node.type == "call_expression":
+            function = text_of(node.child_by_field_name("function"))
+            if not is_of_the_language(function) or function.startswith("atomic"):
+                return True
+        elif node.type == "pointer_expression" and text_of(node).startswith("&"):
+            return True
+        elif node.type == "return_statement" and declarator.type == "reference_declarator":
+            returned = next(iter(node.named_children), None)
+            if returned is None or not _is_behind(method, returned):
+                return True
+    return False
+
+
+def _is_behind(method: Node, place: Node) -> bool:
+    """Whether a place is an element of what a pointer of the structure points to, and not of the structure."""
+    array = field_of(place, "argument") if place.type == "subscript_expression" else None
+    if array is not None and array.type == "field_expression":
+        array = array.child_by_field_name("field")
+    return array is not None and any(
+        n.type == "pointer_declarator" and text_of(n.child_by_field_name("declarator")) == text_of(array)
+        for field in (method.parent.named_children if method.parent is not None else ())
+        if field.type == "field_declaration"
+        for n in descendants(field)
+    )
 
 
 def _handed(syntax: CudaSyntax, call: Node) -> set[str]:

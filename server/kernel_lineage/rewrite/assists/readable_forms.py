@@ -1,9 +1,9 @@
 """Another form of a kernel, which computes the same and which more rewrites can read.
 
-Each variable gets a declaration of its own, calls of the file's own functions are written out, structures are split
-into their members, what walks along a row is named by the counter of its loop, and what a round reads of the one before
-stays in a variable; fields of structures that the kernel is given are read as parameters. Each step is worth nothing by
-itself.
+Each variable gets a declaration of its own, calls of the file's own functions and of structures' functions are written
+out, structures are split into their members, what walks along a row is named by the counter of its loop, and what a
+round reads of the one before stays in a variable; fields of structures that the kernel is given are read as parameters.
+Each step is worth nothing by itself.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from kernel_lineage.rewrite.assists.single_declarations import single_declaratio
 from kernel_lineage.rewrite.assists.split_structures import split_structures
 from kernel_lineage.rewrite.assists.structure_fields import FieldsApart, fields_apart
 from kernel_lineage.rewrite.assists.written_out_calls import written_out_calls
+from kernel_lineage.rewrite.assists.written_out_methods import written_out_methods
 from kernel_lineage.rewrite.candidate import Candidate
 
 _STEPS = (
     (single_declarations, 1, "Each variable has a declaration of its own."),
     (written_out_calls, 8, "Calls of the file's own functions are written out."),
+    (written_out_methods, 8, "What structures' functions return is written out."),
     (split_structures, 4, "Members of structures are variables of their own."),
     (indexed_walks, 1, "Places are told by the loop's counter."),
     (carried_elements, 1, "What a round needs of the one before stays in a variable."),

@@ -27,7 +27,7 @@ from kernel_lineage.kernels.cuda_forms import (
     text_of,
 )
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
-from kernel_lineage.kernels.cuda_parameters import meant_type
+from kernel_lineage.kernels.cuda_parameters import dtype_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.choosing_steps import CHOOSING, choice_of, compared
@@ -354,7 +354,7 @@ def _unconverted(value: Node | None) -> str:
     while (
         inner is not None
         and inner.type == "cast_expression"
-        and meant_type(text_of(inner.child_by_field_name("type")), {}) in _COUNTERS
+        and (dtype_of(text_of(inner.child_by_field_name("type")), {}) or "").startswith(("int", "uint"))
     ):
         inner = bare(inner.child_by_field_name("value"))
     return text_of(inner)

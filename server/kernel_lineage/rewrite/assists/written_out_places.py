@@ -107,7 +107,7 @@ def check_function(kernel: Kernel, syntax: CudaSyntax, unit: Unit, formals: list
     """Refuse a function whose text would mean something else within the kernel."""
     entry, node = syntax.entry, unit.node
     body = node.child_by_field_name("body")
-    if node.type != "function_definition" or body is None or _scope(node) != _scope(entry.node):
+    if node.type != "function_definition" or body is None or scope_of(node) != scope_of(entry.node):
         raise Refusal(f"{unit.name} is no plain function beside {kernel.name}")
     if (
         node.start_byte > entry.node.start_byte
@@ -140,7 +140,8 @@ def check_function(kernel: Kernel, syntax: CudaSyntax, unit: Unit, formals: list
         waiting += [w for w in inner if w in bodies]
 
 
-def _scope(node: Node) -> int:
+def scope_of(node: Node) -> int:
+    """Where the namespace begins that a node stands in, in bytes; -1 for none."""
     return next((n.start_byte for n in above(node) if n.type == "namespace_definition"), -1)
 
 

@@ -107,6 +107,41 @@ __global__ void gates_of_all(const float* x, float* y, int64_t n) {
     }
 }
 void run(const float* x, float* y, int64_t n) { gates_of_all<<<((n + 127) / 128) < 1024 ? ((n + 127) / 128) : 1024, 128>>>(x, y, n); }
+// --- doubled applies
+class Rows {
+    float* data;
+    int width;
+  public:
+    __host__ __device__ Rows(float* data, int width) : data(data), width(width) {}
+    // What is private stays a call, which reads no more than the structure.
+    __host__ __device__ float& at(int row, int column) { return data[row * width + column]; }
+};
+using index_t = long long;
+__global__ void doubled(float* out, int width, index_t n) {
+    Rows rows(out, width);
+    const index_t i = blockIdx.x * (index_t)blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    rows.at(i / width, i % width) *= 2;
+}
+void run(float* out, int width, long long n) { doubled<<<(n + 255) / 256, 256>>>(out, width, n); }
+// --- doubled becomes
+class Rows {
+    float* data;
+    int width;
+  public:
+    __host__ __device__ Rows(float* data, int width) : data(data), width(width) {}
+    // What is private stays a call, which reads no more than the structure.
+    __host__ __device__ float& at(int row, int column) { return data[row * width + column]; }
+};
+using index_t = long long;
+__global__ void doubled(float* out, int width, index_t n) {
+    Rows rows(out, width);
+    const index_t stride = (index_t)gridDim.x * blockDim.x;
+    for (index_t i = blockIdx.x * (index_t)blockDim.x + threadIdx.x; i < n; i += stride) {
+        rows.at(i / width, i % width) *= 2;
+    }
+}
+void run(float* out, int width, long long n) { doubled<<<((n + 255) / 256) < 1024 ? ((n + 255) / 256) : 1024, 256>>>(out, width, n); }
 // --- walk refuses: work together
 __global__ void walk(float* out, const float* x, int* seen, int n) {
     __shared__ float last;
@@ -238,3 +273,26 @@ __global__ void walk(float* out, const float* x, int* seen, int n) {
     if (i < n) { out[i] = b; }
 }
 void run(float* out, const float* x, int* seen, int n) { walk<<<(n + 255) / 256, 256>>>(out, x, seen, n); }
+// --- walk refuses: for one element and would be different
+struct Stream {
+    unsigned state;
+    __device__ unsigned next() { state = state * 1664525u + 1013904223u; return state; }
+};
+__global__ void walk(unsigned* out, Stream stream, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { out[i] = stream.next() + i; }
+}
+void run(unsigned* out, Stream stream, int n) { walk<<<(n + 255) / 256, 256>>>(out, stream, n); }
+// --- walk refuses: for one element and would be different
+struct Three {
+    float kept[3];
+    __device__ float& operator[](int i) { return kept[i]; }
+};
+__global__ void walk(float* out, Three three, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        three[i % 3] += 1.0f;
+        out[i] = three[0];
+    }
+}
+void run(float* out, Three three, int n) { walk<<<(n + 255) / 256, 256>>>(out, three, n); }
