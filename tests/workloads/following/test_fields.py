@@ -196,3 +196,32 @@ def test_views_of_a_template_have_sizes_that_checks_tie(tmp_path: Path, caller: 
     assert [a.value for a in draft.arguments if a.kind == "scalar"] == ["in_rows", "in_cols"]
     assert not draft.promises and set(draft.dims) == {"in_rows", "in_cols"}
     assert all(m.startswith("the shape of ") for m in draft.missing)
+
+
+METHODS = """\
+using u32 = unsigned int;
+template <typename T> struct Image {
+  T* p; int rows, cols;
+  __host__ __device__ size_t size() const { return (size_t)rows * this->cols; }
+  __host__ __device__ int padded(int by) const { return (cols + by - 1) / by * by; }
+  u32 blocks(u32 threads) const { return (u32)((size() + threads - 1) / threads); }
+  __device__ T& operator[](size_t i) { return p[i]; }
+};
+__global__ void twice(Image<float> image, int wide) {
+  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < image.size()) image[i] *= wide;
+}
+void run(float* data, int rows, int cols) {
+  Image<float> image{data, rows, cols};
+  twice<<<image.blocks(128), 128>>>(image, image.padded(4));
+}
+"""
+
+
+def test_functions_of_structures_are_followed_with_the_fields(tmp_path: Path) -> None:
+    path = tmp_path / "twice.cu"
+    path.write_text(METHODS)
+    kernel = target_of(path, "twice")
+    draft = next(followed_drafts(kernel, unit_of(METHODS), path.name, kernel))
+    assert draft.grid == ("ceil_div(rows * cols, 128)",)
+    assert next(a.value for a in draft.arguments if a.name == "wide") == "ceil_div(cols, 4) * 4"

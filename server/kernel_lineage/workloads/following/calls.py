@@ -8,9 +8,10 @@ from abc import abstractmethod
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.workloads.following.bodies import Bodies
 from kernel_lineage.workloads.following.checks import arguments_of
-from kernel_lineage.workloads.following.functions import HostCode, bare_type, words_in
+from kernel_lineage.workloads.following.functions import HostCode, bare_type, host_code, words_in
 from kernel_lineage.workloads.following.library import library_call
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.sizes import Sizes
@@ -91,6 +92,10 @@ class Calls(Bodies):
         ):
             return self.cast(kind, self.value(listed.named_children[0], names), names)
         if callee.type in ("lambda_expression", "parenthesized_expression"):
+            kind = self.type_named(bare_type(text_of(callee).strip("() ")), names)
+            if bytes_of(kind) is not None and len(arguments_of(listed)) == 1:
+                # `(u32)(x)`, which the grammar takes for a call.
+                return self.cast(text_of(callee)[1:-1], self.value(arguments_of(listed)[0], names), names)
             inner = self.value(callee, names)
             if isinstance(inner, Lambda):
                 return self.lambda_called(inner, listed, names)
@@ -116,6 +121,11 @@ class Calls(Bodies):
         bound = names.get(last) if callee.type == "identifier" else None
         if isinstance(bound, Lambda):
             return self.lambda_called(bound, listed, names)
+        this = names.get("this") if callee.type == "identifier" else None
+        if isinstance(this, Record) and self._defined(this, last):
+            return self._of_structure(
+                this, last, [self.either(n, names) for n in arguments_of(listed)], names
+            )
         functions = self.unit.functions.get(bound.text if isinstance(bound, Text) else last, [])
         given_nodes = arguments_of(listed)
         function = next((f for f in functions if f.of_host and _takes(f, len(given_nodes))), None)
@@ -248,7 +258,39 @@ class Calls(Bodies):
             return base
         if isinstance(base, Text) and base.text == "globalContext":
             return plain(False)
+        if isinstance(base, Record):
+            return self._of_structure(base, name, args, names)
         raise NotFollowed(f"`{text_of(node)}`")
+
+    def _of_structure(self, base: Record, name: str, args: list[Value], names: Names) -> Value:
+        """What a structure's own function gives: its body is followed with the fields. Raises `NotFollowed`."""
+        kind, _, rest = base.type.partition("<")
+        code = self.unit.classes.get(kind.rpartition("::")[2].strip())
+        functions = [f for f in self._defined(base, name) if len(f.parameters) == len(args)]
+        if code is None or len({text_of(f.body) for f in functions}) != 1:
+            raise NotFollowed(f"`{name}()` of `{base.type}`")
+        function, inner = functions[0], Names(self.unit_names(names))
+        inner.types |= dict(zip(code.template, at_commas(rest.rpartition(">")[0]), strict=False))
+        inner.references |= {field: FieldReference(base, field) for field in base.fields}
+        inner.values |= {"this": base} | {p.name: v for p, v in zip(function.parameters, args, strict=True)}
+        value = self.body(function.body, inner)
+        returned = self.type_named(bare_type(text_of(function.node.child_by_field_name("type"))), inner)
+        return (
+            self.cast(returned, value, inner) if isinstance(value, Number) and bytes_of(returned) else value
+        )
+
+    def _defined(self, base: Record, name: str) -> list[HostCode]:
+        """The functions of the host that a structure defines by a name."""
+        code = self.unit.classes.get(base.type.partition("<")[0].rpartition("::")[2].strip())
+        nodes = code.body.named_children if code is not None else ()
+        functions = [host_code(n) for n in nodes if n.type == "function_definition"]
+        return [f for f in functions if f is not None and f.of_host and f.name == name]
+
+    def _this(self, node: Node, names: Names) -> Value:
+        value = names.get(text_of(node))
+        if value is None:
+            raise NotFollowed("`this`")
+        return value
 
 
 def dim3(extents: list[Value]) -> Record:
