@@ -58,6 +58,21 @@ def test_a_type_is_what_launches_or_calls_of_their_template_say(host, types):
             "using number = unsigned; void run(number* x, number* y) { twice<number><<<1, 256>>>(x, y, 8); }",
             {"unsigned int"},
         ),
+        # A launch without a type deduces it from what it is given.
+        ("void run(double* x, double* y, int n) { twice<<<n, 256>>>(x, y, n); }", {"double"}),
+        (
+            "int main() { float *x, *y; int n = 4; cudaMalloc(&x, 16); twice<<<1, 256>>>(x, y, n); }",
+            {"float"},
+        ),
+        (
+            "void run(float* x) { twice<<<1, 256>>>(x, x, 4); } void run(int* x) { twice<<<1, 256>>>(x, x, 4); }",
+            {"float", "int"},
+        ),
+        ("half *a, *b; void run() { twice<<<1, 256>>>(a, b, 4); }", {"half"}),
+        ("void run(at::Tensor a, float* y) { twice<<<1, 256>>>(a.data_ptr<float>(), y, 4); }", {"float"}),
+        (LAUNCHED + "void all(int* x, int* y) { twice<<<1, 256>>>(x, y, 4); }", {"float", "int"}),
+        ("template <typename U> void run(U* x, U* y) { twice<<<1, 256>>>(x, y, 4); }", set()),
+        ("void run(std::vector<float>& x, auto y) { twice<<<1, 256>>>(x.data(), y.data(), 4); }", set()),
         # Another name of a type does not reach into a template whose parameter is called so.
         ("using T = int; void run(float* x, float* y) { twice<float><<<1, 256>>>(x, y, 8); }", {"float"}),
     ],

@@ -10,12 +10,21 @@ from collections.abc import Iterator, Mapping
 
 from kernel_gate.expressions import split_at_commas
 from kernel_lineage.code.types import DTYPES, PLAIN
+from kernel_lineage.kernels.cuda_forms import inside
+from kernel_lineage.kernels.cuda_forms import text_of as node_text
 from kernel_lineage.kernels.cuda_parameters import aliases_of, meant_type
 from kernel_lineage.kernels.cuda_text import text_of
-from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.kernels.source import Kernel, Launch, Parameter
+from kernel_lineage.workloads.following.functions import bare_type, declared_name
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.following.ways import templates_launched
 
+_DECLARING = {"declaration", "parameter_declaration", "optional_parameter_declaration"}
+_CAST = re.compile(
+    r"(?:\w+(?:\.|->)(?:mutable_|const_)?data_ptr|static_cast|reinterpret_cast)\s*"
+    r"<\s*(?:const\s+)?([\w: ]+?)\s*\*?\s*>"
+)
+"""`x.data_ptr<float>()`, `static_cast<float*>(x)`."""
 _OF_POINTERS = re.compile(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*")
 
 
@@ -46,7 +55,7 @@ def types_meant(kernel: Kernel, name: str) -> frozenset[str]:
     position = [p.name for p in kernel.template_parameters].index(name)
     types: set[str] = set()
     for launch in kernel.launches:
-        for type_ in launch.template_arguments[position : position + 1] or ("",):
+        for type_ in launch.template_arguments[position : position + 1] or (_deduced(kernel, launch, name),):
             meant = _of_calls(kernel, launch.launcher, type_, position) if launch.launcher else {type_}
             if "" in meant or not meant:
                 return frozenset()
@@ -89,11 +98,40 @@ def _instantiated(kernel: Kernel) -> Iterator[tuple[str, ...]]:
         yield tuple(split_at_commas(match[1].decode("utf-8", "replace"), "<", ">"))
 
 
+def _unit(kernel: Kernel) -> Unit | None:
+    return unit_of(kernel.source.data.decode("utf-8", "replace")) if kernel.source is not None else None
+
+
+def _deduced(kernel: Kernel, launch: Launch, name: str) -> str:
+    """The type that a launch gives a type parameter by what its arguments are declared as; "" where none tells."""
+    unit = _unit(kernel)
+    if unit is None:
+        return ""
+    own: dict[str, set[tuple[str, int]]] = {}
+    hosts = [f.node for f in unit.functions.get(launch.launcher or "", ())]
+    around = [n for n in hosts if n.start_byte <= launch.span.start < n.end_byte]
+    for node in (n for host in around for n in inside(host) if n.type in _DECLARING):
+        kind = bare_type(node_text(node.child_by_field_name("type")))
+        for declarator in node.children_by_field_name("declarator"):
+            variable, stars = declared_name(declarator)
+            own.setdefault(variable, set()).add((kind, stars))
+    declared = {n: {of_file} for n, of_file in unit.globals.items()} | own
+    types = set[str]()
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+        pointer = pointee_of(parameter) == name
+        if not pointer and meant_type(parameter.type, {}) != name:
+            continue
+        cast = _CAST.match(argument)
+        kinds = {(cast[1], int(pointer))} if cast is not None else declared.get(argument, set())
+        types |= {kind if stars == pointer else "" for kind, stars in kinds}
+    return types.pop() if len(types) == 1 else ""
+
+
 def _of_calls(kernel: Kernel, launcher: str, type_: str, position: int) -> set[str]:
     """What a type in a host function stands for: itself, or for a type parameter of the function what calls of it say;
     "" where one does not.
     """
-    unit = unit_of(kernel.source.data.decode("utf-8", "replace")) if kernel.source is not None else None
+    unit = _unit(kernel)
     hosts = [f for f in unit.functions.get(launcher, ()) if type_ in f.template] if unit is not None else []
     if unit is None or not hosts:
         return {type_}
