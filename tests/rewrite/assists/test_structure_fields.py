@@ -69,6 +69,27 @@ __global__ void stepped(const float *grad, struct step_t s, int n) {
 }
 void launch(step_t *s, const float *grad, int n) { stepped<<<(n + 255) / 256, 256>>>(grad, *s, n); }
 """
+_CALLED = """
+#define BOTH __host__ __device__ __forceinline__
+template <typename T> struct View {
+    using index = long long;
+    T *p; index rows, cols;
+    BOTH explicit View(T *p, index rows, index cols) : p(p), rows(rows), cols(cols) {}
+    BOTH T &operator()(index i, index j) const { return p[i * cols + j]; }
+    template <typename F> BOTH void each(F f) const { for (index i = 0; i < rows; i++) f(i); }
+};
+__global__ void product(View<const float> a, View<const float> b, View<float> out) {
+    const int j = threadIdx.x + blockIdx.x * blockDim.x;
+    const int i = threadIdx.y + blockIdx.y * blockDim.y;
+    if (i >= out.rows || j >= out.cols) return;
+    float s = 0.f;
+    for (int t = 0; t < a.cols; t++) s += a(i, t) * b(t, j);
+    out(i, j) = s;
+}
+void launch(View<const float> a, View<const float> b, View<float> out) {
+    product<<<dim3((out.cols + 15) / 16, (out.rows + 15) / 16), dim3(16, 16)>>>(a, b, out);
+}
+"""
 _LOAD = """
 kernel = "scaled"
 language = "cuda"
@@ -135,7 +156,8 @@ def test_a_launch_gives_each_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "identity"), [(_VIEWS, "multiply_in_tiles"), (_STEPS, "vectorise_row_access")]
+    ("code", "identity"),
+    [(_VIEWS, "multiply_in_tiles"), (_CALLED, "multiply_in_tiles"), (_STEPS, "vectorise_row_access")],
 )
 def test_a_candidate_has_the_structures_of_the_kernel(code: str, identity: str) -> None:
     kernel, after = _kernel(code), _kernel(_made(code, identity).apply(code.encode()).decode())

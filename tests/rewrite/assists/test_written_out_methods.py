@@ -108,7 +108,8 @@ def _written(code: str) -> str:
         ("f[i] = c.n() + c.twice();", "f[i] = c.n() + (2 * c.open);"),
         ("f[i] = o.size() + o.plain();", "f[i] = o.size() + o.n;"),
         ("int kPad = 3; f[i] = s.padded() + kPad;", "int kPad = 3; f[i] = (s.cols + Shape::kPad) + kPad;"),
-        ("{ Shape s = *q; f[i] = s.count(); }", "{ Shape s = *q; f[i] = s.count(); }"),
+        ("{ Shape s = *q; f[i] = s.count(); }", "{ Shape s = *q; f[i] = (size_t)s.rows * s.cols; }"),
+        ("{ Closed s; f[i] = s.count(); }", "{ Closed s; f[i] = s.count(); }"),
         ("Shape own = *q; f[i] = own.count();", "Shape own = *q; f[i] = (size_t)own.rows * own.cols;"),
     ],
 )

@@ -44,10 +44,14 @@ def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str
     here |= {v.type for unit in syntax.units for v in unit.variables}
     here |= {v.name for unit in syntax.units for v in unit.variables if v.value and v.value.type == _LAMBDA}
     methods = methods_of(kernel)
+    called_as_functions = {v.name for unit in syntax.units for v in unit.variables}
+    called_as_functions |= {name for unit in syntax.units for name in unit.parameters}
     calls = [c for unit in syntax.units for c in unit.calls]
     reached: dict[int, Node] = {}
     for called in calls:
-        of_structures = methods.get(called.name, []) if called.receiver else []
+        is_structure = not called.receiver and called.qualified in called_as_functions
+        name = "operator()" if is_structure else called.name
+        of_structures = methods.get(name, []) if called.receiver or is_structure else []
         if not of_structures and called.name not in here and not is_of_the_language(called.qualified):
             raise Refusal(f"{called.qualified} is not in this file, and may read {what} itself")
         for method in of_structures:

@@ -60,9 +60,10 @@ class Written:
         """The text in the place of a part of `parent`, in brackets where it would fall apart there."""
         whole = self.node.type in _WHOLE and not self.cast
         alone = parent is None or parent.type in _APART
-        compared = parent is not None and operator_of(parent) in _COMPARING
-        sum_ = self.cast or self.node.type == "cast_expression" or operator_of(self.node) in _ARITHMETIC
-        return self.text if whole or alone or (compared and sum_) else f"({self.text})"
+        operator = operator_of(parent) if parent is not None and parent.type == "binary_expression" else ""
+        cast = self.cast or self.node.type == "cast_expression"
+        bound = (operator and cast) or (operator in _COMPARING and operator_of(self.node) in _ARITHMETIC)
+        return self.text if whole or alone or bound else f"({self.text})"
 
 
 @dataclass(frozen=True, slots=True)

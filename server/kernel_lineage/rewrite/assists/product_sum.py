@@ -13,7 +13,6 @@ from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import (
-    Variable,
     arguments_of,
     bare,
     contains,
@@ -28,6 +27,7 @@ from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.products import Beside, Operand, Product
+from kernel_lineage.rewrite.assists.template_types import plain_type
 
 LOADED = "\0"
 """Stands in a factor's text for the value that is read."""
@@ -145,7 +145,7 @@ def _read(
     )
     if variable is None or variable.sizes or variable.pointer or variable.shared:
         raise Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
-    stored = _dtype_of(variable)
+    stored = DTYPES.get(plain_type(kernel, variable.type), "")
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
     pair = attempt(lambda: _factors_of(kernel, product, own, fixed, name, expression, stored))
     of_both = ""
@@ -156,8 +156,7 @@ def _read(
             raise pair
         first, second = (Factor(o, LOADED, stored, True) for o in operands)
         pair = first, second
-    kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
-    kind = {"float32": "float", "float64": "double"}.get(stored, kind)
+    kind = "float" if stored in TO_FLOAT else plain_type(kernel, variable.type)
     return SumOfProducts(name, kind, stored, loop, moved, *pair, of_both)
 
 
@@ -384,10 +383,6 @@ def _around(whole: Node, part: Node, text: str) -> str:
         return ""
     data, begin = text_of(whole).encode(), whole.start_byte
     return data[: part.start_byte - begin].decode() + text + data[part.end_byte - begin :].decode()
-
-
-def _dtype_of(variable: Variable) -> str:
-    return DTYPES.get(" ".join(variable.type.replace("const", "").split()), "")
 
 
 def _memory_dtype(kernel: Kernel, operand: Operand) -> str:

@@ -42,7 +42,7 @@ _TYPE = re.compile(
 """A structure by value as a parameter or a field declares it."""
 _REPEATABLE = re.compile(r"\*?\w+(?:(?:::|\.|->)\w+|\[\w+\])*")
 """An argument that may be written once for each field."""
-_SKIPPED = {"comment", "access_specifier", "function_definition", "declaration"}
+_SKIPPED = {"comment", "access_specifier", "function_definition", "declaration", "template_declaration"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,7 @@ class _Structures:
             return None
         (node,) = listed
         body, around = node.child_by_field_name("body"), node.parent
-        if body is None or node.has_error or any(c.type == "base_class_clause" for c in node.children):
+        if body is None or any(c.type == "base_class_clause" for c in node.children):
             return None
         template = around if around is not None and around.type == "template_declaration" else None
         formals = (
@@ -330,7 +330,11 @@ class _Structures:
         fields: dict[str, _Field] = {}
         inner: dict[str, _Structure] = {}
         for declaration in body.named_children:
-            if declaration.type in _SKIPPED:
+            if declaration.type in _SKIPPED or declaration.has_error:
+                continue  # What macros keep from being read is no field that is known by its type.
+            if declaration.type == "alias_declaration":
+                meant = text_of(declaration.child_by_field_name("type"))
+                renamed[text_of(declaration.child_by_field_name("name"))] = _in_terms_of(renamed, meant)
                 continue
             if declaration.type != "field_declaration":
                 return None
@@ -341,6 +345,11 @@ class _Structures:
                 else:
                     fields[name] = one
         return _Structure(fields, inner)
+
+
+def _in_terms_of(renamed: Mapping[str, str], written: str) -> str:
+    """A type with what stands for its names outside of the structure."""
+    return WORD.sub(lambda m: renamed.get(m[0], m[0]), written)
 
 
 def _declared(declaration: Node, renamed: Mapping[str, str]) -> Iterator[tuple[str, _Field]]:
@@ -354,7 +363,7 @@ def _declared(declaration: Node, renamed: Mapping[str, str]) -> Iterator[tuple[s
         return
     start, text = declaration.start_byte, declaration.text or b""
     kind = text[: declarators[0].start_byte - start].decode().strip()
-    kind = WORD.sub(lambda m: renamed.get(m[0], m[0]), kind)
+    kind = _in_terms_of(renamed, kind)
     for declarator in declarators:
         here: Node | None = declarator
         while here is not None and here.type == "pointer_declarator":

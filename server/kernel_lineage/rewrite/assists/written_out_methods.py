@@ -165,13 +165,13 @@ def _parts(node: Node) -> tuple[Node | None, str, list[Node]]:
 
 
 def _declared(kernel: Kernel, syntax: CudaSyntax) -> dict[str, str]:
-    """Names of a kernel → their types without qualifiers, `*` for a pointer; "" for a name of several things."""
+    """Names of a kernel → their types without qualifiers, `*` for a pointer; "" for a name of several types."""
     declared: dict[str, str] = {}
     listed = [(p.name, p.type) for p in kernel.parameters if "[" not in p.type]
     listed += [(v.name, "" if v.sizes else v.type + "*" * v.pointer) for v in syntax.entry.variables]
     for name, written in listed:
         text = " ".join(_QUALIFIERS.sub(" ", written).split()).replace(" *", "*")
-        declared[name] = "" if name in declared else text
+        declared[name] = text if declared.get(name, text) == text else ""
     return declared
 
 
