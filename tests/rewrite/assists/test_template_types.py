@@ -39,7 +39,7 @@ void run(const scalar* x, scalar* y, int n) { twice<scalar><<<(n + 255) / 256, 2
         (HOST + "template <typename U> void all(U* x, U* y) { run<U>(x, y, 8); run<U>(y, x, 8); }", set()),
     ],
 )
-def test_a_type_is_what_launches_or_calls_of_their_template_say(host, types):
+def test_a_type_is_what_launches_or_calls_of_their_template_say(host: str, types: set[str]) -> None:
     (kernel,) = read((KERNEL + host).encode(), Language.CUDA).kernels
     assert types_meant(kernel, "T") == types
     assert types_meant(kernel, "float") == {"float"}
@@ -77,7 +77,7 @@ def test_a_type_is_what_launches_or_calls_of_their_template_say(host, types):
         ("using T = int; void run(float* x, float* y) { twice<float><<<1, 256>>>(x, y, 8); }", {"float"}),
     ],
 )
-def test_types_of_instantiations_and_of_launches_by_other_names(host, types):
+def test_types_of_instantiations_and_of_launches_by_other_names(host: str, types: set[str]) -> None:
     (kernel,) = read((KERNEL + host).encode(), Language.CUDA).kernels
     assert types_meant(kernel, "T") == types
 
@@ -104,6 +104,6 @@ __global__ void fill(place n) { using own = std::size_t; }
         ("word", "word"), ("auto", "auto"),
     ],
 )  # fmt: skip
-def test_other_names_of_types_are_followed_where_they_have_one_meaning(written, plain):
+def test_other_names_of_types_are_followed_where_they_have_one_meaning(written: str, plain: str) -> None:
     (kernel,) = read(NAMES.encode(), Language.CUDA).kernels
     assert plain_type(kernel, written) == plain

@@ -113,5 +113,5 @@ def _written(code: str) -> str:
         ("Shape own = *q; f[i] = own.count();", "Shape own = *q; f[i] = (size_t)own.rows * own.cols;"),
     ],
 )
-def test_a_function_of_one_expression_is_written_where_it_is_called(code, becomes):
+def test_a_function_of_one_expression_is_written_where_it_is_called(code: str, becomes: str) -> None:
     assert _written(code) == becomes

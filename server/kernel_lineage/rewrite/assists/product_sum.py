@@ -27,7 +27,7 @@ from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.products import Beside, Operand, Product
-from kernel_lineage.rewrite.assists.template_types import plain_type
+from kernel_lineage.rewrite.assists.template_types import plain_type, pointee_of
 
 LOADED = "\0"
 """Stands in a factor's text for the value that is read."""
@@ -145,18 +145,21 @@ def _read(
     )
     if variable is None or variable.sizes or variable.pointer or variable.shared:
         raise Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
-    stored = DTYPES.get(plain_type(kernel, variable.type), "")
+    own_type = plain_type(kernel, variable.type)
+    stored = DTYPES.get(own_type, "")
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
     pair = attempt(lambda: _factors_of(kernel, product, own, fixed, name, expression, stored))
     of_both = ""
     if isinstance(pair, Refusal):
         of_both = _of_both(product, own, fixed, expression)
         operands = product.first, product.second
-        if not of_both or any(_memory_dtype(kernel, o) != stored for o in operands):
+        pointees = {plain_type(kernel, pointee_of(kernel.parameter(o.root))) for o in operands}
+        # A template's type is no dtype: one name for all that is added up and multiplied is enough.
+        if not of_both or pointees != {own_type} or any(_memory_dtype(kernel, o) != stored for o in operands):
             raise pair
         first, second = (Factor(o, LOADED, stored, True) for o in operands)
         pair = first, second
-    kind = "float" if stored in TO_FLOAT else plain_type(kernel, variable.type)
+    kind = "float" if stored in TO_FLOAT else own_type
     return SumOfProducts(name, kind, stored, loop, moved, *pair, of_both)
 
 
