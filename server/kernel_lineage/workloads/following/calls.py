@@ -61,12 +61,6 @@ class Calls(Bodies):
         self._expanded: list[str] = []
         """The macros around what is followed: in its own text a macro's name is no macro."""
 
-    def _is_cast_to(self, callee: Node, names: Names) -> str:
-        """The type that a number is cast to by what reads like a call: `(u32)(n + 1)`; "" for a call."""
-        name = text_of(callee).strip("() \t\n")
-        is_alias = callee.type == "parenthesized_expression" and names.get(name) is None
-        return name if is_alias and bytes_of(self.type_named(name, names)) is not None else ""
-
     @abstractmethod
     def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
         """Note a launch by `<<<…>>>`."""
@@ -85,12 +79,6 @@ class Calls(Bodies):
             return self._chevrons(callee, node, names)
         if callee.type == "field_expression":
             return self._method(callee, listed, node, names)
-        if (
-            (kind := self._is_cast_to(callee, names))
-            and listed is not None
-            and len(listed.named_children) == 1
-        ):
-            return self.cast(kind, self.value(listed.named_children[0], names), names)
         if callee.type in ("lambda_expression", "parenthesized_expression"):
             kind = self.type_named(bare_type(text_of(callee).strip("() ")), names)
             if bytes_of(kind) is not None and len(arguments_of(listed)) == 1:
