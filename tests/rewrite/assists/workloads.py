@@ -270,6 +270,12 @@ WORKLOADS = {
     "doubled": (
         workload("doubled", "n = [1, 770]", ELEMENTS, "out: inout float32 [n]", "width: int32 = 7", "n: int64 = n"),
     ),
+    "pooled_maps": (
+        workload("pooled_maps", "M = [1, 8]\nH = [3, 4]\nW = [1, 12]",
+                 'grid = ["ceil_div(M * H * W, 256)"]\nblock = [256]',
+                 "out: output float32 [M, H, W]", "in: input float32 [H, W]", "maps: int32 = M", "h: int32 = H",
+                 "w: int32 = W"),
+    ),
     "clamp_columns": (
         workload("clamp_columns", "R = [1, 33]\nC = [1, 20]", 'grid = ["ceil_div(R * C, 64)"]\nblock = [64]',
                  "out: output float32 [R, C]", "x: input float32 [R, C]", "most: float32 = 0.5", "rows: int32 = R",

@@ -170,11 +170,13 @@ class Digit:
     steps: DigitSteps
     number: str
     """Which of the digit's elements one is, as code."""
+    wide: bool
+    """Elements are counted in 64 bits, and so is what they are taken apart by."""
 
     @property
     def stride(self) -> str:
         """How far the elements lie apart, as code."""
-        return factor_text(c_text(term_of(self.steps.stride)))
+        return factor_text(c_text(term_of(self.steps.stride), wide=self.wide))
 
 
 def count_of(digits: tuple[Digit, ...]) -> int:

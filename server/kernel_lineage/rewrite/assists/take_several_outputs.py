@@ -51,6 +51,7 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.neighbour_steps import ELEMENT, over_element
+from kernel_lineage.rewrite.assists.template_types import plain_type
 from kernel_lineage.rewrite.assists.term_text import c_text
 from kernel_lineage.rewrite.assists.together_code import TogetherCode
 from kernel_lineage.rewrite.assists.together_values import TogetherValues
@@ -206,10 +207,12 @@ def _counted(
         syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte
     )
     element = polynomial(model.values[work.start.start_byte, work.start.end_byte])
-    digits = tuple(
-        Digit(DigitSteps(stride, count, frozenset(fixed | rounds), model.depends, element), number)
-        for stride, count, number in zip(strides, counts, numbers, strict=True)
-    )
+    is_wide = plain_type(kernel, work.type) in ("long long", "unsigned long long")
+    steps = [
+        DigitSteps(s, n, frozenset(fixed | rounds), model.depends, element)
+        for s, n in zip(strides, counts, strict=True)
+    ]
+    digits = tuple(Digit(one, number, is_wide) for one, number in zip(steps, numbers, strict=True))
     if any(not set(_names(d.steps.stride)) <= fixed for d in digits):
         raise Refusal(f"a digit of `{work.index.name}` is as large as no argument tells")
     together = TogetherValues(syntax, work, model, digits)
@@ -283,7 +286,7 @@ def _conditions(made: _Together, limit: str) -> list[str]:
             )
     for digit in made.digits:
         for need in digit.steps.needs:
-            text = c_text(need)
+            text = c_text(need, wide=digit.wide)
             conditions.append(f"{text if text.isidentifier() else f'({text})'} % {digit.steps.count} == 0")
     return list(dict.fromkeys([*conditions, *(made.wide.conditions if made.wide is not None else [])]))
 

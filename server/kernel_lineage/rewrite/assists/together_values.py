@@ -68,7 +68,7 @@ class TogetherValues:
             step = digit.steps.step(over_element(term, self._element))
             if step is None or any(c % size for c in step.values()):
                 return None
-            steps.append(c_text(term_of({m: c // size for m, c in step.items()})))
+            steps.append(c_text(term_of({m: c // size for m, c in step.items()}), wide=digit.wide))
         return steps
 
     def _changed_on_the_way(self) -> Iterator[str]:

@@ -433,6 +433,55 @@ void run_pooled_channels(__half* out, const __half* in, int images, int high, in
     const int count = images * (high / k) * (wide / k) * channels;
     pooled_channels<<<(((count + 127) / 128) + 7) / 8, 128>>>(out, in, images, high, wide, channels, k);
 }
+// --- pooled_maps applies
+__global__ void pooled_maps(float* out, const float* in, int maps, int h, int w) {
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (size_t)maps * h * w) return;
+    int map = i / ((size_t)h * w), x = i % w;
+    float sum = 0.0f;
+    for (int k = 0; k < 3; k++) { sum += in[k * w + x] * (map + k); }
+    out[i] = sum;
+}
+void pool(float* out, const float* in, int maps, int h, int w) {
+    pooled_maps<<<(maps * h * w + 255) / 256, 256>>>(out, in, maps, h, w);
+}
+// --- pooled_maps becomes
+__global__ void pooled_maps(float* out, const float* in, int maps, int h, int w) {
+    size_t group = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (w > 0 && ((long long)h * w) > 0 && ((long long)h * w) % w == 0 && ((long long)h * w) / w % 4 == 0 && ((size_t)maps * h * w) % ((long long)h * w) == 0 && ((size_t)maps * h * w) / ((long long)h * w) % 4 == 0 && h % 4 == 0) {
+        if (group < ((size_t)maps * h * w) / 16) {
+            const size_t between = group / (((long long)h * w) / 4) * 4 * (((long long)h * w) / 4) + group % (((long long)h * w) / 4);
+            const size_t i = between / w * 4 * w + between % w;
+            int map = i / ((size_t)h * w), x = i % w;
+            float sum[16];
+            #pragma unroll
+            for (int lane = 0; lane < 16; lane++) {
+                sum[lane] = 0.0f;
+            }
+            for (int k = 0; k < 3; k++) {
+                #pragma unroll
+                for (int lane = 0; lane < 16; lane++) {
+                    sum[lane] += in[k * w + x] * ((map + (lane / 4)) + k);
+                }
+            }
+            #pragma unroll
+            for (int lane = 0; lane < 16; lane++) {
+                out[(i + (lane % 4) * w + (lane / 4) * ((long long)h * w))] = sum[lane];
+            }
+        }
+    } else {
+        for (size_t at = group; at < ((size_t)maps * h * w); at += (size_t)gridDim.x * blockDim.x) {
+            const size_t i = at;
+            int map = i / ((size_t)h * w), x = i % w;
+            float sum = 0.0f;
+            for (int k = 0; k < 3; k++) { sum += in[k * w + x] * (map + k); }
+            out[i] = sum;
+        }
+    }
+}
+void pool(float* out, const float* in, int maps, int h, int w) {
+    pooled_maps<<<(((maps * h * w + 255) / 256) + 15) / 16, 256>>>(out, in, maps, h, w);
+}
 // --- looped refuses: may differ from element to element
 __global__ void looped(float* y, const float* x, const int* starts, int rows, int width) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
