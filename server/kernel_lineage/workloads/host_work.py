@@ -163,8 +163,21 @@ def changed_steps(
             raise _not_read(path, step.entry)
         if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
             raise _not_read(path, step.entry)
-        steps[number] = replace(step, launch=new.launch)
+        template = _instance(step.template_arguments, old.template, new.template)
+        steps[number] = replace(step, launch=new.launch, template_arguments=template)
     return tuple(steps) if tuple(steps) != workload.steps else ()
+
+
+def _instance(
+    asked: tuple[str, ...], before: tuple[str, ...], after: tuple[str, ...]
+) -> tuple[str, ...]:
+    """A template's arguments after a change that launches it with `after` instead of `before`, in the instance that is
+    asked for: `<half>` of `<float>` before and `<float, 4>` after is `<half, 4>`.
+    """
+    if len(before) != len(asked) or not after:
+        return asked
+    other = dict(zip(before, asked, strict=True))
+    return tuple(other.get(argument, argument) for argument in after)
 
 
 def _on_a_device(workload: Workload) -> Workload:

@@ -182,10 +182,15 @@ def _sequence(
         text, module, siblings = triton_text(source.data, kernels, path)
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
-    template = tuple(argument for step in launched for argument in step.template_arguments)
     root = root or repository_around(path)
-    text, lacking = device_code(source, bare, path, root, template)
     steps = changed_steps(source, path, workload, root, former)
+    template = tuple(
+        argument
+        for step in steps or launched
+        if isinstance(step, LaunchStep)
+        for argument in step.template_arguments
+    )
+    text, lacking = device_code(source, bare, path, root, template)
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
     return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps, own_dims=counts)
 
