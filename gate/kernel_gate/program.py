@@ -160,6 +160,8 @@ class Program:
     """Buffers that the steps use besides the workload's."""
     beside: tuple[str, ...] = ()
     """Other kernels that a candidate's host code launches beside `entry`, and the baseline's does not."""
+    launched_where: tuple[str, ...] = ()
+    """Conditions over dims under which host code launches this instance of a template; elsewhere it launches others."""
     own_dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Names in the launch of which the workload has no dim, as the number of the device's multiprocessors → what they
     are where it is checked and where it is timed."""

@@ -49,11 +49,13 @@ class GateRequest(BaseModel, extra="forbid", frozen=True):
         device: Literal["auto", "cuda", "emulated"] = "auto",
         options: GateOptions | None = None,
     ) -> GateRequest:
-        """The request for `judge(baseline, candidate, workload, …)`."""
+        """The request for `judge(baseline, candidate, workload, …)`, at shapes for which the candidate's instance of a
+        template is launched.
+        """
         return cls(
             baseline=baseline,
             candidate=candidate,
-            workload=workload,
+            workload=workload.only_where(candidate.launched_where),
             folder=workload.folder,
             device=device,
             options=options or GateOptions(),

@@ -274,6 +274,10 @@ class Workload(Table):
         """Whether a shape is one that callers may come with."""
         return all(expressions.evaluate(promise, dims) for promise in self.promises)
 
+    def only_where(self, conditions: Sequence[str]) -> Workload:
+        """The workload of callers whose shapes keep these conditions over dims, too."""
+        return self.model_copy(update={"promises": (*self.promises, *conditions)}) if conditions else self
+
     def has_values(self, dims: Mapping[str, int]) -> bool:
         """Whether each range of whole numbers has a number in it: of `integers(17, V)` with V = 3 callers have none.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchStep, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
@@ -202,3 +202,40 @@ def test_flags_and_dtypes_of_the_callers_of_a_triton_kernel(tmp_path: Path, test
     assert with_bias.launch.constexpr["HAS_BIAS"] == "True" and not with_bias.profile_dims
     assert {a.dtype for a in in_half.args if a.is_pointer} == {"float16"}
     assert in_half.dims == workload.dims
+
+
+VECTORISED = SCALED.replace(
+    "template <typename T, int STEP>", "template <typename T, int STEP, int VEC>"
+).replace(
+    "scaled<T, 2><<<(n + 255) / 256, 256>>>(x, y, 0.5f, n);",
+    """if (n % 4 == 0) scaled<T, 2, 4><<<(n + 255) / 256, 256>>>(x, y, 0.5f, n);
+  else scaled<T, 2, 1><<<(n + 255) / 256, 256>>>(x, y, 0.5f, n);""",
+)
+
+
+def test_a_change_that_launches_another_instance_is_that_instance_where_it_is_launched(
+    tmp_path: Path,
+) -> None:
+    before, after = tmp_path / "before.cu", tmp_path / "after.cu"
+    before.write_text(SCALED)
+    after.write_text(VECTORISED)
+    kernel = kernel_of(before, "scaled")
+    workload = draft_of(kernel, before).workload()
+    changed = program_from_file(after, "scaled", workload, changed_from=before.read_bytes())
+    assert [s.template_arguments for s in changed.steps if isinstance(s, LaunchStep)] == [("float", "2", "4")]
+    assert changed.launched_where == ("n % 4 == 0",)
+    baseline = program_from_file(before, "scaled", workload)
+    assert not baseline.launched_where
+    request = GateRequest.of(baseline, changed, workload)
+    assert request.workload.promises == (*workload.promises, "n % 4 == 0")
+    (other,) = other_instances(before, kernel, workload, baseline)
+    assert other.workload is not None
+    in_half = program_from_file(after, "scaled", other.workload, changed_from=before.read_bytes())
+    assert [s.template_arguments for s in in_half.steps if isinstance(s, LaunchStep)] == [
+        ("__half", "2", "4")
+    ]
+    right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
+    told = judged_in_all_types(
+        right, request, before, kernel, lambda *_: (baseline, in_half), lambda _: right
+    )
+    assert "only where n % 4 == 0: elsewhere another instance is launched, which is not judged" in told.reason

@@ -43,7 +43,8 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
 
 def _program(data: dict[str, Any]) -> Program:
-    lists = {k: tuple(data[k]) for k in ("template_arguments", "flags", "steps", "scratch", "lacking")}
+    texts = ("template_arguments", "flags", "lacking", "launched_where")
+    lists = {k: tuple(data[k]) for k in (*texts, "steps", "scratch")}
     arguments = tuple(data["arguments"]) if data["arguments"] is not None else None
     return Program(**{**data, **lists, "arguments": arguments})
 

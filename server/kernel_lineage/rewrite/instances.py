@@ -33,7 +33,10 @@ def judged_in_all_types(
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
         return verdict
-    notes: list[str] = []
+    where = " and ".join(request.candidate.launched_where)
+    notes = (
+        [f"only where {where}: elsewhere another instance is launched, which is not judged"] if where else []
+    )
     for instance in other_instances(path, kernel, request.workload, request.baseline):
         if instance.workload is None:
             notes.append(f"not judged as {instance.name}: {instance.why}")

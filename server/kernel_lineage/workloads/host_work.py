@@ -135,16 +135,18 @@ def cuda_host_work(
 
 def changed_steps(
     source: SourceFile, path: Path, workload: Workload, root: Path, former: SourceFile | None
-) -> tuple[Step, ...]:
-    """A workload's sequence with the launches that a change rewrites; () where it rewrites none.
+) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """A workload's sequence with the launches that a change rewrites, () where it rewrites none; and the conditions
+    over dims under which it launches other instances of templates than the code before.
 
     Names of the host code stand for the workload's scalars of the same names, if the launch before the change is the
     workload's then. Raises `LaunchChangedError`.
     """
     if former is None:
-        return ()
+        return (), ()
     workload = _on_a_device(workload)
     steps = list(workload.steps)
+    conditions: dict[str, None] = {}
     launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
     scalars = LaunchSite(None, {a.name: a.name for a in workload.args if a.kind == "scalar"})
     for number, step in enumerate(steps):
@@ -164,13 +166,13 @@ def changed_steps(
         if launched.count(step.entry) > 1 or not same_launch(old.launch, step.launch, workload):
             raise _not_read(path, step.entry)
         template = _instance(step.template_arguments, old.template, new.template)
+        if template != step.template_arguments:
+            conditions |= dict.fromkeys(c for c in new.conditions if c not in old.conditions)
         steps[number] = replace(step, launch=new.launch, template_arguments=template)
-    return tuple(steps) if tuple(steps) != workload.steps else ()
+    return (tuple(steps), tuple(conditions)) if tuple(steps) != workload.steps else ((), ())
 
 
-def _instance(
-    asked: tuple[str, ...], before: tuple[str, ...], after: tuple[str, ...]
-) -> tuple[str, ...]:
+def _instance(asked: tuple[str, ...], before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
     """A template's arguments after a change that launches it with `after` instead of `before`, in the instance that is
     asked for: `<half>` of `<float>` before and `<float, 4>` after is `<half, 4>`.
     """

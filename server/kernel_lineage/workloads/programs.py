@@ -183,7 +183,7 @@ def _sequence(
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     root = root or repository_around(path)
-    steps = changed_steps(source, path, workload, root, former)
+    steps, where = changed_steps(source, path, workload, root, former)
     template = tuple(
         argument
         for step in steps or launched
@@ -192,7 +192,9 @@ def _sequence(
     )
     text, lacking = device_code(source, bare, path, root, template)
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
-    return Program("cuda", text, entry, lacking=lacking, name=label, steps=steps, own_dims=counts)
+    return Program(
+        "cuda", text, entry, lacking=lacking, name=label, steps=steps, launched_where=where, own_dims=counts
+    )
 
 
 def _launched(

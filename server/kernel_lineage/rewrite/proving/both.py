@@ -69,6 +69,7 @@ def judged_with_proofs(
     """The verdict of `judge`, with the proofs of both programs, which go on meanwhile."""
     answers: list[Proofs] = []
     refuted: list[Obligation] = []
+    workload = workload.only_where(after.launched_where)
     asking = threading.Thread(
         target=lambda: answers.append(proofs_of_both(before, after, path, workload, refuted)), daemon=True
     )

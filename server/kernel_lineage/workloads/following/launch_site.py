@@ -23,8 +23,9 @@ from kernel_lineage.workloads.following.launches import Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
 from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
+from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value, made
 from kernel_lineage.workloads.following.ways import names_used, templates_launched, threads_of
+from kernel_lineage.workloads.following.written import tidy
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
@@ -51,6 +52,8 @@ class LaunchSite:
     """What the kernel's template is launched with, by a caller that is no template where there is one."""
     agreed: Mapping[str, str] = field(default_factory=dict)
     """Argument of the workload whose number the launch is seen to pass → the number as it is computed."""
+    conditions: tuple[str, ...] = ()
+    """What holds over dims of the workload where this launch is reached."""
 
 
 def followed_launch(
@@ -88,7 +91,7 @@ def followed_launch(
         literally = bool(workload.dims) and all(isinstance(e, Number) and e.is_constant for e in extents)
         if literally:  # all sizes are written at calls or into fields: `p.rows = 32;`
             reached = look(threads, literally=True) or reached
-        launch, parameters, _ = reached
+        launch, parameters, sizes = reached
         meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
@@ -107,6 +110,7 @@ def followed_launch(
                 numbers,
                 template,
                 agreed,
+                _conditions(sizes, meanings, workload),
             )
     return None
 
@@ -259,6 +263,28 @@ def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Work
     fixed = workload.launch.spec().constexpr
     spec = LaunchSpec(tuple(made[:blocks]), tuple(made[blocks:-1]), made[-1], constexpr=fixed)
     return spec if all(_numbers(spec, workload)) else None
+
+
+def _conditions(sizes: Sizes, meanings: Mapping[str, str], workload: Workload) -> tuple[str, ...]:
+    """What of the conditions on the way to a launch is over dims of the workload: alignment is judged by itself."""
+    scalars = {
+        a.name: f"({a.value})" for a in workload.args if a.kind == "scalar" and a.name not in workload.dims
+    }
+    conditions: dict[str, None] = {}
+    for part in (part for text in sizes.promises for part in _conjuncts(tree_of(text))):
+        text = _translated(made(True, ast.unparse(part)), meanings)
+        over = WORD.sub(lambda m: scalars.get(m[0], m[0]), text or "")
+        if over and names_in(over) <= workload.dims.keys():
+            conditions[tidy(over)] = None
+    return tuple(conditions)
+
+
+def _conjuncts(tree: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        for value in tree.values:
+            yield from _conjuncts(value)
+    else:
+        yield tree
 
 
 def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
