@@ -186,7 +186,7 @@ def test_nothing_compared_is_nothing_accepted():
 def test_time_that_ran_out_is_said():
     v = verdict(affine(), options=GateOptions(check_seconds=1e-9))
     assert v.outcome is Outcome.INCONCLUSIVE
-    assert "nothing was compared" in v.reason or "did not fit" in v.reason
+    assert re.search("none of .* fits into|did not fit", v.reason)
 
 
 @pytest.mark.long

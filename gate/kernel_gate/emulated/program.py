@@ -17,6 +17,7 @@ from kernel_gate.emulated.guessed import guesses
 from kernel_gate.emulated.inline import FlatKernel, flatten
 from kernel_gate.emulated.layout import Layout, lay_out
 from kernel_gate.emulated.matrices.elements import ELEMENTS
+from kernel_gate.emulated.meeting import meeting_order
 from kernel_gate.emulated.ptx.model import (
     ORDERED,
     Address,
@@ -34,7 +35,7 @@ from kernel_gate.emulated.store_targets import store_targets
 from kernel_gate.emulated.terminators import Barrier, Branch, ClusterWait, Terminator, barrier, indexed_branch
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.warpgroup import guard_accumulators
-from kernel_gate.emulated.wave import Wave
+from kernel_gate.emulated.wave import Index, Wave
 
 _ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
 
@@ -70,6 +71,8 @@ class DecodedKernel:
     """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
     address_registers: frozenset[str]
     """Registers whose sums and products become addresses (`address_registers.address_registers`)."""
+    order: Index | None
+    """The place of each block among those that run first; None for its number (`meeting.meeting_order`)."""
     guesses: frozenset[int]
     """Numbers of the loads that guess what a compare-and-swap will meet (`guessed.guesses`)."""
     spares: list[tuple[Any, Any, DecodedKernel]] = field(default_factory=list, compare=False)
@@ -125,6 +128,7 @@ class _Decoder:
             any(ins.parts[0] == "ld" and not set(ORDERED).isdisjoint(ins.parts) for ins in self.flat.body),
             store_targets(self.flat.body, self.layout.parameters),
             address_registers(self.flat.body),
+            meeting_order(blocks),
             guesses(self.flat.body),
         )
 

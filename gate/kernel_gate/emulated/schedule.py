@@ -145,7 +145,7 @@ class Turns:
         while True:
             group = self._next(left)
             members = left & (self._group == group)
-            block = int(flow.at[members].min())
+            block = flow.lowest(flow.at[members])
             active = members & (flow.at == block)
             whole = self._whole(block, active)
             if whole is None:
@@ -154,7 +154,7 @@ class Turns:
             if others.any():
                 # They come first, one group of them at a time.
                 members = others & (self._group == self._next(others))
-                block = int(flow.at[members].min())
+                block = flow.lowest(flow.at[members])
                 return group, block, members & (flow.at == block)
             there = whole & runnable & (flow.at == block)
             absent = whole & ~runnable & (flow.at < END)

@@ -1,7 +1,7 @@
 """Control flow of a wave: while all threads stand at one block they run as one; else the lowest block runs first.
 
 Running the lowest block first makes threads that took different branches meet again at the first place that both
-reach, because compilers lay code out in that order.
+reach, because compilers lay code out in that order; where they do not, `meeting` tells which is the lowest.
 """
 
 from __future__ import annotations
@@ -82,10 +82,14 @@ class Flow:
         """Run the threads at the lowest block as far as they stay together and no others stand at a lower one."""
         wave = self.wave
         stalled = wave.stalled.copy()
-        nearest = int(np.where(stalled, END, self.at)[self.at != number].min())
+        nearest = int(self._placed(np.where(stalled, END, self.at)[self.at != number]).min())
         following = self.run_apart(number, active)
         steps, seen, at = 1, None, None
-        while following is not None and following < nearest and np.array_equal(wave.stalled, stalled):
+        while (
+            following is not None
+            and self._place(following) < nearest
+            and np.array_equal(wave.stalled, stalled)
+        ):
             wave.select(active)
             if seen is not None and following == at and seen.still(wave):
                 self._give_way(active)
@@ -121,13 +125,26 @@ class Flow:
         stalled = self.wave.stalled
         if stalled.any():
             at = np.where(stalled, END, self.at)
-            lowest = int(at.min())
+            lowest = self.lowest(at)
             waiting = lowest == WAIT and self.barriers.may_open(self.at == WAIT, self.at == END)
             if lowest < WAIT or waiting:
                 return lowest, np.flatnonzero(at == lowest)
             stalled[:] = False
-        lowest = int(self.at.min())
+        lowest = self.lowest(self.at)
         return lowest, np.flatnonzero(self.at == lowest)
+
+    def lowest(self, at: Index) -> int:
+        """The block that runs first of those at which threads stand."""
+        return int(at.min()) if self.kernel.order is None else int(at[np.argmin(self._placed(at))])
+
+    def _placed(self, at: Index) -> Index:
+        """The place of each block in the order in which they run; END and WAIT are behind all."""
+        order = self.kernel.order
+        return at if order is None else np.where(at < len(order), order[np.minimum(at, len(order) - 1)], at)
+
+    def _place(self, number: int) -> int:
+        order = self.kernel.order
+        return number if order is None or number >= len(order) else int(order[number])
 
     def _execute(self, number: int) -> None:
         wave, block = self.wave, self.kernel.blocks[number]
