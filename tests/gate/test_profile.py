@@ -8,7 +8,7 @@ import pytest
 from gate.corpus import entries
 from gate.programs import affine, workload
 from gate.timed_device import TimedEmulated, timed_verdict
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.html import render
 from kernel_gate.reporting.named import NamedVerdict
@@ -302,3 +302,12 @@ def test_the_shape_near_the_callers_keeps_small_extents_and_is_told():
     assert 100 <= dims["C"] < 200
     v = judged()
     assert v.stage("profile").details["agrees_near_callers_at"]["N"] == 3
+
+
+def test_a_shape_that_the_baseline_does_not_fill_is_none_of_its_callers():
+    asked = timed_workload(**{"C = [32, 70]": "C = [50, 100]"})
+    wholes = LaunchSpec(("N * C // 50",), ("50",))
+    baseline = replace(SLOW, launch=wholes)
+    v = judged(replace(affine(), launch=LaunchSpec(("ceil_div(N * C, 50)",), ("50",))), baseline, asked=asked)
+    assert v.outcome is Outcome.ACCEPTED, v.reason
+    assert "agrees_near_callers_at" not in v.stage("profile").details
