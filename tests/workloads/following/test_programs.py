@@ -265,14 +265,27 @@ def test_expressions_are_written_in_their_shortest_spelling(text: str, short: st
     assert tidy(text) == short
 
 
-def test_an_extent_by_which_a_switch_takes_the_launch_is_the_number_of_its_case(tmp_path: Path) -> None:
+BY_WIDTH = "rows<{}><<<x.size(0), 32>>>(out.data_ptr<float>(), x.data_ptr<float>(), width);"
+
+
+@pytest.mark.parametrize(
+    ("macro", "cases"),
+    [
+        ("", f"case 48: {BY_WIDTH.format(48)} break;"),
+        (f"#define CASE(W) case W: {BY_WIDTH.format('W')} break", "CASE(48);\n    CASE(64);"),
+        ("#define CASE(W, ...) case W: { __VA_ARGS__; } break;", f"CASE(48, {BY_WIDTH.format(48)})"),
+    ],
+    ids=["written out", "by a macro", "by a macro that is given the launch"],
+)
+def test_an_extent_by_which_a_switch_takes_the_launch_is_the_number_of_its_case(
+    tmp_path, macro, cases
+) -> None:
     host = (
         "template <int W> __global__ void rows(float* out, const float* x, int n) {\n"
         "  for (int i = threadIdx.x; i < W; i += 32) out[blockIdx.x * W + i] = x[blockIdx.x * W + i] * n;\n}\n"
+        f"{macro}\n"
         "at::Tensor run(at::Tensor x) {\n  int width = x.size(1);\n  auto out = at::empty_like(x);\n"
-        "  switch (width) {\n"
-        "    case 48: rows<48><<<x.size(0), 32>>>(out.data_ptr<float>(), x.data_ptr<float>(), width); break;\n"
-        "    default: TORCH_CHECK(false);\n  }\n  return out;\n}\n"
+        f"  switch (width) {{\n    {cases}\n    default: TORCH_CHECK(false);\n  }}\n  return out;\n}}\n"
     )
     draft = drafted(tmp_path, host, "rows")
     assert draft.template_arguments == ("48",)

@@ -31,6 +31,7 @@ _ROUND = {
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
 _FIRST = {"INDEX": "int", "INTEGRAL": "int", "REDUCED_FLOATING": "c10::Half"}
 """What the name of a dispatch says of its types → a usual one of them; float where it says none of these."""
+_CASES_FIRST = re.compile(r"\s*(?:case\b|default\s*:)")
 _CASE = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
 
 
@@ -41,6 +42,23 @@ def snippet(body: str) -> Node | None:
     functions = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
     function = next(functions, None)
     return function.child_by_field_name("body") if function is not None else None
+
+
+def _written_out(macro: Macro, listed: Node | None) -> str:
+    """What stands in the place of a macro with some arguments."""
+    args = [text_of(n) for n in arguments_of(listed)]
+    bound: dict[str, str] = {}
+    for at, name in enumerate(macro.parameters or ()):
+        if name.endswith("..."):
+            bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(args[at:])
+        else:
+            bound[name] = args[at] if at < len(args) else ""
+    body = macro.body
+    if bound:
+        pattern = "|".join(map(re.escape, bound))
+        body = re.sub(rf"(?<!#)#\s*({pattern})\b", lambda m: f'"{m[1]}"', body)
+        body = re.sub(rf"\b({pattern})\b", lambda m: bound[m[1]], body)
+    return re.sub(r"\s*##\s*", "", body)
 
 
 class Macros(Checks):
@@ -58,19 +76,28 @@ class Macros(Checks):
 
     def in_place_of(self, macro: Macro, listed: Node | None, names: Names) -> Value:
         """What a macro gives for some arguments."""
-        args = [text_of(n) for n in arguments_of(listed)]
-        bound: dict[str, str] = {}
-        for at, name in enumerate(macro.parameters or ()):
-            if name.endswith("..."):
-                bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(args[at:])
-            else:
-                bound[name] = args[at] if at < len(args) else ""
-        body = macro.body
-        if bound:
-            pattern = "|".join(map(re.escape, bound))
-            body = re.sub(rf"(?<!#)#\s*({pattern})\b", lambda m: f'"{m[1]}"', body)
-            body = re.sub(rf"\b({pattern})\b", lambda m: bound[m[1]], body)
-        return self.expanded(re.sub(r"\s*##\s*", "", body), names)
+        return self.expanded(_written_out(macro, listed), names)
+
+    def with_cases(self, body: Node | None) -> Node | None:
+        """A switch's body with the cases that macros write, as `CASE(8);` does; the same body where none does."""
+        if body is None:
+            return None
+        parts: list[str] = []
+        end = body.start_byte
+        for child in body.named_children:
+            call = child.named_child(0) if child.type == "expression_statement" else None
+            callee = call.child_by_field_name("function") if call is not None else None
+            macro = self.unit.macros.get(text_of(callee))
+            if call is not None and macro is not None and _CASES_FIRST.match(macro.body):
+                before = text_of(body)[end - body.start_byte : child.start_byte - body.start_byte]
+                parts += [before, _written_out(macro, call.child_by_field_name("arguments")), ";"]
+                end = child.end_byte
+        if not parts:
+            return body
+        rest = text_of(body)[end - body.start_byte :]
+        block = snippet(f"switch (0) {''.join(parts)}{rest}")
+        written = next((n for n in inside(block) if n.type == "switch_statement"), None) if block else None
+        return written.child_by_field_name("body") if written is not None else body
 
     def _cast_expression(self, node: Node, names: Names) -> Value:
         """A cast; `(a) + (b)` reads like one of `+(b)` to the type `a`, and is a sum where `a` is no type."""

@@ -280,7 +280,7 @@ class Follower(Fills):
 
     def _do_switch_statement(self, node: Node, names: Names) -> None:
         value = self.branches_on(node.child_by_field_name("condition"), names)
-        body = node.child_by_field_name("body")
+        body = self.with_cases(node.child_by_field_name("body"))
         cases = list(_cases(body)) if body is not None else []
         chosen = next((c for c in cases if self._is_case(c, value, names)), None)
         chosen = chosen or next((c for c in cases if _is_default(c)), None)
