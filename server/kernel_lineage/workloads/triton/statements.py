@@ -172,7 +172,8 @@ def _for(frame: Frame, statement: ast.For) -> None:
 def _largest_first(frame: Frame, statement: ast.For, over: Sequence[object]) -> Sequence[object]:
     """The rounds of a loop; where a test goes through shapes and gathers nothing on the way, the largest is first."""
     reader = frame.reader
-    if not (reader.dims_down_to and reader.depth <= reader.dims_down_to) or statement.orelse:
+    is_test = reader.dims_down_to and reader.depth <= reader.dims_down_to
+    if not is_test or statement.orelse or isinstance(over, range) or len(over) > _MOST_ROUNDS:
         return over
     items = [item if isinstance(item, (tuple, list)) else (item,) for item in over]
     are_shapes = all(item and all(type(v) is int and v > 0 for v in item) for item in items)
@@ -182,7 +183,7 @@ def _largest_first(frame: Frame, statement: ast.For, over: Sequence[object]) -> 
         for part in statement.body
         for n in ast.walk(part)
     )
-    if isinstance(over, range) or not are_shapes or gathers:
+    if not are_shapes or gathers:
         return over
     return sorted(over, key=lambda item: size_of_all((item,), reader.sizes), reverse=True)
 
