@@ -235,7 +235,9 @@ def test_a_change_that_launches_another_instance_is_that_instance_where_it_is_la
         ("__half", "2", "4")
     ]
     right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
-    told = judged_in_all_types(
+    verdict = judged_in_all_types(
         right, request, before, kernel, lambda *_: (baseline, in_half), lambda _: right
     )
-    assert "only where n % 4 == 0: elsewhere another instance is launched, which is not judged" in told.reason
+    assert (
+        "only where n % 4 == 0: elsewhere another instance is launched, which is not judged" in verdict.reason
+    )

@@ -221,8 +221,8 @@ def _most_elements(kernel: Kernel, tiles: Tiles, options: Mapping[str, int]) -> 
     """The elements of the largest block that is read or written with these sizes, as far as launches tell others."""
     elements = 1
     for launch in kernel.launches:
-        told = {name: constant(text, launch.definitions) for name, text in launch.options.items()}
-        sizes = {name: n for name, n in told.items() if isinstance(n, int)} | dict(options)
+        passed = {name: constant(text, launch.definitions) for name, text in launch.options.items()}
+        sizes = {name: n for name, n in passed.items() if isinstance(n, int)} | dict(options)
         elements = max(elements, *(elements_of(extents, sizes) for extents in tiles.blocks))
     return elements
 

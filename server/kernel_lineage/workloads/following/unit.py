@@ -57,9 +57,10 @@ class Unit:
     """Struct → its plain fields; CUDA's own vectors among them."""
     constants: dict[str, Node] = field(default_factory=dict)
     """Variables outside of functions that are set where they are declared; enumerators."""
-    enumerators: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     """Those outside of functions that are not const."""
+    enumerators: set[str] = field(default_factory=set)
+    """Constants of enumerations, each of which is a choice and no size."""
     types: dict[str, str] = field(default_factory=dict)
     """Alias → the type that it stands for."""
     globals: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -99,18 +100,19 @@ class Unit:
         an argument of a template has their value.
         """
         if self._free_constants is None:
-            listed = (n for n in inside(self.root) if n.type == "template_argument_list")
-            fixed = self.device_words() | self._reached(frozenset[str]().union(*map(words_in, listed)))
-            macros = {n for n, m in self.macros.items() if m.parameters is None}
-            self._free_constants = frozenset((macros | self.constants.keys()) - fixed - self.enumerators)
+            self._free_constants = self._sizes_outside() - self.device_words()
         return self._free_constants
 
     def compiled_constants(self) -> frozenset[str]:
         """The macros and constants outside of functions whose values device code has, but for those of templates."""
+        return self._sizes_outside() & self.device_words()
+
+    def _sizes_outside(self) -> frozenset[str]:
+        """The macros and constants outside of functions that may be sizes: no choices, no arguments of templates."""
         listed = (n for n in inside(self.root) if n.type == "template_argument_list")
-        fixed = self._reached(frozenset[str]().union(*map(words_in, listed)))
+        of_templates = self._reached(frozenset[str]().union(*map(words_in, listed)))
         macros = {n for n, m in self.macros.items() if m.parameters is None}
-        return frozenset((macros | self.constants.keys()) & self.device_words() - fixed - self.enumerators)
+        return frozenset((macros | self.constants.keys()) - of_templates - self.enumerators)
 
     def _reached(self, names: frozenset[str]) -> frozenset[str]:
         """Names, and those that the macros, constants and structs of these names are made of."""

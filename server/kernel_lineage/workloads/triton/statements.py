@@ -28,9 +28,9 @@ from kernel_lineage.workloads.triton.operations import arithmetic, key_of, unpac
 from kernel_lineage.workloads.triton.values import Size, Tensor, Unknown, is_number, size_of_all, value_at
 
 _MOST_ROUNDS = 24
+"""Rounds of a loop that are read."""
 _GATHERS = frozenset({"append", "extend", "add", "insert", "update"})
 """Methods by which rounds of a loop add to what others made."""
-"""Rounds of a loop that are read."""
 
 
 def read_statement(frame: Frame, statement: ast.stmt) -> None:

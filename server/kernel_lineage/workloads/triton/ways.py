@@ -131,7 +131,12 @@ class Ways:
             if first is not None:
                 yield first
             loops = first.reader.loops if first is not None else []
-            picks = [{tuple(rounds[0]): at} for rounds in loops for at in range(1, len(rounds))]
+            picks = [
+                {tuple(rounds[0]): at}
+                for rounds in loops
+                for at, one in enumerate(rounds)
+                if _is_other(one, rounds[0])
+            ]
             tries: list[tuple[Names, _Elsewhere]] = [
                 *((case, _Elsewhere()) for case in cases[1:] if _is_other(case, cases[0])),
                 *((cases[0], _Elsewhere(pick)) for pick in picks),
