@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import names as names_in
-from kernel_gate.stages.sanitize import MOST_ELEMENTS
 from kernel_gate.value_kinds import MOST_LISTED
 from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
@@ -17,9 +15,10 @@ from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
+from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
-from kernel_lineage.workloads.following.functions import HostCode, bare_type
+from kernel_lineage.workloads.following.functions import bare_type
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
@@ -55,8 +54,6 @@ _ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
-_MOST_STEP = 32
-"""Sizes that are compiled in are tried as multiples of the largest power of two in them, up to this one."""
 
 
 def followed_drafts(
@@ -80,51 +77,16 @@ def followed_drafts(
                 # All sizes are written at calls: `run(make_shape(32, 224, 224))`.
                 literally = follow_way(unit, kernel.name, leading, entry, block, with_literals=True)
                 draft = _draft(kernel, path_name, roles, unit, *literally) if literally is not None else draft
-            if _is_large(draft) and not (draft.template_arguments or draft.has_fields):
-                draft = _compiled(draft, kernel, path_name, roles, unit, leading, entry, block)
+            if is_large(draft) and not (draft.template_arguments or draft.has_fields):
+                names = unit.compiled_constants()
+                sized = (
+                    follow_way(unit, kernel.name, leading, entry, block, compiled=names) if names else None
+                )
+                if sized is not None:
+                    draft = with_compiled_sizes(draft, _draft(kernel, path_name, roles, unit, *sized), names)
             draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft
-
-
-def _is_large(draft: Draft) -> bool:
-    """Whether no sizes of its dims make a draft small: those that device code has compiled in are as the code says."""
-    ones = dict.fromkeys(draft.dims, 1)
-    try:
-        counts = [math.prod(evaluate_int(e, ones) for e in a.shape) for a in draft.arguments if a.shape]
-    except ExpressionError:
-        return False
-    return sum(counts) > MOST_ELEMENTS
-
-
-def _compiled(
-    draft: Draft,
-    kernel: Kernel,
-    path_name: str,
-    roles: Mapping[str, Role],
-    unit: Unit,
-    leading: frozenset[str],
-    entry: HostCode,
-    block: int | None,
-) -> Draft:
-    """The draft in which macros and constants that device code names are sizes, which each build is given; the same
-    draft where that tells no more.
-    """
-    names = unit.compiled_constants()
-    way = follow_way(unit, kernel.name, leading, entry, block, compiled=names) if names else None
-    if way is None:
-        return draft
-    sized = _draft(kernel, path_name, roles, unit, *way)
-    own = {name: name for name in sized.dims if name in names}
-    if not own or len(sized.missing) > len(draft.missing) or _is_large(sized):
-        return draft
-    # A rewrite may count on what divides a number that is compiled in.
-    steps = {name: min(size & -size, _MOST_STEP) for name, size in sized.dims.items() if name in own}
-    promises = tuple(f"{name} % {step} == 0" for name, step in steps.items() if step > 1)
-    note = f"{', '.join(own)}: compiled into the kernel; each size is a build of its own"
-    return replace(
-        sized, constexpr=own, promises=(*sized.promises, *promises), assumed=(*sized.assumed, note)
-    )
 
 
 def _with_unseen(draft: Draft, unseen: frozenset[str]) -> Draft:

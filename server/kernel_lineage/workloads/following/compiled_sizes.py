@@ -1,0 +1,38 @@
+"""Sizes that are compiled into a kernel: macros and constants that its device code names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+
+from kernel_gate.expressions import ExpressionError, evaluate_int
+from kernel_gate.stages.sanitize import MOST_ELEMENTS
+from kernel_lineage.workloads.model import Draft
+
+_MOST_STEP = 32
+"""Sizes that are compiled in are tried as multiples of the largest power of two in them, up to this one."""
+
+
+def is_large(draft: Draft) -> bool:
+    """Whether no sizes of its dims make a draft small: those that device code has compiled in are as the code says."""
+    ones = dict.fromkeys(draft.dims, 1)
+    try:
+        counts = [math.prod(evaluate_int(e, ones) for e in a.shape) for a in draft.arguments if a.shape]
+    except ExpressionError:
+        return False
+    return sum(counts) > MOST_ELEMENTS
+
+
+def with_compiled_sizes(draft: Draft, sized: Draft, names: Collection[str]) -> Draft:
+    """The draft `sized`, whose dims with these names are given to each build; `draft` where `sized` tells no more."""
+    own = {name: name for name in sized.dims if name in names}
+    if not own or len(sized.missing) > len(draft.missing) or is_large(sized):
+        return draft
+    # A rewrite may count on what divides a number that is compiled in.
+    steps = {name: min(size & -size, _MOST_STEP) for name, size in sized.dims.items() if name in own}
+    promises = tuple(f"{name} % {step} == 0" for name, step in steps.items() if step > 1)
+    note = f"{', '.join(own)}: compiled into the kernel; each size is a build of its own"
+    return replace(
+        sized, constexpr=own, promises=(*sized.promises, *promises), assumed=(*sized.assumed, note)
+    )
