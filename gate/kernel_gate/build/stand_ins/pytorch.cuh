@@ -301,41 +301,24 @@ __device__ inline ::cuda::std::tuple<uint64_t, uint64_t> unpack(PhiloxCudaState 
 }  // namespace at
 
 namespace cuda { namespace std {
-#define KG_LIMITS(T, DIGITS, LEAST, MOST, EPSILON, DENORMAL) \
+#define KG_LIMITS(T, BITS, DIGITS, LEAST, MOST, SIGN, EPSILON, NOT_A_NUMBER, ...) \
   template <> class numeric_limits<T> : public numeric_limits<float> { \
    public: \
     static constexpr int digits = DIGITS; \
-    __host__ __device__ static constexpr T of(unsigned short bits) { return T(bits, T::from_bits()); } \
+    __host__ __device__ static constexpr T of(BITS bits) { return T(bits, T::from_bits()); } \
     __host__ __device__ static constexpr T min() { return of(LEAST); } \
     __host__ __device__ static constexpr T max() { return of(MOST); } \
-    __host__ __device__ static constexpr T lowest() { return of(MOST | 0x8000); } \
+    __host__ __device__ static constexpr T lowest() { return of(MOST | SIGN); } \
     __host__ __device__ static constexpr T epsilon() { return of(EPSILON); } \
-    __host__ __device__ static constexpr T infinity() { return of(DENORMAL(INFINITE)); } \
-    __host__ __device__ static constexpr T quiet_NaN() { return of(DENORMAL(NOT_A_NUMBER)); } \
+    __host__ __device__ static constexpr T quiet_NaN() { return of(NOT_A_NUMBER); } \
     __host__ __device__ static constexpr T denorm_min() { return of(1); } \
+    __VA_ARGS__ \
   };
-#define KG_OF_HALF(WHAT) KG_HALF_##WHAT
-#define KG_HALF_INFINITE 0x7C00
-#define KG_HALF_NOT_A_NUMBER 0x7E00
-#define KG_OF_BFLOAT(WHAT) KG_BFLOAT_##WHAT
-#define KG_BFLOAT_INFINITE 0x7F80
-#define KG_BFLOAT_NOT_A_NUMBER 0x7FC0
-KG_LIMITS(c10::Half, 11, 0x0400, 0x7BFF, 0x1400, KG_OF_HALF)
-KG_LIMITS(c10::BFloat16, 8, 0x0080, 0x7F7F, 0x3C00, KG_OF_BFLOAT)
-#define KG_LIMITS8(T, DIGITS, LEAST, MOST, EPSILON) \
-  template <> class numeric_limits<T> : public numeric_limits<float> { \
-   public: \
-    static constexpr int digits = DIGITS; \
-    __host__ __device__ static constexpr T of(unsigned char bits) { return T(bits, T::from_bits()); } \
-    __host__ __device__ static constexpr T min() { return of(LEAST); } \
-    __host__ __device__ static constexpr T max() { return of(MOST); } \
-    __host__ __device__ static constexpr T lowest() { return of(MOST | 0x80); } \
-    __host__ __device__ static constexpr T epsilon() { return of(EPSILON); } \
-    __host__ __device__ static constexpr T quiet_NaN() { return of(0x7F); } \
-    __host__ __device__ static constexpr T denorm_min() { return of(1); } \
-  };
-KG_LIMITS8(c10::Float8_e4m3fn, 4, 0x08, 0x7E, 0x20)
-KG_LIMITS8(c10::Float8_e5m2, 3, 0x04, 0x7B, 0x34)
+#define KG_INFINITY(T, BITS) __host__ __device__ static constexpr T infinity() { return of(BITS); }
+KG_LIMITS(c10::Half, unsigned short, 11, 0x0400, 0x7BFF, 0x8000, 0x1400, 0x7E00, KG_INFINITY(c10::Half, 0x7C00))
+KG_LIMITS(c10::BFloat16, unsigned short, 8, 0x0080, 0x7F7F, 0x8000, 0x3C00, 0x7FC0, KG_INFINITY(c10::BFloat16, 0x7F80))
+KG_LIMITS(c10::Float8_e4m3fn, unsigned char, 4, 0x08, 0x7E, 0x80, 0x20, 0x7F)
+KG_LIMITS(c10::Float8_e5m2, unsigned char, 3, 0x04, 0x7B, 0x80, 0x34, 0x7F)
 template <class T> __host__ __device__ constexpr c10::complex<T> conj(const c10::complex<T> &a) {
   return {a.real(), -a.imag()};
 }
