@@ -27,20 +27,16 @@ def with_constants(program: Program, constants: Mapping[str, Constant]) -> Progr
             raise BuildError(
                 f"the launch gives {name} = {value!r}; sizes that are compiled are whole numbers"
             )
-        texts = {"": source, **includes}
-        changed = {file: _changed(text, name, value) for file, text in texts.items()}
-        defining = [file for file, (_, times) in changed.items() if times]
+        changed = {file: _changed(text, name, value) for file, text in {"": source, **includes}.items()}
         if sum(times for _, times in changed.values()) != 1:
             raise BuildError(
                 f"{program.name or program.entry}: `{name}` is not defined once, as a macro or constant; the launch "
                 f"gives it a value",
                 code=Reason.ARGUMENTS_DIFFER,
             )
-        (file,) = defining
-        if file:
-            includes[file] = changed[file][0]
-        else:
-            source = changed[file][0]
+        texts = {file: text for file, (text, _) in changed.items()}
+        source = texts.pop("")
+        includes = texts
     return replace(program, source=source, includes=includes)
 
 

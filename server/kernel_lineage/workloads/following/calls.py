@@ -24,7 +24,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import VECTORS, bytes_of
-from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.following.unit import ClassCode, Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,
@@ -252,13 +252,13 @@ class Calls(Bodies):
 
     def _of_structure(self, base: Record, name: str, args: list[Value], names: Names) -> Value:
         """What a structure's own function gives: its body is followed with the fields. Raises `NotFollowed`."""
-        kind, _, rest = base.type.partition("<")
-        code = self.unit.classes.get(kind.rpartition("::")[2].strip())
         functions = [f for f in self._defined(base, name) if len(f.parameters) == len(args)]
+        code = self._class_of(base)
         if code is None or len({text_of(f.body) for f in functions}) != 1:
             raise NotFollowed(f"`{name}()` of `{base.type}`")
         function, inner = functions[0], Names(self.unit_names(names))
-        inner.types |= dict(zip(code.template, at_commas(rest.rpartition(">")[0]), strict=False))
+        arguments = base.type.partition("<")[2].rpartition(">")[0]
+        inner.types |= dict(zip(code.template, at_commas(arguments), strict=False))
         inner.references |= {field: FieldReference(base, field) for field in base.fields}
         inner.values |= {"this": base} | {p.name: v for p, v in zip(function.parameters, args, strict=True)}
         value = self.body(function.body, inner)
@@ -267,9 +267,12 @@ class Calls(Bodies):
             self.cast(returned, value, inner) if isinstance(value, Number) and bytes_of(returned) else value
         )
 
+    def _class_of(self, base: Record) -> ClassCode | None:
+        return self.unit.classes.get(base.type.partition("<")[0].rpartition("::")[2].strip())
+
     def _defined(self, base: Record, name: str) -> list[HostCode]:
         """The functions of the host that a structure defines by a name."""
-        code = self.unit.classes.get(base.type.partition("<")[0].rpartition("::")[2].strip())
+        code = self._class_of(base)
         nodes = code.body.named_children if code is not None else ()
         functions = [host_code(n) for n in nodes if n.type == "function_definition"]
         return [f for f in functions if f is not None and f.of_host and f.name == name]

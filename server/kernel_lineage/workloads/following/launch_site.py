@@ -258,10 +258,10 @@ def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Work
     texts = [_translated(v, meanings) for v in (*launch.grid, *launch.block, launch.shared)]
     if any(t is None for t in texts):
         return None
-    made = [t for t in texts if t is not None]
+    numbers = [t for t in texts if t is not None]
     blocks = len(launch.grid)
     fixed = workload.launch.spec().constexpr
-    spec = LaunchSpec(tuple(made[:blocks]), tuple(made[blocks:-1]), made[-1], constexpr=fixed)
+    spec = LaunchSpec(tuple(numbers[:blocks]), tuple(numbers[blocks:-1]), numbers[-1], constexpr=fixed)
     return spec if all(_numbers(spec, workload)) else None
 
 
