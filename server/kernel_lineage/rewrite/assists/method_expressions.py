@@ -40,7 +40,7 @@ _NO_TYPE = re.compile(
     r"\[\[[^\]]*\]\]"
 )
 _BUILT_IN = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "static_cast"}
-_ACTS = re.compile(r"atomic|printf|assert|__sync|__shfl|__st|__nanosleep|__trap")
+ACTS = re.compile(r"atomic|printf|assert|__sync|__shfl|__st|__nanosleep|__trap")
 """Functions of the language that do more than to compute a value."""
 
 
@@ -186,9 +186,7 @@ class Method:
                 changes.append((node, self._own(receiver, field)))
             elif node.type == "this":
                 raise Refusal(f"`{self._called}` uses its structure as a whole")
-            elif node.type == "call_expression" and _ACTS.match(
-                text_of(node.child_by_field_name("function"))
-            ):
+            elif node.type == "call_expression" and ACTS.match(text_of(node.child_by_field_name("function"))):
                 raise Refusal(f"`{self._called}` does more than to compute a value")
             elif node.type == "identifier" and name in own:
                 changes.append((node, own[name].within(node.parent)))

@@ -24,7 +24,7 @@ from kernel_lineage.rewrite.assists.expression_types import type_of
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import descendants, source_of, syntax_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
-from kernel_lineage.rewrite.assists.method_expressions import Method, Written
+from kernel_lineage.rewrite.assists.method_expressions import ACTS, Method, Written
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.template_types import plain_type
 from kernel_lineage.rewrite.assists.written_out_places import scope_of
@@ -88,7 +88,7 @@ class _Calls:
             )
             if inner.type in _CHANGES or (function and not is_of_the_language(function)):
                 raise Refusal(f"`{text_of(node)}` is worked out first")
-            if function.startswith(("atomic", "printf", "__sync", "__shfl")):
+            if ACTS.match(function):
                 raise Refusal(f"`{function}` is called once")
         kind = type_of(node, self._kind, partial(plain_type, self._kernel))
         return Written(" ".join(text_of(node).split()), kind, node)
