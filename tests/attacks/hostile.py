@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from executable_files import write_executable
+
 SHADOWED = (
     "json",
     "numpy",
@@ -43,8 +45,7 @@ class Hostile:
         programs = self.folder / "bin"
         programs.mkdir()
         for name in TOOLS:
-            (programs / name).write_text(f"#!/bin/sh\ntouch {self._marks / name}\necho '{FORGED}'\n")
-            (programs / name).chmod(0o755)
+            write_executable(programs / name, f"#!/bin/sh\ntouch {self._marks / name}\necho '{FORGED}'\n")
 
     def _code(self, name: str) -> str:
         return f"import pathlib; pathlib.Path({str(self._marks / name)!r}).touch()\n"

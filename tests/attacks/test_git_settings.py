@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from attacks.wire import Editor
+from executable_files import write_executable
 from history.repositories import Step, git, make_repository
 from kernel_lineage.agents.hook.decide import ungated
 
@@ -60,8 +61,7 @@ class Trapped:
         hooks = folder / "hooks"
         hooks.mkdir()
         for key in (*PROGRAMS, "post-checkout", "post-index-change", "reference-transaction"):
-            (hooks / key).write_text(f"#!/bin/sh\necho {key} >> {self._sprung}\ncat\n")
-            (hooks / key).chmod(0o755)
+            write_executable(hooks / key, f"#!/bin/sh\necho {key} >> {self._sprung}\ncat\n")
         for key in PROGRAMS:
             git(self.folder, "config", key, str(hooks / key))
         settings = {**OTHERS, "core.hooksPath": str(hooks), "remote.origin.url": str(folder / "remote")}

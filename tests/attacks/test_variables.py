@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from executable_files import write_executable
 from history.repositories import Step, make_repository
 from rewrite.conftest import SCALE, WORKLOAD
 
@@ -69,8 +70,7 @@ def test_no_variable_or_file_of_a_workspace_names_what_runs(tmp_path: Path, comm
     (top / "scale.cu").write_text(SCALE.replace("a * x[i]", "x[i] * a"))
     (top / "bin").mkdir()
     for name in (*NAMES, *PROGRAMS):
-        (top / "bin" / name).write_text(f"#!/bin/sh\necho $0 >> {ran}\nexit 1\n")
-        (top / "bin" / name).chmod(0o755)
+        write_executable(top / "bin" / name, f"#!/bin/sh\necho $0 >> {ran}\nexit 1\n")
     environment = {
         **os.environ,
         **{name: str(top / "bin" / name) for name in PROGRAMS},

@@ -6,6 +6,7 @@ from benchmarks.counted_metrics import METRICS, QUANTITIES
 from benchmarks.counted_tables import agree, page
 from benchmarks.counts_agreement import Counted, counted, run_emulated, run_ncu
 from benchmarks.ncu import CountersUnavailable, known_metrics
+from executable_files import write_executable
 
 NAMES = ("coalesced", "stride 8", "transpose, tile of 32", "ldmatrix, rows of 80 bytes")
 EXPLAINED = [m for m in METRICS if "ldgsts" not in m]
@@ -34,10 +35,10 @@ def stand_in(tmp_path, rows):
     (tmp_path / "page.csv").write_text("==PROF== Connected\n" + "\n".join(",".join(r) for r in table) + "\n")
     (tmp_path / "known.txt").write_text("\n".join(f"{m.removesuffix('.sum')}   Counter" for m in EXPLAINED))
     tool = tmp_path / "ncu"
-    tool.write_text(
-        f"#!/bin/sh\ncase $1 in --query-metrics) cat {tmp_path}/known.txt;; *) cat {tmp_path}/page.csv;; esac\n"
+    write_executable(
+        tool,
+        f"#!/bin/sh\ncase $1 in --query-metrics) cat {tmp_path}/known.txt;; *) cat {tmp_path}/page.csv;; esac\n",
     )
-    tool.chmod(0o755)
 
 
 def test_counts_of_both_stand_side_by_side(monkeypatch, tmp_path, cases):
@@ -76,10 +77,9 @@ def test_a_padded_tile_has_no_bank_conflicts_and_one_without_has_32_ways():
 
 def test_metrics_that_an_ncu_does_not_know_are_left_out(tmp_path):
     tool = tmp_path / "ncu"
-    tool.write_text("#!/bin/sh\necho 'Device GH100'\necho 'known__thing     Counter   things'\n")
-    tool.chmod(0o755)
+    write_executable(tool, "#!/bin/sh\necho 'Device GH100'\necho 'known__thing     Counter   things'\n")
     asked = ["known__thing.sum", "unknown__thing.sum"]
     assert known_metrics(tool, asked, "gh100") == ["known__thing.sum"]
-    tool.write_text("#!/bin/sh\necho 'no such chip'; exit 1\n")
+    write_executable(tool, "#!/bin/sh\necho 'no such chip'; exit 1\n")
     with pytest.raises(CountersUnavailable, match="no such chip"):
         known_metrics(tool, asked, "gh100")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from executable_files import write_executable
 from history.repositories import NAIVE, Step, git, make_repository
 from kernel_lineage.history.git import RepositoryError, open_repository, read_log
 from kernel_lineage.history.mine import mine
@@ -130,8 +131,7 @@ def test_a_bad_file_does_not_keep_the_others_from_being_read(tmp_path: Path, nam
 def test_nothing_of_the_repositorys_configuration_runs(tmp_path: Path):
     make_repository(tmp_path, TWO)
     trap = tmp_path / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
-    trap.chmod(0o755)
+    write_executable(trap, f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
     (tmp_path / ".gitattributes").write_text("*.cu filter=evil diff=evil\n")
     for key in (
         "core.fsmonitor",

@@ -1,8 +1,9 @@
 """A stand-in for `ssh`: the "other machine" is this one, another process with a home of its own."""
 
-import stat
 import sys
 from pathlib import Path
+
+from executable_files import write_executable
 
 SSH = """\
 #!{python} -I
@@ -45,5 +46,4 @@ class OtherMachine:
         ssh = self.programs / "ssh"
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
         values = {"log": str(self.log), "sent": str(self.sent), "home": str(self.home), "path": path}
-        ssh.write_text(SSH.format(python=sys.executable, **values))
-        ssh.chmod(ssh.stat().st_mode | stat.S_IXUSR)
+        write_executable(ssh, SSH.format(python=sys.executable, **values))

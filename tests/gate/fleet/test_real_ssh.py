@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from executable_files import write_executable
 from gate.programs import affine, workload
 from kernel_gate.fleet.elsewhere import elsewhere
 from kernel_gate.fleet.travelling import ClusterError
@@ -61,8 +62,7 @@ def port(tmp_path, monkeypatch) -> Iterator[int]:
     (tmp_path / "client").write_text(CLIENT.format(user=getpass.getuser(), folder=tmp_path))
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "ssh").write_text(f'#!/bin/sh\nexec {SSH} -F {tmp_path}/client "$@"\n')
-    (programs / "ssh").chmod(0o755)
+    write_executable(programs / "ssh", f'#!/bin/sh\nexec {SSH} -F {tmp_path}/client "$@"\n')
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)  # the server of root wants an empty folder there

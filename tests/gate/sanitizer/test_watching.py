@@ -1,13 +1,13 @@
 """Programs under the tools: with a stand-in that answers as compute-sanitizer does, and with none."""
 
 import json
-import stat
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from executable_files import write_executable
 from gate.programs import affine, workload
 from gate.sanitizer import samples
 from kernel_gate.build.compile import compile_program
@@ -57,10 +57,8 @@ def stand_in(folder: Path, *records: str, failed: str = "", end: str = "") -> Pa
     answer = folder / "answer.xml"
     answer.write_bytes(samples.document(*records))
     tool = folder / "compute-sanitizer"
-    tool.write_text(
-        STAND_IN.format(end=end, says="found something" if records else "", failed=failed, answer=str(answer))
-    )
-    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    says = "found something" if records else ""
+    write_executable(tool, STAND_IN.format(end=end, says=says, failed=failed, answer=str(answer)))
     return tool
 
 
