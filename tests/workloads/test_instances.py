@@ -10,6 +10,7 @@ from kernel_gate.program import LaunchStep, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.workload import Workload
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
@@ -241,3 +242,53 @@ def test_a_change_that_launches_another_instance_is_that_instance_where_it_is_la
     assert (
         "only where n % 4 == 0: elsewhere another instance is launched, which is not judged" in verdict.reason
     )
+
+
+@pytest.fixture
+def one_launch(tmp_path: Path) -> tuple[Path, Workload]:
+    """A file, and the workload of its kernel with a single `[launch]`."""
+    path = tmp_path / "code.cu"
+    path.write_text(SCALED)
+    drafted = draft_of(kernel_of(path, "scaled"), path).workload()
+    launch = {"grid": ["ceil_div(n, 256)"], "block": [256]}
+    return path, Workload.model_validate({**drafted.model_dump(), "launches": (), "launch": launch})
+
+
+def test_one_launch_that_is_written_out_is_another_instance_too(one_launch: tuple[Path, Workload]) -> None:
+    path, workload = one_launch
+    changed = program_from_file(
+        path, "scaled", workload, data=VECTORISED.encode(), changed_from=SCALED.encode()
+    )
+    assert changed.template_arguments == ("float", "2", "4")
+    assert changed.launched_where == ("n % 4 == 0",)
+
+
+def test_a_number_that_a_candidate_no_longer_takes_is_a_condition(one_launch: tuple[Path, Workload]) -> None:
+    path, workload = one_launch
+    kernel = kernel_of(path, "scaled")
+    text = (
+        SCALED.replace("float by, int n", "int n").replace("by *", "0.5f *").replace("y, 0.5f, n)", "y, n)")
+    )
+
+    def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
+        before = program_from_file(path, "scaled", workload, template_arguments=template)
+        after = program_from_file(
+            path,
+            "scaled",
+            workload,
+            data=text.encode(),
+            template_arguments=template,
+            changed_from=SCALED.encode(),
+        )
+        return before, after
+
+    before, after = programs_of(workload)
+    right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
+    reasons = [
+        judged_in_all_types(
+            right, GateRequest.of(before, other, workload), path, kernel, programs_of, lambda _: right
+        ).reason
+        for other in (after, before)
+    ]
+    assert "only where by = 0.5, which the candidate no longer takes" in reasons[0]
+    assert "no longer" not in reasons[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.expressions import evaluate, evaluate_int
-from kernel_gate.program import LaunchStep, Value
+from kernel_gate.program import LaunchStep, Program, Value
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
@@ -207,6 +207,37 @@ def test_a_change_may_give_a_kernel_numbers_that_its_launch_tells(tmp_path: Path
     unread = new.replace("(n + 31) / 32", "asked(y)")
     with pytest.raises(ProgramError, match="takes 5 arguments"):
         program_from_file(tmp_path / "scale.cu", "scale", workload, data=unread.encode(), root=tmp_path)
+
+
+def test_a_change_may_take_numbers_from_a_kernel(tmp_path: Path) -> None:
+    old = _KERNEL + (
+        "void run(float* y, const float* x, int n) {\n"
+        "    cudaMemset(y, 0, n * sizeof(float));\n"
+        "    scale<<<(n + 127) / 128, 128>>>(y, x, n, 0.5f);\n}\n"
+    )
+    new = (
+        old.replace("(float* y, const float* x, int count, float a)", "(const float* x, int count, float* y)")
+        .replace("a * x", "0.5f * x")
+        .replace("(n + 127) / 128, 128>>>(y, x, n, 0.5f)", "(n + 255) / 256, 256>>>(x, n, y)")
+    )
+    workload, path = parse_workload(_WORKLOAD), tmp_path / "scale.cu"
+
+    def changed(text: str) -> Program:
+        return program_from_file(
+            path, "scale", workload, data=text.encode(), root=tmp_path, changed_from=old.encode()
+        )
+
+    program = changed(new)
+    assert program.arguments == ("x", "count", "y") and not program.steps
+    assert program.launch is not None and program.launch.block == ("256",)
+    more = changed(
+        new.replace("int count, float* y", "int half, float* y").replace("(x, n, y)", "(x, n / 2, y)")
+    )
+    (step,) = more.steps
+    assert isinstance(step, LaunchStep)
+    assert step.arguments[::2] == ("x", "y") and isinstance(step.arguments[1], Value)
+    with pytest.raises(ProgramError, match="make them agree"):
+        changed(new.replace("int count, float* y", "int half, float* out"))
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.instances import other_instances
 from kernel_lineage.workloads.programs import ProgramError
 
@@ -33,10 +34,7 @@ def judged_in_all_types(
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
         return verdict
-    where = " and ".join(request.candidate.launched_where)
-    notes = (
-        [f"only where {where}: elsewhere another instance is launched, which is not judged"] if where else []
-    )
+    notes = [*_conditions(request.candidate), *_no_longer_taken(request)]
     for instance in other_instances(path, kernel, request.workload, request.baseline):
         if instance.workload is None:
             notes.append(f"not judged as {instance.name}: {instance.why}")
@@ -58,6 +56,45 @@ def judged_in_all_types(
         return verdict
     about = {**verdict.environment, "other_types": notes}
     return verdict.model_copy(update={"reason": "; ".join((verdict.reason, *notes)), "environment": about})
+
+
+def _conditions(candidate: Program) -> Iterator[str]:
+    where = " and ".join(candidate.launched_where)
+    if where:
+        yield f"only where {where}: elsewhere another instance is launched, which is not judged"
+
+
+def _no_longer_taken(request: GateRequest) -> Iterator[str]:
+    """The numbers that the baseline takes and the candidate does not, which the workload gives by one expression."""
+    before, after = (_taken(program, request.workload) for program in (request.baseline, request.candidate))
+    dropped = [
+        f"{a.name} = {a.value}"
+        for a in request.workload.args
+        if a.kind == "scalar" and a.name in before - after
+    ]
+    if dropped:
+        yield f"only where {' and '.join(dropped)}, which the candidate no longer takes"
+
+
+def _taken(program: Program, workload: Workload) -> set[str]:
+    """The workload's arguments that a program's launches name."""
+    launches = [step for step in program.steps or workload.steps if isinstance(step, LaunchStep)]
+    if not launches:
+        return set(program.arguments or (a.name for a in workload.args))
+    words = (word for step in launches for word in step.arguments)
+    return {name for word in words for name in WORD.findall(_text(word))}
+
+
+def _text(operand: Operand) -> str:
+    if isinstance(operand, Structure):
+        return " ".join(_text(word) for _, word in operand.fields)
+    return (
+        operand
+        if isinstance(operand, str)
+        else operand.buffer
+        if isinstance(operand, Pointer)
+        else operand.value
+    )
 
 
 def _named(verdict: Verdict, name: str) -> Verdict:

@@ -35,6 +35,8 @@ class HostWork:
     """CUDA: what the kernel's template is launched with, as the host code's own templates are called."""
     cleared: Mapping[str, str | None] = field(default_factory=dict)
     """Outputs of the workload that are made zero before the launch → so many bytes of them, None for all."""
+    conditions: tuple[str, ...] = ()
+    """What holds over dims where the launch is reached, if it is of another instance of a template than before."""
 
     def done_in(self, program: Program, order: Sequence[str], workload: Workload) -> Program | None:
         """A program of one launch with its numbers and clearing; None where a parameter has neither an argument of the
@@ -104,9 +106,10 @@ def cuda_host_work(
     order: Sequence[str],
     root: Path,
     former: SourceFile | None,
+    former_order: Sequence[str],
 ) -> HostWork:
     """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it;
-    `former` is the file before a change.
+    `former` is the file before a change, `former_order` that of its kernel.
 
     Raises `LaunchChangedError`.
     """
@@ -117,20 +120,28 @@ def cuda_host_work(
     changed = False
     before = kernel_as_written(former, kernel.name) if former is not None else None
     if former is not None and before is not None:
-        old = followed_launch(before, host_code(path, root, former.data), workload, order)
+        old = followed_launch(before, host_code(path, root, former.data), workload, former_order or order)
         changed = _written_otherwise(before, kernel)
     new = followed_launch(kernel, host_code(path, root, data), workload, order, old)
     if new is None or new.launch is None:
         if changed:
             raise _not_read(path, kernel.name)
         return HostWork()
-    cleared = {
-        order[at]: nbytes
-        for at, nbytes in new.cleared.items()
-        if old is not None and _counts_on(kernel, at, old.cleared)
-    }
+    cleared: dict[str, str | None] = {}
+    conditions: tuple[str, ...] = ()
+    if old is not None:
+        earlier = {(former_order or order)[at] for at in old.cleared}
+        by_name = {order[at]: nbytes for at, nbytes in new.cleared.items()}
+        cleared = {name: nbytes for name, nbytes in by_name.items() if _counts_on(kernel, name, earlier)}
+        conditions = _conditions_of_another(old, new)
     numbers = [new.numbers.get(n) for n in range(len(order))]
-    return HostWork(new.launch, numbers, new.template, cleared)
+    return HostWork(new.launch, numbers, new.template, cleared, conditions)
+
+
+def _conditions_of_another(old: LaunchSite, new: LaunchSite) -> tuple[str, ...]:
+    """The new conditions under which a change launches another instance of a template than the code before."""
+    is_same = not new.template or new.template == old.template
+    return () if is_same else tuple(c for c in new.conditions if c not in old.conditions)
 
 
 def changed_steps(
@@ -167,7 +178,7 @@ def changed_steps(
             raise _not_read(path, step.entry)
         template = _instance(step.template_arguments, old.template, new.template)
         if template != step.template_arguments:
-            conditions |= dict.fromkeys(c for c in new.conditions if c not in old.conditions)
+            conditions |= dict.fromkeys(_conditions_of_another(old, new))
         steps[number] = replace(step, launch=new.launch, template_arguments=template)
     return (tuple(steps), tuple(conditions)) if tuple(steps) != workload.steps else ((), ())
 
@@ -205,7 +216,7 @@ def host_code(path: Path, root: Path, data: bytes) -> Unit:
     return unit_of(active_text(with_headers(path, root, data)))
 
 
-def _counts_on(kernel: Kernel, output: str | int, before: Collection[str | int]) -> bool:
+def _counts_on(kernel: Kernel, output: str, before: Collection[str]) -> bool:
     """Whether a changed kernel may count on zeros of its host code: new ones, or because it adds by atomics.
 
     Others are left out, so that what host code clears for nothing is timed on neither side.

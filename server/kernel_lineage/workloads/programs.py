@@ -99,7 +99,8 @@ def program_from_file(
         with suppress(ProgramError):
             program = of_kernel(order=by_names)
     if program is None:
-        program = of_kernel(order=_order(kernel, workload, path) if arguments is None else tuple(arguments))
+        order = _order(kernel, workload, path, former is not None) if arguments is None else tuple(arguments)
+        program = of_kernel(order=order)
     beside = launched_beside(kernel.name, former, source) if former is not None else ()
     return replace(program, name=name or path.name, beside=beside)
 
@@ -118,10 +119,10 @@ def _of_kernel(
 ) -> Program:
     """The program of one launch of a kernel, with the workload's argument for each of the kernel's own in `order`."""
     renamed = order if order != tuple(a.name for a in workload.args) else None
+    before = kernel_apart(former, kernel.name) if former is not None else None
+    former_order = _order(before, workload, path) if before is not None else ()
     if source.language is Language.TRITON:
         text, module, siblings = triton_text(source.data, (kernel.name,), path)
-        before = kernel_apart(former, kernel.name) if former is not None else None
-        former_order = _order(before, workload, path) if before is not None else ()
         try:
             work = triton_host_work(kernel, path, workload, order, before, former_order, root)
         except LaunchChangedError:
@@ -145,7 +146,7 @@ def _of_kernel(
         text, lacking = device_code(source, (kernel.name,), path, root, instance)
         # The slice holds the macros of the headers too, which launch expressions may name.
         whole = replace(kernel, source=None, text=text)
-        work = cuda_host_work(whole, source.data, path, workload, order, root, former)
+        work = cuda_host_work(whole, source.data, path, workload, order, root, former, former_order)
         if not template and work.template and work.template != instance:
             instance = work.template
             text, lacking = device_code(source, (kernel.name,), path, root, instance)
@@ -158,6 +159,7 @@ def _of_kernel(
             defines=switches_for(text, kernel.name),
             lacking=lacking,
             arguments=renamed,
+            launched_where=work.conditions,
         )
     made = work.done_in(program, order, workload)
     if made is None:
@@ -231,10 +233,11 @@ def _launched(
     )
 
 
-def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
+def _order(kernel: Kernel, workload: Workload, path: Path, is_changed: bool = False) -> tuple[str, ...]:
     """The workload's argument for each parameter: by name when the workload knows all names, else by position.
 
-    "" where the workload has none: a change may give a kernel more numbers, which its launch tells.
+    "" where the workload has none: a change may give a kernel more numbers, which its launch tells. It may take inputs
+    and numbers from it too, where the parameters that are left have their names still.
     """
     parameters = own_parameters(kernel, workload)
     declared = [a.name for a in workload.args]
@@ -242,7 +245,8 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
         return tuple(parameters)
     if len(parameters) == len(declared):
         return tuple(declared)
-    if set(declared) <= set(parameters):
+    left = {a.name for a in workload.args if a.kind in ("output", "inout")} if is_changed else {*declared}
+    if left <= set(parameters):
         return tuple(p if p in declared else "" for p in parameters)
     raise _arguments_differ(kernel, workload, path)
 

@@ -555,3 +555,25 @@ def test_a_change_may_give_a_kernel_numbers_that_its_launch_tells(tmp_path: Path
     unread = new.replace("x.shape[0], half", "asked(x), half")
     with pytest.raises(ProgramError, match="takes 5 arguments"):
         program_from_file(path, "scale", draft.workload(), data=unread.encode(), root=tmp_path)
+
+
+def test_a_change_may_take_numbers_from_a_kernel(tmp_path: Path) -> None:
+    old = (
+        (KERNEL + DIRECT)
+        .replace("x, factor, n, BLOCK", "x, factor, stride, n, BLOCK")
+        .replace("x + at,", "x + at * stride,")
+        .replace("factor, x.numel(), ", "factor, x.stride(1), x.numel(), ")
+    )
+    draft = drafted(tmp_path, {"rows.py": old, "tests/test_rows.py": TEST})
+    new = (
+        old.replace("factor, stride, n", "factor, n")
+        .replace("at * stride", "at")
+        .replace("x.stride(1), ", "")
+        .replace("64", "128")
+    )
+    path, workload = tmp_path / "rows.py", draft.workload()
+    after = program_from_file(
+        path, "scale", workload, data=new.encode(), root=tmp_path, changed_from=old.encode()
+    )
+    assert after.arguments == ("out", "x", "factor", "n")
+    assert after.launch is not None and after.launch.constexpr["BLOCK"] == "128"
