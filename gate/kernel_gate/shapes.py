@@ -64,6 +64,23 @@ def hidden_shapes(workload: Workload, seed: int) -> list[dict[str, int]]:
     return sorted(fresh, key=lambda d: elements(workload, d))
 
 
+def ragged_beyond(
+    workload: Workload, dims: Mapping[str, int], usual: Mapping[str, int], seed: int
+) -> list[dict[str, int]]:
+    """The shape that has a prime, up to a quarter above, for each extent of `dims` that is longer than `usual`.
+
+    A loop that a longer extent enters may leave its last elements. None where no extent is longer, or where promises
+    exclude it.
+    """
+    drawn = random.Random(seed)
+    ragged = {**dims}
+    for name, extent in dims.items():
+        if extent > usual[name]:
+            ragged[name] = next_prime(extent + drawn.randint(0, extent // 4))
+            ragged = next(iter(_nearest(workload, ragged, name, ragged[name], 1)), ragged)
+    return [ragged] if ragged != dims and is_valid(workload, ragged) else []
+
+
 def _nearest(
     workload: Workload, base: Mapping[str, int], name: str, wanted: int, step: int
 ) -> list[dict[str, int]]:

@@ -23,7 +23,7 @@ from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, Decided, Sides, constants, has_few_digits
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.memory_cases import memory_cases
-from kernel_gate.shapes import elements, is_valid, named_shapes, typical_shape
+from kernel_gate.shapes import elements, is_valid, named_shapes, ragged_beyond, typical_shape
 from kernel_gate.stages.critical import critical_cases
 from kernel_gate.stages.float_indices import float_index_cases
 from kernel_gate.stages.scalar_sides import Scalars, Side, scalar_cases
@@ -229,6 +229,13 @@ def followed(
         planned = [c.dims for c in cases if c.memory == ALLOCATED]
         asked = [*named, *planned]
         shapes = _shapes(paths.of, paths, workload, asked)
+        usual = typical_shape(named)
+        beyond = (
+            ragged
+            for n, dims in enumerate(shapes)
+            for ragged in ragged_beyond(workload, dims, usual, seed + n)
+        )
+        shapes += [dims for dims in beyond if elements(workload, dims) <= _MOST_ELEMENTS]
         shapes += _shapes(paths.relations, paths, workload, [*asked, *shapes])
         grids = Grids(baseline, candidate, workload)
         shapes += _shapes(grids.of, paths, workload, [*asked, *shapes]) if grids.growing else []
@@ -238,7 +245,6 @@ def followed(
             dict.fromkeys(s for c in paths.small(float_scalars(workload, named[0])) for s in (c**0.5, c))
         )
         of_rows, factors = paths.of_rows(), paths.factors()
-        usual = typical_shape(named)
         plain = [c for c in cases if c.memory == ALLOCATED]
         of_scalars = scalar_cases(
             lambda dims, scalars: _taken(paths.of(dims, scalars)),
