@@ -577,3 +577,32 @@ def test_a_change_may_take_numbers_from_a_kernel(tmp_path: Path) -> None:
     )
     assert after.arguments == ("out", "x", "factor", "n")
     assert after.launch is not None and after.launch.constexpr["BLOCK"] == "128"
+
+
+TIMED = """
+
+if __name__ == "__main__":
+    launch(torch.randn(3, 5), 1.0)
+    for rows, cols in ((1 << 16, 1 << 16), (4096, 1024), (64, 64)):
+        x = torch.randn(rows, cols)
+        print(triton.testing.do_bench(lambda: launch(x, 2.0)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("timed", "sizes"),
+    [
+        (TIMED, [(64, 64)]),
+        (TIMED.replace("(1 << 16, 1 << 16), ", ""), [(4096, 1024), (64, 64)]),
+        (TIMED.replace("(1 << 16, 1 << 16), ", "").replace("x, 2.0", "x.view(-1), 2.0"), [(6, 40)]),
+        ("", [(6, 40)]),
+    ],
+    ids=["the largest is too large", "benchmark", "of another shape", "none"],
+)
+def test_sizes_that_a_benchmark_times_come_before_those_of_a_test(
+    tmp_path: Path, timed: str, sizes: list[tuple[int, int]]
+) -> None:
+    draft = drafted(tmp_path, {"rows.py": KERNEL + DIRECT + timed, "tests/test_rows.py": TEST})
+    shape = argument(draft, "x").shape or ()
+    assert [tuple(evaluate(str(extent), dims) for extent in shape) for dims in draft.timed] == sizes
+    assert any(note.endswith(" times") for note in draft.assumed) == ((6, 40) not in sizes)

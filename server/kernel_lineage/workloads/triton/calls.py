@@ -68,9 +68,10 @@ def read_call(frame: Frame, node: ast.Call) -> object:
         case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
             kernel = frame.evaluate(unwrapped(of))
             if reader.is_target(kernel) and reader.only in (None, node):
-                if reader.passes <= 0:
-                    raise Reached(node, frame)
-                reader.passes -= 1
+                if reader.timing or not reader.where.only_timed:
+                    if reader.passed >= reader.where.passes:
+                        raise Reached(node, frame)
+                    reader.passed += 1
                 return None
             if isinstance(kernel, Function):
                 _stored(frame, node, kernel)
@@ -279,7 +280,9 @@ def _external(reader: Reader, name: str, args: list[object], named: Mapping[str,
     if name in _RAISES:
         raise Stopped(name)
     if name in _TIMES and args:
+        reader.timing += 1
         called(reader, args[0], [], {})
+        reader.timing -= 1
         return Unknown("how long something takes")
     if name in _WRAPS and len(args) == 1 and isinstance(args[0], (Function, Method)):
         return args[0]

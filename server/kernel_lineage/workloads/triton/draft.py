@@ -16,6 +16,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import stepped_over
 from kernel_lineage.workloads.model import CHOSEN, UNTYPED, USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
+from kernel_lineage.workloads.triton.benchmarked_sizes import with_sizes_of
 from kernel_lineage.workloads.triton.cases import other_sizes
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.descriptors import aligned, taken_apart
@@ -46,12 +47,18 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
     sites = sites_of(kernel.name, own, modules)
     unshaped: set[str] = set()
     tested = False
+    timed: tuple[Draft, ...] | None = None
     for reading, defaults in islice(readings(kernel, own, sites, modules, taken), MOST_READINGS):
         tested = tested or reading.tested
         if tested:
             # What callers leave open is asked for: only where nobody calls are numbers chosen.
             reading.chosen = None
-        yield _draft(kernel, path, own, reading, touches, defaults)
+        draft = _draft(kernel, path, own, reading, touches, defaults)
+        if reading.tested and not draft.missing:
+            if timed is None:
+                timed = tuple(_timed(kernel, path, own, sites, modules, touches))
+            draft = with_sizes_of(draft, timed)
+        yield draft
         unshaped |= reading.unshaped
     # What may be left out is left out where nothing tells its shape.
     absent = frozenset[str]().union(*(may_be_none(site.module, unshaped) for site in sites))
@@ -74,6 +81,21 @@ def drafts_of_callers(kernel: Kernel, path: Path, modules: Modules) -> Iterator[
     touches = touches_of(kernel)
     for reading in islice(ways.others_from_tests(usages), MOST_READINGS):
         reading.said[:0] = notes
+        yield _draft(kernel, path, own, reading, touches, defaults)
+
+
+def _timed(
+    kernel: Kernel,
+    path: Path,
+    own: HostModule,
+    sites: Sequence[Site],
+    modules: Modules,
+    touches: tuple[Touch, ...],
+) -> Iterator[Draft]:
+    """The drafts of what a benchmark times, the one of the largest sizes first."""
+    assert kernel.function is not None
+    usages, defaults, seen, _ = _users(sites[0].module if sites else own, modules)
+    for reading in Ways(kernel.function, seen, USUALLY_TAKEN).timed_in(usages):
         yield _draft(kernel, path, own, reading, touches, defaults)
 
 

@@ -35,6 +35,7 @@ from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
     Attribute,
     Class,
+    Elsewhere,
     Frame,
     Function,
     Instance,
@@ -93,10 +94,12 @@ class Reader:
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     only: ast.Call | None = None
     """The one launch that counts; None for any."""
-    passes: int = 0
-    """How many launches are passed over before the one that counts."""
-    picked: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    """Names of a loop → the one of its rounds that is read."""
+    where: Elsewhere = field(default_factory=Elsewhere)
+    """Which launch counts of those that are reached one after the other."""
+    passed: int = 0
+    """How many of these were passed over."""
+    timing: int = 0
+    """How many calls that time others are being read."""
     assumed: Mapping[str, Size | Tensor | None] = field(default_factory=dict)
     """What names stand for that the code is not understood to give anything."""
     examples: dict[int, str] = field(default_factory=dict)

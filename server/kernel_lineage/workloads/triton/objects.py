@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 Names = dict[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Which launch of a test counts beside its first."""
+
+    picked: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """Names of a loop → the one of its rounds that is read."""
+    passes: int = 0
+    """How many launches are passed over."""
+    only_timed: bool = False
+    """Whether those count alone that are timed."""
+
+
 class Reached(Exception):  # noqa: N818
     """The launch is reached: the call, and where it stands."""
 

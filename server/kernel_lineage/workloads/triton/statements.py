@@ -154,7 +154,7 @@ def _for(frame: Frame, statement: ast.For) -> None:
         over = _largest_first(frame, statement, over)
         rounds = list(over[:_MOST_ROUNDS] if len(over) <= _MOST_ROUNDS else over[:1])
     cases = _cases(statement.target, over or ())
-    at = frame.reader.picked.get(tuple(cases[0])) if cases else None
+    at = frame.reader.where.picked.get(tuple(cases[0])) if cases else None
     rounds = rounds if at is None else rounds[at : at + 1]
     frame.reader.loops.append(cases)
     for item in rounds:

@@ -20,7 +20,7 @@ from kernel_lineage.workloads.triton.chosen_shapes import Chosen
 from kernel_lineage.workloads.triton.host import STEPS, Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in, launched_in, names_of
 from kernel_lineage.workloads.triton.modules import Modules
-from kernel_lineage.workloads.triton.objects import Class, Frame, Instance, Names, Reached, Stopped
+from kernel_lineage.workloads.triton.objects import Class, Elsewhere, Frame, Instance, Names, Reached, Stopped
 from kernel_lineage.workloads.triton.sites import Site
 from kernel_lineage.workloads.triton.usages import Usage
 from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_of
@@ -64,16 +64,6 @@ class Reading:
     def reader(self) -> Reader:
         """The one who reads."""
         return self.frame.reader
-
-
-@dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    """A launch of a test beside its first."""
-
-    picked: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    """Names of a loop → the one of its rounds that is read."""
-    passes: int = 0
-    """How many launches are passed over."""
 
 
 def _is_other(case: Names, first: Names) -> bool:
@@ -137,15 +127,30 @@ class Ways:
                 for at, one in enumerate(rounds)
                 if _is_other(one, rounds[0])
             ]
-            tries: list[tuple[Names, _Elsewhere]] = [
-                *((case, _Elsewhere()) for case in cases[1:] if _is_other(case, cases[0])),
-                *((cases[0], _Elsewhere(pick)) for pick in picks),
-                *((cases[0], _Elsewhere(passes=n)) for n in range(1, _MOST_LATER + 1) if first is not None),
+            tries: list[tuple[Names, Elsewhere]] = [
+                *((case, Elsewhere()) for case in cases[1:] if _is_other(case, cases[0])),
+                *((cases[0], Elsewhere(pick)) for pick in picks),
+                *((cases[0], Elsewhere(passes=n)) for n in range(1, _MOST_LATER + 1) if first is not None),
             ]
             for case, where in tries:
                 reading = self._tried(usage, case, where=where)
                 if reading is not None:
                     yield reading
+
+    def timed_in(self, usages: Sequence[Usage]) -> Iterator[Reading]:
+        """The launches that the first benchmark times: in the first round of its loop, and in the last."""
+        for usage in usages:
+            case = cases_of(usage, self._test_reader(usage))[0]
+            first = self._tried(usage, case, where=Elsewhere(only_timed=True))
+            if first is None:
+                continue
+            yield first
+            for rounds in (r for r in first.reader.loops[-1:] if len(r) > 1):
+                last = Elsewhere({tuple(rounds[0]): len(rounds) - 1}, only_timed=True)
+                reading = self._tried(usage, case, where=last)
+                if reading is not None:
+                    yield reading
+            return
 
     def _test_reader(self, usage: Usage, depth: int = 1) -> Reader:
         helps = self.target.name not in launched_in(usage.module.tree)
@@ -153,14 +158,14 @@ class Ways:
         return Reader(self.modules, self.target, {}, lambda _name, _asked: None, depth, test)
 
     def _tried(
-        self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1, where: _Elsewhere | None = None
+        self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1, where: Elsewhere | None = None
     ) -> Reading | None:
         """One case of a test; None where it does not reach the launch."""
         if self.steps < 0:
             return None
         reader = self._test_reader(usage, depth)
         if where is not None:
-            reader.picked, reader.passes = where.picked, where.passes
+            reader.where = where
         names: Names = {}
         try:
             names = parameters_of(usage, case, reader)
