@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tree_sitter import Node, Parser, Point, Range
 
@@ -68,17 +69,24 @@ def open_setting(kernel: Kernel, template: tuple[str, ...] = ()) -> Setting:
 
 
 def read_open(
-    kernel: Kernel, headers: tuple[SourceFile, ...] = (), template: tuple[str, ...] | None = None
+    kernel: Kernel,
+    headers: tuple[SourceFile, ...] = (),
+    template: tuple[str, ...] | None = None,
+    named: frozenset[str] = frozenset(),
 ) -> Model:
     """What a kernel does by its text alone, kept with its file; empty for one that cannot be parsed.
 
-    `template` are the arguments of one instance; by default those of its launches, where all have the same.
+    `template` are the arguments of one instance; by default those of its launches, where all have the same. `named` are
+    macros and constants that stay symbols, each of a natural number.
     """
     if template is None:
         launched = {launch.template_arguments for launch in kernel.launches}
         template = launched.pop() if len(launched) == 1 else ()
-    key = f"open {kernel.span.start} {[id(h) for h in headers]} {template}"
-    return _kept(kernel, key, lambda: read_cuda(kernel, open_setting(kernel, template), {}, headers))
+    key = f"open {kernel.span.start} {[id(h) for h in headers]} {template} {sorted(named)}"
+    setting = open_setting(kernel, template)
+    constants = {**setting.constants, **{name: Var(name) for name in named}}
+    setting = replace(setting, constants=constants, naturals=setting.naturals | named)
+    return _kept(kernel, key, lambda: read_cuda(kernel, setting, {}, headers))
 
 
 def read_function(kernel: Kernel, function: Node) -> Model:

@@ -12,6 +12,7 @@ from kernel_gate.expr.terms import TRUTHS, Op, Term, Var, add, less, mul, rebuil
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.named_sizes import named_sizes
 from kernel_lineage.rewrite.assists.term_text import c_text
 
 _FLAT = Var("flat place")
@@ -61,7 +62,8 @@ class FlatOutputs:
             for p, a in zip(kernel.parameters, launch.arguments, strict=False)
         }
         counts = {"x": self.columns, "y": self.rows, "z": self.layers}
-        if missing := {n for t in counts.values() for n in variables(t)} - names.keys():
+        of_file = named_sizes(kernel)
+        if missing := {n for t in counts.values() for n in variables(t)} - names.keys() - of_file:
             raise Refusal(f"the launch in line {launch.span.first_line} does not tell `{min(missing)}`")
         return {axis: c_text(term, names) for axis, term in counts.items()}
 
@@ -70,7 +72,8 @@ def flat_outputs(
     kernel: Kernel, model: Model, terms: list[Term], flat: Var, place: Mapping[str, Var]
 ) -> FlatOutputs | None:
     """How the outputs of a kernel are counted by `flat`, which its `terms` are over; None where they are not."""
-    fixed = {p.name for p in kernel.parameters if not p.pointer} - set(model.unknowns)
+    fixed = {p.name for p in kernel.parameters if not p.pointer} | named_sizes(kernel)
+    fixed -= set(model.unknowns)
     parts = [part for term in terms for part in _parts(term) if set(variables(part.args[-1])) <= fixed]
     divided = [p for p in parts if p.name in (*_QUOTIENTS, *_REMAINDERS)]
     by = sorted(

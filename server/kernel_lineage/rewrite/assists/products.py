@@ -15,13 +15,13 @@ from functools import partial
 
 from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polynomial, term_of, times
 from kernel_gate.expr.terms import Num, Op, Term, Var, less, negation, rebuilt, substituted, variables
-from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Loop, Model
 from kernel_lineage.kernels.anchors.naive_matmul import factors_among
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.flat_outputs import FlatOutputs, flat_outputs
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.named_sizes import by_names, named_sizes
 from kernel_lineage.rewrite.launch_site import parameter_of_count
 
 PLACES = {"x": Var("place along x"), "y": Var("place along y")}
@@ -104,7 +104,10 @@ class Product:
 
 def product_of(kernel: Kernel) -> Product:
     """The product that each thread of a kernel computes one element of, or why there is none that can be tiled."""
-    model = read_open(kernel)
+    return by_names(kernel, lambda model: _product(kernel, model))
+
+
+def _product(kernel: Kernel, model: Model) -> Product:
     if model.problems:
         line, what = model.problems[0]
         raise Refusal(f"what line {line} does could not be read: {what}")
@@ -341,8 +344,9 @@ def conjuncts(term: Term) -> Iterator[Term]:
 
 
 def _strange(kernel: Kernel, term: Term) -> str:
-    """What in a term is neither an argument of the kernel, nor the block's own, nor a place."""
+    """What in a term is neither an argument of the kernel, nor a size with a name, nor the block's own, nor a place."""
     names = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
+    names |= named_sizes(kernel)
     names |= {p.name for p in PLACES.values()} | {DEPTH.name, "blockIdx.z"}
     return next((f"`{n}`" for n in variables(term) if n not in names), "")
 

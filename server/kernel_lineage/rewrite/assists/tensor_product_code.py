@@ -119,7 +119,7 @@ def tensor_code(
         f"float {sums}[{fragments[0]}][{fragments[1]}][4] = {{}};",
         f"// The copies of a tile begin {stages - 1} rounds before it is used.",
         (
-            f"for (int {n['depth_0']} = {-ahead}, {n['tile']} = 0; {n['depth_0']} < {last}; "
+            f"for (int {n['depth_0']} = {-ahead}, {n['tile']} = 0; {n['depth_0']} < (int){last}; "
             f"{n['depth_0']} += {tile.depth}, "
             f"{n['tile']} = ({n['tile']} + 1) % {stages}) {{"
         ),

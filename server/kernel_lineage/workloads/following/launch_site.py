@@ -79,8 +79,10 @@ def followed_launch(
         meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
         named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
         if before is not None:
-            # A number that the change has given a name, as the elements of a block, is no size of the data either.
-            own = names_used(launch) - before.words
+            # A number that the change has given a name, as the elements of a block, is no size of the data either, nor
+            # is one that only the host has now.
+            earlier = before.words - (unit.free_constants() - before.meanings.keys())
+            own = names_used(launch) - earlier
             named |= before.threads | {n for n in own if n in sizes.dims and n not in sizes.chosen}
         threads = dict.fromkeys(named - meanings.keys(), True)
         # Numbers of threads that the code gives a name are no sizes of the data.

@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(128) half_product(half* c, const half* a, cons
     const bool second_aligned = reinterpret_cast<size_t>(b) % 16 == 0 && N % 8 == 0;
     float sums[4][8][4] = {};
     // The copies of a tile begin 2 rounds before it is used.
-    for (int depth_0 = -64, tile = 0; depth_0 < K; depth_0 += 32, tile = (tile + 1) % 3) {
+    for (int depth_0 = -64, tile = 0; depth_0 < (int)K; depth_0 += 32, tile = (tile + 1) % 3) {
         const int ahead = depth_0 + 64, to = (tile + 2) % 3;
         if (depth_0 >= 0) {
             asm volatile("cp.async.wait_group 1;" ::: "memory");
