@@ -101,6 +101,23 @@ def test_names_of_the_file_mean_what_it_says(before: str, body: str, stride: str
     assert str(lane_stride(model, access)) == stride
 
 
+@pytest.mark.parametrize(
+    ("macro", "body", "reads"),
+    [
+        ("AT(i) o[i]", "AT(threadIdx.x) = x[n];", False),
+        ("AT(i) (o[i])", "AT(threadIdx.x) += x[n];", True),
+        ("AT(i) (*(o + (i)))", "AT(threadIdx.x)++;", True),
+        ("ONE o[threadIdx.x]", "ONE = x[n];", False),
+        ("ROW o", "ROW[threadIdx.x] = x[n];", False),
+        ("AT(i) o[i]", "atomicAdd(&AT(threadIdx.x), x[n]);", True),
+        ("AT(i) o[i]", "float& own = AT(threadIdx.x); own = x[n];", False),
+    ],
+)
+def test_a_place_that_a_macro_stands_for_is_written(macro: str, body: str, reads: bool) -> None:
+    model, access = _store(body, f"#define {macro}")
+    assert (access.root, access.reads, str(lane_stride(model, access))) == ("o", reads, "unit")
+
+
 def test_members_of_an_argument_are_followed() -> None:
     head = "__global__ void k(View v) {"
     model, access = _store("v.at(1, threadIdx.x) = 1; v.at(threadIdx.x, 1) = 1;", _VIEW, head)

@@ -60,6 +60,22 @@ class Calls:
 
     statements: Callable[[Expressions, Node | None], bool]
 
+    def in_macro(self, at: Expressions, node: Node, use: Callable[[Node], Value]) -> Value | None:
+        """What is made of the expression that a macro stands for, where a node is one or a call of one; else None."""
+        is_name, call = node.type == "identifier", read_call(node) if node.type == "call_expression" else None
+        name = (
+            text_of(node)
+            if is_name
+            else call.name
+            if call is not None and call.qualified == call.name
+            else ""
+        )
+        macro = at.scope.names.macros.get(name) if name not in at.scope.variables else None
+        if macro is None or (macro.parameters is None) != is_name or not macro.body:
+            return None
+        arguments = list(call.arguments) if call is not None else []
+        return expanded(at, node, macro.body, macro.parameters or (), arguments, use)
+
     def call(self, at: Expressions, node: Node) -> Value:
         """The value of a call."""
         call = read_call(node)
@@ -316,9 +332,14 @@ def substituted_text(body: str, parameters: tuple[str, ...], arguments: list[Nod
 
 
 def expanded(
-    at: Expressions, node: Node, body: str, parameters: tuple[str, ...], arguments: list[Node]
+    at: Expressions,
+    node: Node,
+    body: str,
+    parameters: tuple[str, ...],
+    arguments: list[Node],
+    use: Callable[[Node], Value] | None = None,
 ) -> Value:
-    """A macro with parameters, as the expression that it stands for."""
+    """A macro as the expression that it stands for: its value, or what `use` makes of the expression."""
     expression = at.scope.names.snippets.expression(substituted_text(body, parameters, arguments))
     if expression is None or at.scope.depth >= _DEPTH:
         at.scope.problem(node, f"the macro `{shown(node)}` is no expression")
@@ -329,7 +350,7 @@ def expanded(
     scope.at_line = scope.line(node)
     scope.depth += 1
     try:
-        return at.value(expression)
+        return at.value(expression) if use is None else use(expression)
     finally:
         scope.at_line, scope.stands_for = before
         scope.depth -= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -60,6 +61,10 @@ class Inlines(Protocol):
         """The value of a call."""
         ...
 
+    def in_macro(self, at: Expressions, node: Node, use: Callable[[Node], Value]) -> Value | None:
+        """What is made of the expression that a macro stands for, where a node is one or a call of one; else None."""
+        ...
+
     def method(
         self, at: Expressions, node: Node, receiver: Value, name: str, arguments: list[Node]
     ) -> Value | None:
@@ -79,6 +84,10 @@ class Expressions:
     def called(self, node: Node) -> Value:
         """What a call gives, a reference as such."""
         return self.calls.call(self, node)
+
+    def in_macro(self, node: Node, use: Callable[[Node], Value]) -> Value | None:
+        """What is made of the expression that a macro stands for; None where a node is no macro."""
+        return self.calls.in_macro(self, node, use)
 
     def operator_call(self, node: Node, receiver: Value, name: str, arguments: list[Node]) -> Value | None:
         """What a struct's own operator gives; None where it has none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -54,6 +55,10 @@ class Evaluates(Protocol):
         """What a call gives, a reference as such."""
         ...
 
+    def in_macro(self, node: Node, use: Callable[[Node], Value]) -> Value | None:
+        """What is made of the expression that a macro stands for; None where a node is no macro."""
+        ...
+
     def operator_call(self, node: Node, receiver: Value, name: str, arguments: list[Node]) -> Value | None:
         """What a struct's own operator gives; None where it has none."""
         ...
@@ -92,6 +97,8 @@ def _place(at: Evaluates, node: Node) -> Value:
             return base if isinstance(base, Pointer) else Opaque(why(base))
         case "field_expression":
             return _member(at, node)
+        case "call_expression" if (inner := at.in_macro(node, lambda n: place(at, n))) is not None:
+            return inner
         case "cast_expression" | "call_expression":
             value = at.called(node) if node.type == "call_expression" else at.value(node)
             return value.to if isinstance(value, Reference) else value
@@ -200,6 +207,13 @@ def store(at: Evaluates, node: Node | None, value: Value, *, also_reads: bool = 
     if node is None:
         return
     scope = at.scope
+
+    def stored(inner: Node) -> Value:
+        store(at, inner, value, also_reads=also_reads)
+        return value
+
+    if at.in_macro(node, stored) is not None:
+        return
     if node.type in NAMES:
         name = text_of(node)
         held = scope.variables.get(name)

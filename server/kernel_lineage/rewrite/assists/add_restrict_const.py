@@ -13,10 +13,13 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import above, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import descendants, source_of, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -44,7 +47,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         if match is None:
             raise Refusal(f"the parameter `{text}` is not a plain pointer")
         head, gap = match["head"], match["gap"]
-        if not parameter.const and _only_read(syntax, parameter.name):
+        own = _only_read(syntax, parameter.name)
+        if not parameter.const and own and _macros_only_read(kernel, parameter.name):
             head = "const " + head
             read_only.append(parameter.name)
         qualifier = "" if parameter.restrict else "__restrict__ "
@@ -101,6 +105,16 @@ def _only_read(syntax: CudaSyntax, name: str) -> bool:
     return body is not None and all(
         _is_read(node) for node in descendants(body) if node.type == "identifier" and text_of(node) == name
     )
+
+
+def _macros_only_read(kernel: Kernel, name: str) -> bool:
+    """Whether macros of the file that name a pointer do so to read elements alone, as the reader sees them."""
+    bodies = [body for _, own, body in macros_of(kernel) if name not in own]
+    uses = [body for body in bodies if name in WORD.findall(body)]
+    if any(re.search(rf"\b{re.escape(name)}\b(?!\s*\[)|&\s*{re.escape(name)}\b", body) for body in uses):
+        return False
+    model = read_open(kernel)
+    return not uses or not (model.problems or any(a.writes and a.root == name for a in model.accesses))
 
 
 def _is_read(node: Node) -> bool:
