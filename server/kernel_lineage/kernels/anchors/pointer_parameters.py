@@ -25,7 +25,8 @@ _READING_CALLS = (
 def _may_be_written(unit: Unit) -> set[str]:
     """The parameters that are written, or whose address goes where that cannot be seen."""
     reach = indexing(unit)
-    written = {access.root for access in (*reach.accesses, *reach.model.accesses) if access.writes}
+    written = {access.root for access in reach.accesses if access.writes}
+    written |= {access.root for access in reach.model.accesses if access.writes}
     for call in unit.calls:
         if call.name in _READING_CALLS or call.name in ("reinterpret_cast", "static_cast", "const_cast"):
             continue
