@@ -22,6 +22,14 @@ interface Timeline {
   readonly reason: string;
 }
 
+/** What the server answers to `klineage.check`. */
+interface CheckAnswer extends CheckStatus {
+  /** A kernel that was not run because nothing says how, as the argument of `klineage.draftWorkload`. */
+  readonly lacks: { readonly uri: string; readonly kernel: string } | null;
+}
+
+const WRITE = 'Write Down How It Is Run';
+
 /** Where a command is about: a document and a position in the editor's units. */
 interface Place {
   readonly uri: string;
@@ -141,10 +149,17 @@ async function checkKernel(server: Server, cursor: Cursor, place?: Place): Promi
   }
   const { client, at } = about;
   const params = { command: 'klineage.check', arguments: [at] };
-  const answer = (await client.sendRequest(ExecuteCommandRequest.type, params)) as CheckStatus;
-  if (answer.state !== 'wrong') {
-    void vscode.window.showInformationMessage(answer.message);
+  const { state, message, lacks } = (await client.sendRequest(ExecuteCommandRequest.type, params)) as CheckAnswer;
+  if (state === 'wrong') {
+    return;
   }
+  const choices = lacks === null ? [] : [WRITE];
+  // Not awaited: the check is over when its answer is shown, not when the person has chosen.
+  void vscode.window.showInformationMessage(message, ...choices).then(async (choice) => {
+    if (choice === WRITE) {
+      await vscode.commands.executeCommand('klineage.draftWorkload', lacks);
+    }
+  });
 }
 
 async function setApiKey(context: vscode.ExtensionContext, server: Server): Promise<void> {

@@ -78,3 +78,25 @@ async def test_a_kernel_without_a_workload_is_given_one(scale):
         assert editor.client.messages[-1].message == answer["message"]
         again = await editor.command(action.command.command, *(action.command.arguments or ()))
         assert "is there already" in again["message"]
+
+
+@pytest.mark.parametrize("asked", ["by the menu", "by a check"])
+async def test_a_kernel_that_nothing_says_how_to_run_leads_to_its_workload_though_no_skill_applies(
+    tmp_path, asked
+):
+    path = tmp_path / "first.cu"
+    path.write_text("__global__ void first(float* out, const float* x) { out[0] = x[0]; }\n")
+    async with session(tmp_path, {"device": "emulated", "check": "off"}) as editor:
+        uri = editor.open(path)
+        wanted = {"uri": uri, "kernel": "first"}
+        if asked == "by the menu":
+            invoked = types.CodeActionTriggerKind.Invoked
+            actions = await editor.actions(uri, "out[0]", trigger=invoked)
+            (action,) = [a for a in actions if "Write down" in a.title]
+            assert action.command is not None
+            assert [*(action.command.arguments or ())] == [wanted]
+        else:
+            at = editor.position(uri, "first(")
+            answer = await editor.command("klineage.check", {**wanted, "line": at.line, "character": 0})
+            assert answer["state"] == "unclear"
+            assert answer["lacks"] == wanted

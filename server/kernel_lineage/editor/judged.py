@@ -85,6 +85,13 @@ class Judged:
             update={"findings": findings, "state": VersionState.UNKNOWN, "reason": _EDITED}
         )
 
+    @property
+    def lacks_workload(self) -> bool:
+        """Whether nothing was run, as neither a file nor a draft says how."""
+        document = self.document
+        is_open = document.state is VersionState.UNKNOWN and not document.findings
+        return is_open and not (document.workload or self.unreached or self.is_outdated)
+
     def mapped(self, change: Callable[[FindingDocument], FindingDocument]) -> Judged:
         """The same with each finding changed."""
         checked, proof = self.checked, self.proof

@@ -26,8 +26,6 @@ async def stating(
 ) -> list[types.CodeAction]:
     """The actions; where the kernel has no workload on the disk, one that writes it."""
     open_ = [one for one in candidates if one.verdict is Truth.UNKNOWN]
-    if not open_:
-        return []
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(
         server.documents.thread, lambda: _stating(server, snapshot, kernel, open_)

@@ -13,6 +13,7 @@ from kernel_lineage.editor.message import argument
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.views.debug_text import debug_text
+from kernel_lineage.kernels.naming import own_name
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -79,8 +80,16 @@ def register(server: EditorServer) -> None:
 
     @server.command("klineage.check")
     async def check(params: types.ExecuteCommandParams) -> Any:
+        """How the check went; `lacks` is the kernel that nothing says how to run, for `klineage.draftWorkload`."""
         place = argument(Place, params)
-        return await checks().start(place.uri, types.Position(place.line, place.character))
+        at = types.Position(place.line, place.character)
+        answer = await checks().start(place.uri, at)
+        snapshot = await server.documents.snapshot(place.uri)
+        kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
+        judged = None if kernel is None else checks().judged_of(place.uri, kernel)
+        if kernel is None or judged is None or not judged.lacks_workload:
+            return {**answer, "lacks": None}
+        return {**answer, "lacks": {"uri": place.uri, "kernel": own_name(kernel)}}
 
     @server.command("klineage.debugText")
     async def debug(params: types.ExecuteCommandParams) -> Any:

@@ -124,9 +124,9 @@ def standing_of(judged: Judged) -> str:
         return f"✗ wrong {at}"
     if judged.unreached:
         return f"? {judged.unreached}: check now"
-    if document.workload:
-        return f"? not decided: {textwrap.shorten(document.reason, _WHY, placeholder='…')}"
-    return "? no workload: say what is missing"
+    if judged.lacks_workload:
+        return "? no workload: say what is missing"
+    return f"? not decided: {textwrap.shorten(document.reason, _WHY, placeholder='…')}"
 
 
 async def reach_lenses(server: EditorServer, snapshot: Snapshot) -> AsyncIterator[types.CodeLens]:
