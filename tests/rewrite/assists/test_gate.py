@@ -62,11 +62,15 @@ def own_launch(example: Application, workload: Workload) -> LaunchSpec | None:
         new = followed_launch(after, unit_of(example.after), workload, order, old)
         if new is None or new.launch is None:
             return None
-        same = old is not None and old.launch is not None and old.launch.block == new.launch.block
+        same = old is not None and old.launch is not None and _extents(old.launch) == _extents(new.launch)
         return None if same else new.launch
     assist = example.assist
     made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
     return next((with_launch(None, workload, m.launch) for m in made if isinstance(m, Candidate)), None)
+
+
+def _extents(launch: LaunchSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return launch.grid, launch.block
 
 
 @pytest.mark.parametrize(("example", "workload"), CASES)
