@@ -83,10 +83,14 @@ def read_open(
         launched = {launch.template_arguments for launch in kernel.launches}
         template = launched.pop() if len(launched) == 1 else ()
     key = f"open {kernel.span.start} {[id(h) for h in headers]} {template} {sorted(named)}"
-    setting = open_setting(kernel, template)
-    constants = {**setting.constants, **{name: Var(name) for name in named}}
-    setting = replace(setting, constants=constants, naturals=setting.naturals | named)
-    return _kept(kernel, key, lambda: read_cuda(kernel, setting, {}, headers))
+
+    def whole() -> Model:
+        setting = open_setting(kernel, template)
+        constants = {**setting.constants, **{name: Var(name) for name in named}}
+        setting = replace(setting, constants=constants, naturals=setting.naturals | named)
+        return read_cuda(kernel, setting, {}, headers)
+
+    return _kept(kernel, key, whole)
 
 
 def read_function(kernel: Kernel, function: Node) -> Model:
