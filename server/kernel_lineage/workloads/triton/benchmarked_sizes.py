@@ -19,11 +19,7 @@ def with_sizes_of(draft: Draft, timed: Sequence[Draft]) -> Draft:
 
     Sizes of the draft itself are left where one of the others has them: what is timed is told already.
     """
-    solved = [
-        s
-        for s in (_solved(draft, other) for other in timed)
-        if s is not None and _elements(draft, s) <= _MOST_ELEMENTS
-    ]
+    solved = [sizes for other in timed if (sizes := _solved(draft, other)) is not None]
     if not solved or any(sizes == dict(draft.dims) for sizes in solved):
         return draft
     notes = (s for s in draft.assumed if not s.startswith("sizes are those of "))
@@ -32,7 +28,9 @@ def with_sizes_of(draft: Draft, timed: Sequence[Draft]) -> Draft:
 
 
 def _solved(draft: Draft, other: Draft) -> dict[str, int] | None:
-    """What the dims of a draft are where its expressions have the values of another draft; None where there is none."""
+    """What the dims of a draft are where its expressions have the values of another draft; None where there is none, or
+    where they are too large.
+    """
     pairs = list(_pairs(draft, other))
     sizes: dict[str, int] = {}
     for text, value in pairs:
@@ -40,9 +38,10 @@ def _solved(draft: Draft, other: Draft) -> dict[str, int] | None:
             sizes.setdefault(text, value)
     try:
         same = sizes.keys() == draft.dims.keys() and all(evaluate(t, sizes) == v for t, v in pairs)
+        fits = same and _elements(draft, sizes) <= _MOST_ELEMENTS
     except ExpressionError:
         return None
-    return {n: sizes[n] for n in draft.dims} if same and not broken(sizes, draft.promises) else None
+    return {n: sizes[n] for n in draft.dims} if fits and not broken(sizes, draft.promises) else None
 
 
 def _elements(draft: Draft, sizes: Mapping[str, int]) -> float:
