@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure
+from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure, Value
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
@@ -86,15 +86,14 @@ def _taken(program: Program, workload: Workload) -> set[str]:
 
 
 def _text(operand: Operand) -> str:
-    if isinstance(operand, Structure):
-        return " ".join(_text(word) for _, word in operand.fields)
-    return (
-        operand
-        if isinstance(operand, str)
-        else operand.buffer
-        if isinstance(operand, Pointer)
-        else operand.value
-    )
+    """What names arguments in an operand."""
+    match operand:
+        case Structure(fields=fields):
+            return " ".join(_text(word) for _, word in fields)
+        case Pointer(buffer=name) | Value(value=name):
+            return name
+        case _:
+            return operand
 
 
 def _named(verdict: Verdict, name: str) -> Verdict:

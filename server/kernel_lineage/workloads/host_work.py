@@ -109,7 +109,7 @@ def cuda_host_work(
     former_order: Sequence[str],
 ) -> HostWork:
     """What the host code of a file, `data`, does for a launch of a kernel, which has the macros of the headers with it;
-    `former` is the file before a change, `former_order` that of its kernel.
+    `former` is the file before a change, `former_order` that of its kernel, () for the same.
 
     Raises `LaunchChangedError`.
     """
@@ -118,9 +118,10 @@ def cuda_host_work(
     workload = _on_a_device(workload)
     old: LaunchSite | None = None
     changed = False
+    former_order = former_order or order
     before = kernel_as_written(former, kernel.name) if former is not None else None
     if former is not None and before is not None:
-        old = followed_launch(before, host_code(path, root, former.data), workload, former_order or order)
+        old = followed_launch(before, host_code(path, root, former.data), workload, former_order)
         changed = _written_otherwise(before, kernel)
     new = followed_launch(kernel, host_code(path, root, data), workload, order, old)
     if new is None or new.launch is None:
@@ -130,7 +131,7 @@ def cuda_host_work(
     cleared: dict[str, str | None] = {}
     conditions: tuple[str, ...] = ()
     if old is not None:
-        earlier = {(former_order or order)[at] for at in old.cleared}
+        earlier = {former_order[at] for at in old.cleared}
         by_name = {order[at]: nbytes for at, nbytes in new.cleared.items()}
         cleared = {name: nbytes for name, nbytes in by_name.items() if _counts_on(kernel, name, earlier)}
         conditions = _conditions_of_another(old, new)

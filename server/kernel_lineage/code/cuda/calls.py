@@ -62,16 +62,10 @@ class Calls:
 
     def in_macro(self, at: Expressions, node: Node, use: Callable[[Node], Value]) -> Value | None:
         """What is made of the expression that a macro stands for, where a node is one or a call of one; else None."""
-        is_name, call = node.type == "identifier", read_call(node) if node.type == "call_expression" else None
-        name = (
-            text_of(node)
-            if is_name
-            else call.name
-            if call is not None and call.qualified == call.name
-            else ""
-        )
+        call = read_call(node) if node.type == "call_expression" else None
+        name = call.qualified if call is not None else text_of(node) if node.type == "identifier" else ""
         macro = at.scope.names.macros.get(name) if name not in at.scope.variables else None
-        if macro is None or (macro.parameters is None) != is_name or not macro.body:
+        if macro is None or (macro.parameters is None) != (call is None) or not macro.body:
             return None
         arguments = list(call.arguments) if call is not None else []
         return expanded(at, node, macro.body, macro.parameters or (), arguments, use)

@@ -17,6 +17,8 @@ from kernel_lineage.kernels.naming import own_name
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
+    from kernel_lineage.editor.documents import Snapshot
+    from kernel_lineage.kernels.source import Kernel
 
 ANSWERS_FIRST = 0.2
 """Seconds for the first answers about an opened document, before the check loads the gate and starts processes."""
@@ -78,28 +80,33 @@ def register(server: EditorServer) -> None:
     server.edited.append(edited)
     server.closed.append(closed)
 
+    async def kernel_at(place: Place) -> tuple[Snapshot, Kernel] | None:
+        """The document of a place and the kernel there; None where there is none."""
+        snapshot = await server.documents.snapshot(place.uri)
+        at = types.Position(place.line, place.character)
+        kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
+        return None if snapshot is None or kernel is None else (snapshot, kernel)
+
     @server.command("klineage.check")
     async def check(params: types.ExecuteCommandParams) -> Any:
         """How the check went; `lacks` is the kernel that nothing says how to run, for `klineage.draftWorkload`."""
         place = argument(Place, params)
-        at = types.Position(place.line, place.character)
-        answer = await checks().start(place.uri, at)
-        snapshot = await server.documents.snapshot(place.uri)
-        kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
-        judged = None if kernel is None else checks().judged_of(place.uri, kernel)
-        if kernel is None or judged is None or not judged.lacks_workload:
-            return {**answer, "lacks": None}
-        return {**answer, "lacks": {"uri": place.uri, "kernel": own_name(kernel)}}
+        answer = await checks().start(place.uri, types.Position(place.line, place.character))
+        lacks = None
+        if (about := await kernel_at(place)) is not None:
+            judged = checks().judged_of(place.uri, about[1])
+            if judged is not None and judged.lacks_workload:
+                lacks = {"uri": place.uri, "kernel": own_name(about[1])}
+        return {**answer, "lacks": lacks}
 
     @server.command("klineage.debugText")
     async def debug(params: types.ExecuteCommandParams) -> Any:
         """What is known of the kernel at a place, as plain text; null where no check has said anything."""
         place = argument(Place, params)
-        snapshot = await server.documents.snapshot(place.uri)
-        at = types.Position(place.line, place.character)
-        kernel = None if snapshot is None else snapshot.kernel_at(snapshot.text.offset(at))
-        if snapshot is None or kernel is None or server.checks is None:
+        about = await kernel_at(place)
+        if about is None or server.checks is None:
             return None
+        snapshot, kernel = about
         judged = server.checks.judged_of(place.uri, kernel)
         return debug_text(snapshot, judged.document) if judged is not None else None
 

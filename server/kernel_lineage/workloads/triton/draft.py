@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -56,7 +56,7 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules, taken: Taken) ->
         draft = _draft(kernel, path, own, reading, touches, defaults)
         if reading.tested and not draft.missing:
             if timed is None:
-                timed = tuple(_timed(kernel, path, own, sites, modules, touches))
+                timed = tuple(_of_users(kernel, path, own, sites, touches, modules, Ways.timed_in))
             draft = with_sizes_of(draft, timed)
         yield draft
         unshaped |= reading.unshaped
@@ -75,27 +75,24 @@ def drafts_of_callers(kernel: Kernel, path: Path, modules: Modules) -> Iterator[
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return
     own = _own_module(path, kernel.source.module, modules)
-    sites = sites_of(kernel.name, own, modules)
-    usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
-    ways = Ways(kernel.function, seen, USUALLY_TAKEN)
-    touches = touches_of(kernel)
-    for reading in islice(ways.others_from_tests(usages), MOST_READINGS):
-        reading.said[:0] = notes
-        yield _draft(kernel, path, own, reading, touches, defaults)
+    sites, touches = sites_of(kernel.name, own, modules), touches_of(kernel)
+    yield from _of_users(kernel, path, own, sites, touches, modules, Ways.others_from_tests)
 
 
-def _timed(
+def _of_users(
     kernel: Kernel,
     path: Path,
     own: HostModule,
     sites: Sequence[Site],
-    modules: Modules,
     touches: tuple[Touch, ...],
+    modules: Modules,
+    readings_of: Callable[[Ways, Sequence[Usage]], Iterator[Reading]],
 ) -> Iterator[Draft]:
-    """The drafts of what a benchmark times, the one of the largest sizes first."""
+    """The drafts of some launches to which the users of a Triton kernel come."""
     assert kernel.function is not None
-    usages, defaults, seen, _ = _users(sites[0].module if sites else own, modules)
-    for reading in Ways(kernel.function, seen, USUALLY_TAKEN).timed_in(usages):
+    usages, defaults, seen, notes = _users(sites[0].module if sites else own, modules)
+    for reading in islice(readings_of(Ways(kernel.function, seen, USUALLY_TAKEN), usages), MOST_READINGS):
+        reading.said[:0] = notes
         yield _draft(kernel, path, own, reading, touches, defaults)
 
 
