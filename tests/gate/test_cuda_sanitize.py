@@ -14,6 +14,8 @@ from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
+from kernel_gate.shapes import elements
+from kernel_gate.stages.sanitize import MOST_ELEMENTS
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 
 pytestmark = pytest.mark.gpu
@@ -152,3 +154,16 @@ def test_an_illegal_address_has_its_line_and_costs_one_verdict():
     healthy = verdict(affine())
     assert [s.status for s in healthy.stages][:3] == [StageStatus.PASS] * 3, healthy.reason
     assert "compute-sanitizer: nothing found" in healthy.stages[2].reason
+
+
+def test_a_kernel_that_no_small_shape_describes_is_watched_at_its_smallest():
+    large = workload(
+        **{
+            "N = [1, 3]": "N = [4096]",
+            "C = [32, 70]": "C = [64]",
+            'language = "cuda"': 'language = "cuda"\npromises = ["N == 4096", "C == 64"]',
+        }
+    )
+    assert elements(large, {"N": 4096, "C": 64}) > MOST_ELEMENTS
+    v = judged(GateRequest.of(affine(), planted(RACE), large, device="cuda"))
+    assert v.code is Reason.RACE and v.reason.startswith("Rejected by sanitize: racecheck: "), v.reason

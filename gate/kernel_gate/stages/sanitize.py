@@ -33,7 +33,7 @@ from kernel_gate.workload import Workload
 _NAMED, _HIDDEN, _PATHS = 2, 2, 4
 """Cases of each kind that are watched."""
 MOST_ELEMENTS = 1 << 18
-"""Elements of all buffers of a case that sanitizers watch, at most."""
+"""Elements of all buffers of a case that sanitizers watch, at most; of more only where no case is smaller, and then one."""
 _TOOL_SECONDS = 30.0
 _EMULATED_SECONDS = 20.0
 _SECOND_OPINION_SECONDS = 2.0
@@ -64,8 +64,7 @@ def sanitize(
         return with_details(stage, counts=counts_of(baseline, candidate, workload, checked.passed))
     small = _small(baseline, candidate, workload, checked.passed)
     if not small:
-        why = f"no case of the check is small enough (at most {MOST_ELEMENTS} elements); add a small shape to dims"
-        return _unavailable(why, {"counts": counts_of(baseline, candidate, workload, checked.passed)})
+        return _unavailable("no case of the check passed that could be watched")
     judge = _Judgement(baseline, candidate, workload, small, spares)
     progress("compute-sanitizer and emulated detectors", 0.0)
     parts = Parts()
@@ -101,11 +100,14 @@ def _if_right(stage: Stage, counts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _small(baseline: Built, candidate: Built, workload: Workload, passed: Sequence[Case]) -> list[Case]:
-    """The smallest case of each path through the programs, the smallest named, the largest small hidden ones."""
-    fit = sorted(
-        (c for c in passed if elements(workload, c.dims) <= MOST_ELEMENTS),
-        key=lambda c: elements(workload, c.dims),
-    )
+    """The smallest case of each path through the programs, the smallest named, the largest small hidden ones.
+
+    The smallest of all where none is small.
+    """
+    ordered = sorted(passed, key=lambda c: elements(workload, c.dims))
+    fit = [c for c in ordered if elements(workload, c.dims) <= MOST_ELEMENTS]
+    if not fit:
+        return ordered[:1]
     hidden = [c for c in fit if c.origin == "hidden"]
     paths = one_of_each_path(fit, baseline, candidate, workload)[:_PATHS]
     chosen = [*[c for c in fit if c.required][:_NAMED], *paths, *hidden[-_HIDDEN:]]

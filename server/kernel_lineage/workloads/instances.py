@@ -1,9 +1,10 @@
-"""The element types that a kernel is launched with beside those that its workload names.
+"""The launches of a kernel beside the one that its workload describes: with other strides, and other element types.
 
-A workload has one type for each buffer. A rewrite of `axpy<T>` that is right in float and wrong in half would be right
-by it, so both programs are asked again with the other types that the host code launches: the same workload, in which
-what the kernel declares by its type parameter has another dtype. Triton kernels are asked so too, and with the flags
-that their callers give.
+A workload has one type for each buffer, and one expression for each number. A rewrite of `axpy<T>` that is right in
+float and wrong in half would be right by it, as would one that takes a pitch for the width. Both programs are asked
+again with the other types that the host code launches: the same workload, in which what the kernel declares by its type
+parameter has another dtype; and with the numbers of a launch that passes others. Triton kernels are asked so too, and
+with the flags that their callers give.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
@@ -22,14 +24,19 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_text import at_commas
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.draft import with_what_it_calls
+from kernel_lineage.workloads.following.draft import drafts_of_all_launches
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.host_work import host_code
+from kernel_lineage.workloads.layouts import other_numbers, untimed_workload
 from kernel_lineage.workloads.read_from import repository_around
+from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.triton.other_launches import other_launches
 
-_MOST = 2
-"""Other types that are tried: each is a check of its own."""
+_MOST = 3
+"""Other launches that are tried: each is a check of its own."""
 _DISPATCH = re.compile(r"\bAT_DISPATCH_(\w+)\s*\(([^{};]*?)\[")
 """A dispatch of PyTorch's, its arguments up to the lambda."""
 _CASES = re.compile(r"\bAT_DISPATCH_CASE\s*\(\s*(?:\w+::)*(\w+)\s*,")
@@ -50,8 +57,8 @@ class Instance:
 
 
 def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Program) -> tuple[Instance, ...]:
-    """The instances of a kernel that the host code around it launches with other element types, of a Triton kernel
-    with other flags too; none where the types of a template are not those of one parameter.
+    """The launches of a kernel by the host code around it with other strides, with other element types, and of a Triton
+    kernel with other flags.
     """
     if kernel.language is Language.TRITON:
         others = other_launches(path, kernel, workload, _MOST)
@@ -59,27 +66,51 @@ def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Pro
             Instance(name, (), None, answer) if isinstance(answer, str) else Instance(name, (), answer)
             for name, answer in others
         )
+    if kernel.source is None:
+        return ()
+    unit = host_code(path, repository_around(path), kernel.source.data)
+    laid_out = islice(_laid_out(path, kernel, workload, unit), 1)
+    return tuple(islice((*laid_out, *_of_other_types(kernel, workload, program, unit)), _MOST))
+
+
+def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit) -> Iterator[Instance]:
+    """The instances with numbers that the workload does not have at the same sizes, such as the pitch of a part."""
+    state = State(folder_of(path))
+    rooted = with_what_it_calls(kernel, path, (), state.root)
+    seen: set[frozenset[str]] = set()
+    for draft in drafts_of_all_launches(kernel, unit, path.name, rooted):
+        numbers = other_numbers(workload, draft)
+        if draft.chosen or not numbers or frozenset(numbers) in seen:
+            continue
+        seen.add(frozenset(numbers))
+        name = f"{kernel.name} with {', '.join(f'{n} = {v}' for n, v in numbers.items())}"
+        answer = untimed_workload(draft, kernel, path, state)
+        if isinstance(answer, str):
+            yield Instance(name, (), None, answer)
+        else:
+            yield Instance(name, draft.template_arguments, answer)
+
+
+def _of_other_types(kernel: Kernel, workload: Workload, program: Program, unit: Unit) -> Iterator[Instance]:
+    """Those with other element types; none where the types of a template are not those of one parameter."""
     launched = _template_of(kernel, workload) or program.template_arguments
     types = [
         (p.name, a) for p, a in zip(kernel.template_parameters, launched, strict=False) if p.type is None
     ]
     taken = {a for _, a in types if _dtype(a) is not None}
-    if kernel.source is None or len(taken) != 1:
-        return ()
+    if len(taken) != 1:
+        return
     (own,) = taken
     names = {n for n, a in types if a == own}
-    unit = host_code(path, repository_around(path), kernel.source.data)
     dtypes = {_dtype(own)}
-    instances: list[Instance] = []
     for other in _types_launched(unit, kernel.name):
         dtype = _dtype(other)
-        if dtype is not None and dtype not in dtypes and len(instances) < _MOST:
+        if dtype is not None and dtype not in dtypes:
             dtypes.add(dtype)
             typed = _retyped(kernel, workload, names, (own, other))
             arguments = tuple(other if a == own else a for a in launched)
-            name = f"{kernel.name}<{', '.join(arguments)}>"
-            instances += [Instance(name, arguments, typed)] if typed is not None else []
-    return tuple(instances)
+            if typed is not None:
+                yield Instance(f"{kernel.name}<{', '.join(arguments)}>", arguments, typed)
 
 
 def _template_of(kernel: Kernel, workload: Workload) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ _SECONDS = 10.0
 """What a draft has to have left for being run once more."""
 _MOST_ELEMENTS = 1 << 19
 _MOST_TRIED = 6
+_SMALLER = 4
 
 
 def with_pitches(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft | None:
@@ -141,8 +142,9 @@ def _kept_by_callers(draft: Draft, pitch: str, length: str) -> bool:
 def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft | None:
     """The draft with dims that keep the size that callers give them: the kernel leaves its buffers at the checked one.
 
-    The kernel is run on the emulated device: with one dim at its callers' size, then with all. None where it stays
-    in its buffers as it is, and where no such size is found.
+    The kernel is run on the emulated device: with one dim at its callers' size, with all, then with one that is
+    smaller still, such as where a part begins. None where it stays in its buffers as it is, and where no such size is
+    found.
     """
     if draft.missing or stays_in_bounds(draft, draft.checked, kernel, path, root):
         return None
@@ -152,6 +154,11 @@ def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) ->
         tried = replace(draft, checked=sizes, promises=(*draft.promises, *only))
         if _is_small(tried) and stays_in_bounds(tried, sizes, kernel, path, root):
             note = f"{' and '.join(only)}: at smaller sizes the kernel leaves its buffers"
+            return replace(tried, assumed=(*draft.assumed, note))
+    for name, size in draft.checked.items():
+        tried = replace(draft, checked={**draft.checked, name: max(1, size // _SMALLER)})
+        if _is_small(tried) and stays_in_bounds(tried, tried.checked, kernel, path, root):
+            note = f"{name} is checked with {tried.checked[name]}: at {size} the kernel leaves its buffers"
             return replace(tried, assumed=(*draft.assumed, note))
     return None
 

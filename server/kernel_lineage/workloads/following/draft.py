@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kernel_gate.expressions import ExpressionError, evaluate_int
-from kernel_gate.expressions import names as names_in
+from kernel_gate.expressions import evaluate_int
 from kernel_gate.value_kinds import MOST_LISTED
 from kernel_gate.workload import address_name
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import MULTIPROCESSORS
 from kernel_lineage.workloads.following.compiled_sizes import is_large, with_compiled_sizes
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.functions import bare_type
+from kernel_lineage.workloads.following.gathered import Gathered
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.roles import handed_on, roles_of
@@ -37,7 +36,7 @@ from kernel_lineage.workloads.following.values import (
     made,
     plain,
 )
-from kernel_lineage.workloads.following.ways import follow_way, names_in_order, names_used, way_to_launch
+from kernel_lineage.workloads.following.ways import follow_way, names_in_order, way_to_launch
 from kernel_lineage.workloads.following.workspaces import is_workspace
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import (
@@ -54,6 +53,8 @@ _ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
+_MOST_LAUNCHES = 4
+"""Launches of one function that are looked at."""
 
 
 def followed_drafts(
@@ -89,56 +90,22 @@ def followed_drafts(
             yield draft
 
 
+def drafts_of_all_launches(kernel: Kernel, unit: Unit, path_name: str, rooted: Kernel) -> Iterator[Draft]:
+    """The drafts of the launches that functions come to one after the other, the first few of each function."""
+    roles, unseen = roles_of(rooted), handed_on(rooted)
+    for leading, entry in unit.ways_to(kernel.name):
+        for passes in range(_MOST_LAUNCHES if not entry.template else 0):
+            way = follow_way(unit, kernel.name, leading, entry, passes=passes)
+            if way is None:
+                break
+            yield _with_unseen(_draft(kernel, path_name, roles, unit, *way), unseen)
+
+
 def _with_unseen(draft: Draft, unseen: frozenset[str]) -> Draft:
     """The draft in which buffers that go to functions whose text is not here may be written there."""
     unread = frozenset(a.name for a in draft.arguments if a.name in unseen and a.kind == "input")
     arguments = tuple(replace(a, kind="inout") if a.name in unread else a for a in draft.arguments)
     return replace(draft, arguments=arguments, unread_roles=draft.unread_roles | unread)
-
-
-class Gathered:
-    """What is found while a launch is written down."""
-
-    def __init__(self, unit: Unit, sizes: Sizes, types: dict[str, str], launch: Launched) -> None:
-        self.unit, self.sizes = unit, sizes
-        self.has_list = bool(names_used(launch) & set(sizes.lists))
-        """Whether the launch has sizes that a caller goes through a list for."""
-        self.types = types
-        """Type parameter of a template → what it stands for, filled in as that is found."""
-        self.type_parameters: set[str] = set()
-        self.addresses: dict[str, str] = {}
-        """The address of a buffer of the host code → that of the kernel's parameter."""
-        self.missing: list[str] = []
-        self.said: list[str] = []
-        self.texts: list[str] = []
-
-    def expression(self, number: Number) -> str:
-        """A number as an expression."""
-        self.texts.append(WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
-        return self.texts[-1]
-
-    def text(self, what: str, value: Value) -> str | None:
-        """The same; None, and a note of what is missing, for another value."""
-        if isinstance(value, Number):
-            return self.expression(value)
-        why = value.why if isinstance(value, Opaque) else "what it is"
-        self.missing.append(f"{what}: nothing tells {why}")
-        return None
-
-    def dims(self, arguments: tuple[DraftArgument, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
-        """The dims that are used, in the order of the shapes and values, and the promises over them."""
-        sizes = self.sizes
-        used = {name for text in self.texts for name in names_in_order(text)}
-        over = {tidy(p): names_in(p) for p in sizes.promises if _over(p, sizes.dims)}
-        while more := {n for names in over.values() if names & used for n in names - used}:
-            used |= more
-        texts = [
-            *(e for a in arguments for e in a.shape or ()),
-            *(str(a.value) for a in arguments if a.value),
-        ]
-        order = [n for text in texts for n in names_in_order(text)]
-        names = [n for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims]
-        return {n: sizes.dims[n] for n in names}, tuple(p for p, about in over.items() if about & used)
 
 
 def _draft(
@@ -216,13 +183,6 @@ def _with_workspaces(
             facts.said.append(f"{argument.name} is a workspace: nothing reads what a launch leaves there")
             argument = replace(argument, kind="scratch")
         yield argument
-
-
-def _over(text: str, dims: Mapping[str, int]) -> bool:
-    try:
-        return names_in(text) <= set(dims)
-    except ExpressionError:
-        return False
 
 
 def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts: Gathered) -> DraftArgument:

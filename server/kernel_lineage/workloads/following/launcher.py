@@ -13,9 +13,10 @@ from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Language, Parameter, SourceFile, Span
 from kernel_lineage.workloads.files import Launcher
 from kernel_lineage.workloads.following.checks import arguments_of
-from kernel_lineage.workloads.following.draft import Gathered, argument_of
+from kernel_lineage.workloads.following.draft import argument_of
 from kernel_lineage.workloads.following.fields import alias_of
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter, declared_name
+from kernel_lineage.workloads.following.gathered import Gathered
 from kernel_lineage.workloads.following.roles import roles_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.ways import follow_way

@@ -21,9 +21,13 @@ from kernel_lineage.workloads.triton.values import (
     Unknown,
     is_number,
     size_of,
+    text_of,
     tree_of,
     value_at,
 )
+
+_LEAST_CUT = 16
+"""Where a slice of a test ends, at least, for that to be a size; smaller numbers pick fields."""
 
 
 def read_expression(frame: Frame, node: ast.expr) -> object:
@@ -170,6 +174,20 @@ def _comprehended(
             yield from _comprehended(frame, elements, loops[1:], inner=True)
 
 
+def _with_sized_parts(frame: Frame, tensor: Tensor, places: Sequence[object]) -> list[object]:
+    """An index in which the end of a slice, `x[:, :333]` of a test, is a dim, within the extent that it cuts."""
+    reader, result = frame.reader, list(places)
+    for axis, (part, extent) in enumerate(zip(places, tensor.shape or (), strict=False)):
+        if part is None or part is ...:
+            break
+        if isinstance(part, slice) and type(part.stop) is int and part.stop >= _LEAST_CUT:
+            end = reader.example_extent(part.stop) if reader.makes_dims(frame.module) else part.stop
+            result[axis] = slice(part.start, end, part.step)
+            if isinstance(extent, Size):
+                reader.promises.append(f"{text_of(end)} <= {extent.text}")
+    return result
+
+
 def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
     reader = frame.reader
     if isinstance(value, Instance) and value.of == "values and indices":
@@ -181,7 +199,7 @@ def _item(frame: Frame, value: object, at: object, node: ast.expr) -> object:
             return Unknown(f"the shape of {value.name}")
         places = at if isinstance(at, tuple) else (at,)
         reader.wants(value, [""] * sum(isinstance(p, (int, Size, slice)) for p in places))
-        return indexed(value, places)
+        return indexed(value, _with_sized_parts(frame, value, places))
     if isinstance(value, (tuple, list, range, str)):
         if isinstance(at, slice):
             ends: list[Any] = [

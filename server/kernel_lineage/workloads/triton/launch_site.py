@@ -13,7 +13,9 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression
+from kernel_lineage.workloads.triton.draft import drafts_of_callers
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import (
@@ -97,7 +99,48 @@ def followed_launch(
         if usual is None or values == usual:
             return launch
         first = first or launch
-    return first
+    return first or _as_a_caller_launches(kernel, path, workload, modules)
+
+
+def _as_a_caller_launches(
+    kernel: Kernel, path: Path, workload: Workload, modules: Modules
+) -> TritonSite | None:
+    """The launch by the caller that comes with what a workload describes: a tensor of which host code asks extents may
+    be a part of the memory that the workload names.
+    """
+    for draft in drafts_of_callers(kernel, path, modules):
+        if draft.missing or not _is_described(draft, workload):
+            continue
+        numbers = {
+            a.name: Value(str(a.value), a.dtype)
+            for a in draft.arguments
+            if a.kind == "scalar" and a.dtype is not None and workload.argument(a.name) is None
+        }
+        spec = LaunchSpec(draft.grid, ("128",), "0", draft.constexpr, draft.num_warps, draft.num_stages)
+        return TritonSite(spec, numbers)
+    return None
+
+
+def _is_described(draft: Draft, workload: Workload) -> bool:
+    """Whether a workload gives a draft's launch all its memory, and the numbers of the same names."""
+    written = {a.name for a in workload.args if a.kind in ("output", "inout")}
+    if not draft.dims.keys() <= workload.dims.keys() or not written <= {a.name for a in draft.arguments}:
+        return False
+    for own in draft.arguments:
+        argument = workload.argument(own.name)
+        if argument is None:
+            if own.is_buffer:
+                return False
+        elif own.kind == "scalar":
+            if str(argument.value) != str(own.value):
+                return False
+        elif (own.kind, own.dtype, own.shape) != (argument.kind, argument.dtype, _as_texts(argument.shape)):
+            return False
+    return True
+
+
+def _as_texts(shape: Sequence[int | str] | None) -> tuple[str, ...]:
+    return tuple(map(str, shape or ()))
 
 
 def _calls(kernel: str, own: HostModule) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:

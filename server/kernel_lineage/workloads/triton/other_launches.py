@@ -1,6 +1,7 @@
 """The launches of a Triton kernel that its callers make beside the one that a workload describes.
 
-Tests go through dtypes, and wrappers through flags: `HAS_BIAS` compiles code that a launch without it does not have.
+Tests go through dtypes, wrappers through flags (`HAS_BIAS` compiles code that a launch without it does not have), and
+both through strides.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.dtypes import DTYPES
-from kernel_gate.workload import Workload, WorkloadError
+from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.layouts import other_numbers, untimed_workload
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
@@ -39,9 +40,9 @@ class _Form:
 def other_launches(
     path: Path, kernel: Kernel, workload: Workload, most: int
 ) -> Iterator[tuple[str, Workload | str]]:
-    """What callers launch with other dtypes or flags: what it is called, and its workload, or why it has none.
+    """What callers launch with other dtypes, flags or numbers: what it is called, and its workload, or why it has none.
 
-    Those with other flags come first: they compile other code.
+    Those with other flags come first: they compile other code. Then one with other strides, before other dtypes.
     """
     if workload.launches:
         return
@@ -49,18 +50,28 @@ def other_launches(
     own = _Form({a.name: a.dtype for a in workload.args if a.is_pointer}, _flags(spec.constexpr))
     state = State(folder_of(path))
     forms: dict[str, tuple[Draft, _Form]] = {}
+    flagged: list[str] = []
+    laid_out: dict[frozenset[str], str] = {}
+    typed: list[str] = []
     for draft in drafts_of_callers(kernel, path, state.modules):
         form = _Form(
             {a.name: a.dtype for a in draft.arguments if a.is_buffer and a.dtype}, _flags(draft.constexpr)
         )
-        changed = form.differs_from(own)
-        if changed:
-            forms.setdefault(_called(kernel.name, changed), (draft, form))
-    flagged = [name for name, (_, form) in forms.items() if form.flags != own.flags]
-    typed = [name for name in forms if name not in flagged]
-    for name in [*flagged[:1], *typed, *flagged[1:]][:most]:
+        numbers = other_numbers(workload, draft)
+        changed = {**form.differs_from(own), **{n: f"= {v}" for n, v in numbers.items()}}
+        name = _called(kernel.name, changed)
+        if not changed or name in forms:
+            continue
+        forms[name] = draft, form
+        if form.flags != own.flags:
+            flagged.append(name)
+        elif numbers:
+            laid_out.setdefault(frozenset(numbers), name)
+        else:
+            typed.append(name)
+    for name in [*flagged[:1], *laid_out.values(), *typed, *flagged[1:]][:most]:
         draft, form = forms[name]
-        yield name, _typed(workload, form) if name in typed else _drafted(draft, kernel, path, state)
+        yield name, _typed(workload, form) if name in typed else untimed_workload(draft, kernel, path, state)
 
 
 def _flags(constexpr: Mapping[str, str]) -> dict[str, str]:
@@ -85,11 +96,3 @@ def _typed(workload: Workload, form: _Form) -> Workload | str:
             return f"{argument.name} is {argument.dtype} in the workload, and {dtype} elsewhere"
     args = tuple(a.model_copy(update={"dtype": form.dtypes.get(a.name, a.dtype)}) for a in workload.args)
     return workload.model_copy(update={"args": args, "profile_dims": ()})
-
-
-def _drafted(draft: Draft, kernel: Kernel, path: Path, state: State) -> Workload | str:
-    whole = draft_of(kernel, path, state, among=(draft,))
-    try:
-        return whole.workload().model_copy(update={"profile_dims": ()})
-    except WorkloadError as error:
-        return str(error)

@@ -1,0 +1,68 @@
+"""What is found while a launch that was followed is written down as a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernel_gate.expressions import ExpressionError
+from kernel_gate.expressions import names as names_in
+from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.following.launches import Launched
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.following.values import Number, Opaque, Value
+from kernel_lineage.workloads.following.ways import names_in_order, names_used
+from kernel_lineage.workloads.following.written import tidy
+from kernel_lineage.workloads.model import DraftArgument
+
+
+class Gathered:
+    """What is found while a launch is written down."""
+
+    def __init__(self, unit: Unit, sizes: Sizes, types: dict[str, str], launch: Launched) -> None:
+        self.unit, self.sizes = unit, sizes
+        self.has_list = bool(names_used(launch) & set(sizes.lists))
+        """Whether the launch has sizes that a caller goes through a list for."""
+        self.types = types
+        """Type parameter of a template → what it stands for, filled in as that is found."""
+        self.type_parameters: set[str] = set()
+        self.addresses: dict[str, str] = {}
+        """The address of a buffer of the host code → that of the kernel's parameter."""
+        self.missing: list[str] = []
+        self.said: list[str] = []
+        self.texts: list[str] = []
+
+    def expression(self, number: Number) -> str:
+        """A number as an expression."""
+        self.texts.append(WORD.sub(lambda m: self.addresses.get(m[0], m[0]), tidy(number.text)))
+        return self.texts[-1]
+
+    def text(self, what: str, value: Value) -> str | None:
+        """The same; None, and a note of what is missing, for another value."""
+        if isinstance(value, Number):
+            return self.expression(value)
+        why = value.why if isinstance(value, Opaque) else "what it is"
+        self.missing.append(f"{what}: nothing tells {why}")
+        return None
+
+    def dims(self, arguments: tuple[DraftArgument, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
+        """The dims that are used, in the order of the shapes and values, and the promises over them."""
+        sizes = self.sizes
+        used = {name for text in self.texts for name in names_in_order(text)}
+        over = {tidy(p): names_in(p) for p in sizes.promises if _over(p, sizes.dims)}
+        while more := {n for names in over.values() if names & used for n in names - used}:
+            used |= more
+        texts = [
+            *(e for a in arguments for e in a.shape or ()),
+            *(str(a.value) for a in arguments if a.value),
+        ]
+        order = [n for text in texts for n in names_in_order(text)]
+        names = [n for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims]
+        return {n: sizes.dims[n] for n in names}, tuple(p for p, about in over.items() if about & used)
+
+
+def _over(text: str, dims: Mapping[str, int]) -> bool:
+    try:
+        return names_in(text) <= set(dims)
+    except ExpressionError:
+        return False
