@@ -179,3 +179,31 @@ def test_what_is_written_through_a_reference_is_written(tmp_path: Path) -> None:
         "  own.speed += force.speed; energy[threadIdx.x] = own.speed; }\n"
     )
     assert roles_of(target_of(path, "push")) == {"bodies": "inout", "forces": "input", "energy": "output"}
+
+
+LISTED = """\
+#include <cuda_runtime.h>
+template <int N> __global__ void sum_row(const float* x, float* y) {
+  float s = 0; for (int i = 0; i < N; ++i) y[blockIdx.x * N + i] = s += x[blockIdx.x * N + i];
+}
+void sum_rows(const float* x, float* y, int rows, int n) {
+  switch (n) { case 256: sum_row<256><<<rows, 1>>>(x, y); break; case 512: sum_row<512><<<rows, 1>>>(x, y); break; }
+}
+void tried(int rows, int n) {
+  float *x, *y;
+  cudaMalloc(&x, rows * n * sizeof(float));
+  cudaMalloc(&y, rows * n * sizeof(float));
+  sum_rows(x, y, rows, n);
+}
+int main() { for (int n : {256, 512}) tried(ROWS, n); }
+"""
+
+
+def test_a_number_that_is_written_at_a_call_is_a_dim_where_all_other_sizes_leave_a_draft_large(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "sums.cu"
+    for rows, expected in (("3000", ("rows",)), ("20", ("20",))):
+        path.write_text(LISTED.replace("ROWS", rows))
+        draft = draft_of(target_of(path, "sum_row"), path, State(tmp_path), measure=False)
+        assert draft.grid == expected and draft.dims.get("rows", 3000) == 3000

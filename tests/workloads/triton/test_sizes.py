@@ -357,3 +357,34 @@ def test_checked_sizes_launch_at_least_one_program(tmp_path: Path, tile: str) ->
     assert draft.checked != draft.dims
     assert bind(workload, program, draft.checked).launches[0].grid[0] >= 16
     assert not workload.keeps_promises({**draft.dims, "T_": 3})
+
+
+TABLE = """\
+@triton.jit
+def take(out, table, n, WIDTH: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, WIDTH)
+    tl.store(out + row * WIDTH + at, tl.load(table + row * WIDTH + at))
+
+
+def table_of(most, width):
+    return torch.arange(most)[:, None] * torch.ones(width)[None, :]
+
+
+def taken(x, table):
+    n, width = x.shape
+    assert table.shape[0] >= n and table.shape[1] == width
+    out = torch.empty_like(x)
+    take[(n,)](out, table, n, WIDTH=width)
+    return out
+"""
+
+
+def test_a_table_that_a_function_of_the_test_makes_has_dims_where_it_is_large(tmp_path: Path) -> None:
+    test = "def test_taken():\n    taken(torch.randn(50, 64), table_of(MOST, 64))\n"
+    draft = drafted(tmp_path, TABLE, test.replace("MOST", "8192"), "take")
+    assert shapes(draft)["table"] is not None
+    most = shapes(draft)["table"][0]  # type: ignore[index]
+    assert draft.dims[most] == 8192 and draft.checked[most] < 8192
+    assert draft.checked[most] >= draft.checked[draft.grid[0]]
+    small = shapes(drafted(tmp_path, TABLE, test.replace("MOST", "90"), "take"))["table"]
+    assert small is not None and small[0] == "90"

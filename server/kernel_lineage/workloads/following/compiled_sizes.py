@@ -15,8 +15,10 @@ _MOST_STEP = 32
 
 
 def is_large(draft: Draft) -> bool:
-    """Whether no sizes of its dims make a draft small: those that device code has compiled in are as the code says."""
-    ones = dict.fromkeys(draft.dims, 1)
+    """Whether no sizes of its dims make a draft small: those that device code has compiled in are as the code says, as
+    are the numbers that callers write.
+    """
+    ones = {n: min(draft.told.get(n, (1,))) for n in draft.dims}
     try:
         counts = [math.prod(evaluate_int(e, ones) for e in a.shape) for a in draft.arguments if a.shape]
     except ExpressionError:

@@ -74,17 +74,20 @@ def followed_drafts(
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
             draft = _draft(kernel, path_name, roles, unit, *reached)
-            if not draft.dims.keys() - {MULTIPROCESSORS}:
-                # All sizes are written at calls: `run(make_shape(32, 224, 224))`.
+            if not draft.dims.keys() - {MULTIPROCESSORS} or is_large(draft):
+                # Sizes are written at calls: `run(make_shape(32, 224, 224))`.
                 literally = follow_way(unit, kernel.name, leading, entry, block, with_literals=True)
-                draft = _draft(kernel, path_name, roles, unit, *literally) if literally is not None else draft
+                if literally is not None:
+                    sized = _draft(kernel, path_name, roles, unit, *literally)
+                    draft = sized if len(sized.missing) <= len(draft.missing) else draft
             if is_large(draft) and not (draft.template_arguments or draft.has_fields):
                 names = unit.compiled_constants()
-                sized = (
+                compiled = (
                     follow_way(unit, kernel.name, leading, entry, block, compiled=names) if names else None
                 )
-                if sized is not None:
-                    draft = with_compiled_sizes(draft, _draft(kernel, path_name, roles, unit, *sized), names)
+                if compiled is not None:
+                    sized = _draft(kernel, path_name, roles, unit, *compiled)
+                    draft = with_compiled_sizes(draft, sized, names)
             draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft

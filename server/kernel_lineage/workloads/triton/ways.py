@@ -11,6 +11,7 @@ import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.model import USUALLY_TAKEN, Taken
@@ -30,6 +31,8 @@ _MOST_CHOICES = 3
 """Times that shapes are chosen for one function: the host code may use a tensor with more axes than were chosen."""
 _MOST_LATER = 3
 """Launches of one test behind its first."""
+_LARGE = 1 << 16
+"""Elements of a tensor that no size of a dim makes fewer."""
 _OPTIONAL = re.compile(r"\b(None|Optional)\b")
 _MOST_STEPS = 10 * STEPS
 """Statements that are read for one kernel, on all ways."""
@@ -70,6 +73,12 @@ def _is_other(case: Names, first: Names) -> bool:
     """Whether a case differs from the first one in more than whole numbers."""
     changed = [v for name, v in case.items() if v != first.get(name)]
     return any(type(v) is not int for v in changed)
+
+
+def _is_large(frame: Frame) -> bool:
+    """Whether a tensor at a launch is large by numbers that are no dims."""
+    shapes = (v.shape or () for v in frame.names.values() if isinstance(v, Tensor))
+    return any(prod(e for e in shape if isinstance(e, int)) > _LARGE for shape in shapes)
 
 
 def _with_loops(cases: Sequence[Names], loops: Sequence[Sequence[Names]]) -> list[Names]:
@@ -173,11 +182,10 @@ class Ways:
                 reader.run(usage.function, usage.module, names)
             backward(reader)
         except Reached as reached:
-            # A test that hands on its sizes as numbers makes no tensor itself.
-            deeper = (
-                self._tried(usage, case, depth=2, where=where) if not reader.sizes and depth == 1 else None
-            )
-            if deeper is not None:
+            # A test that hands on its sizes as numbers makes no tensor itself, or only some of them.
+            is_open = depth == 1 and (not reader.sizes or _is_large(reached.frame))
+            deeper = self._tried(usage, case, depth=2, where=where) if is_open else None
+            if deeper is not None and not (reader.sizes and _is_large(deeper.frame)):
                 return deeper
             notes = [f"sizes are those of {usage.name}"]
             return Reading(reached.call, reached.frame, usage.name, self.taken, notes, tested=True)
