@@ -26,6 +26,7 @@ from kernel_lineage.workloads.model import (
 )
 from kernel_lineage.workloads.recording.fitting import factors
 from kernel_lineage.workloads.recording.launches import Held, Launch, Range
+from kernel_lineage.workloads.recording.own_numbers import with_own_numbers
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
 from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
 from kernel_lineage.workloads.row_offsets import row_offsets
@@ -59,6 +60,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     series = replace(series, samples=_alike(series))
     pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
     dtypes = _dtypes(pieces, series.first)
+    series = with_own_numbers(series, pieces, _extents_of(pieces, dtypes, series))
     facts = _Gathered(steadied(series, _quantities(pieces, dtypes, series)), row_offsets(rooted))
     grid, block = (_extents(getter, facts) for getter in (_grid, _block))
     shared = facts.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
@@ -149,18 +151,27 @@ def _quantities(
     pieces: tuple[Piece, ...], dtypes: list[str | None], series: Series
 ) -> list[Callable[[Launch], int | None]]:
     """All that has to be an expression."""
-    wanted: list[Callable[[Launch], int | None]] = [
-        *(_axis(_grid, i) for i in range(3)),
+    return [
+        *_extents_of(pieces, dtypes, series),
         *(_axis(_block, i) for i in range(3)),
         lambda run: run.shared_bytes,
+        *(
+            _number(piece)
+            for piece, dtype in zip(pieces, dtypes, strict=True)
+            if not piece.pointer and dtype is not None and not ELEMENTS[dtype].is_float
+        ),
     ]
+
+
+def _extents_of(
+    pieces: tuple[Piece, ...], dtypes: list[str | None], series: Series
+) -> list[Callable[[Launch], int | None]]:
+    """The extents of the grid, and the elements of the buffers that have a shape of their own."""
+    wanted: list[Callable[[Launch], int | None]] = [_axis(_grid, i) for i in range(3)]
     for piece, dtype in zip(pieces, dtypes, strict=True):
-        if piece.pointer:
-            held = piece.held(series.first)
-            if held is not None and held.buffer is not None and not _unshaped(held, series):
-                wanted.append(_elements(piece, dtype))
-        elif dtype is not None and not ELEMENTS[dtype].is_float:
-            wanted.append(_number(piece))
+        held = piece.held(series.first) if piece.pointer else None
+        if held is not None and held.buffer is not None and not _unshaped(held, series):
+            wanted.append(_elements(piece, dtype))
     return wanted
 
 
@@ -247,10 +258,15 @@ def _range(piece: Piece, dtype: str, facts: _Gathered) -> str:
         held = piece.held(run)
         return held.range_as(dtype) if held is not None else None
 
-    seen = [(d, numbers) for d, run in facts.fit.samples if (numbers := elements(run)) is not None]
-    low = min(int(numbers.low) for _, numbers in seen)
-    above = [(d, int(numbers.high) + 1) for d, numbers in seen]
-    ascends = low == 0 and (piece.name in facts.row_starts or all(numbers.ascends for _, numbers in seen))
+    runs = [(d, run, numbers) for d, run in facts.fit.samples if (numbers := elements(run)) is not None]
+    low = min(int(numbers.low) for _, _, numbers in runs)
+    above = [(d, int(numbers.high) + 1) for d, _, numbers in runs]
+    count = _elements(piece, dtype)
+    # Numbers that are each their own place begin rows of one element.
+    own_places = piece.name in facts.row_starts
+    ascends = low == 0 and all(
+        numbers.ascends or (own_places and count(run) == numbers.high + 1) for _, run, numbers in runs
+    )
     if all(a == above[0][1] for _, a in above) and not ascends:
         return f"integers({low}, {above[0][1]})"
 

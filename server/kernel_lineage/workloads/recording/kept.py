@@ -62,6 +62,7 @@ def _row(series: Series) -> dict[str, Any]:
         "shaped": sorted(series.shaped),
         "said": list(series.said),
         "promises": list(series.promises),
+        "beside": [launch.row for launch in series.beside],
     }
 
 
@@ -77,4 +78,5 @@ def _series(row: dict[str, Any]) -> Series:
         frozenset(str(s) for s in row["shaped"]),
         tuple(str(s) for s in row["said"]),
         tuple(str(p) for p in row["promises"]),
+        tuple(launch_of(line) for line in row["beside"]),
     )

@@ -28,6 +28,8 @@ _ASKED_FOR = (64, 48, 80, 56)
 _READS = re.compile(r"\bf?scanf\s*\(|\bifstream\b|\bcin\b")
 _ARGUMENT = re.compile(r"\b(\w+)\s*=[^;=]*\b(?:ato|sto|strto)\w+\s*\(\s*argv\s*\[\s*(\d)\s*\]")
 _OWN_WORDS = ("timeout:", "/bin/bash:")
+_MOST_BESIDE = 16
+"""Launches of one kernel in one run that are looked at."""
 _HAS_MAIN = re.compile(r"\bmain\s*\(")
 
 
@@ -106,7 +108,8 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
             whole &= same is not None or not ended.was_cut
             if same is not None:
                 samples.append((other, same))
-        series.append(Series(written, tuple(samples), "main"))
+        again = [one for one in first.launches if one.kernel == kernel and one.row != launch.row]
+        series.append(Series(written, tuple(samples), "main", beside=tuple(again[:_MOST_BESIDE])))
     return Program(tuple(replace(s, said=_changes(base, written)) for s in series), why, whole)
 
 

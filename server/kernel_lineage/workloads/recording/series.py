@@ -30,6 +30,8 @@ class Series:
     said: tuple[str, ...] = ()
     promises: tuple[str, ...] = ()
     """Conditions over sizes without which the launch is another one, or none."""
+    beside: tuple[Launch, ...] = ()
+    """The kernel's other launches in the run at the base sizes."""
 
     @property
     def first(self) -> Launch:
