@@ -27,6 +27,9 @@ from kernel_gate.emulated.types import TYPES
 if TYPE_CHECKING:
     from kernel_gate.emulated.launch import Launch
 
+_OF_THREADS = ("%tid", "%ctaid", "%laneid", "%warpid")
+_OF_ALL = ("%ntid", "%nctaid", "WARP_SZ")
+"""Special registers that differ among threads, and those that do not."""
 _READS_OTHERS = frozenset(
     {"ldu", "atom", "red", "call", "shfl", "vote", "match", "activemask", "redux", "cp", "mma", "wgmma"}
 )
@@ -312,29 +315,50 @@ def _pair(
 def _slice(
     name: str, body: list[Instruction], definitions: dict[str, list[int]], into: dict[int, bool]
 ) -> bool | None:
-    """Collect what computes a register: whether it is the same for all threads; None: it cannot be told so."""
-    if name.startswith(("%tid", "%ctaid", "%laneid", "%warpid")):
-        return False
-    if name.startswith(("%ntid", "%nctaid")) or name == "WARP_SZ":
-        return True
-    numbers = definitions.get(name, [])
-    if len(numbers) != 1:
-        return None
-    number = numbers[0]
-    instruction = body[number]
-    opcode = instruction.parts[0]
-    if opcode in _READS_OTHERS or instruction.guard is not None:
-        return None
-    if opcode == "ld" and "param" not in instruction.parts:
-        return None
-    if number in into:
-        return into[number]
-    uniform = True
-    sources = instruction.operands[1:]
-    for source in (*names(sources), *bases(sources)):
-        of_source = _slice(source, body, definitions, into)
-        if of_source is None:
+    """Collect what computes a register: whether it is the same for all threads; None: it cannot be told so, as where it
+    is computed from itself.
+    """
+    if _is_special(name):
+        return not name.startswith(_OF_THREADS)
+    begun: set[int] = set()
+    waiting = [name]
+    while waiting:
+        number = _defining(waiting[-1], definitions)
+        sources = _sources(body[number]) if number is not None else None
+        if number is None or sources is None:
             return None
-        uniform &= of_source
-    into[number] = uniform
-    return uniform
+        if number in into:
+            waiting.pop()
+            continue
+        left = [s for s in sources if not _is_special(s) and _defining(s, definitions) not in into]
+        if any(_defining(s, definitions) in begun for s in left):
+            return None
+        if left:
+            begun.add(number)
+            waiting += left
+            continue
+        into[number] = all(
+            not s.startswith(_OF_THREADS) if _is_special(s) else into[definitions[s][0]] for s in sources
+        )
+        begun.discard(number)
+        waiting.pop()
+    return into[definitions[name][0]]
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith((*_OF_THREADS, *_OF_ALL))
+
+
+def _defining(name: str, definitions: dict[str, list[int]]) -> int | None:
+    """The only instruction that gives a register its value; None where there are several, and for no register."""
+    numbers = definitions.get(name, [])
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _sources(instruction: Instruction) -> list[str] | None:
+    """The registers that an instruction computes from; None where memory or other threads tell as well."""
+    is_memory = instruction.parts[0] == "ld" and "param" not in instruction.parts
+    if is_memory or instruction.parts[0] in _READS_OTHERS or instruction.guard is not None:
+        return None
+    sources = instruction.operands[1:]
+    return [*names(sources), *bases(sources)]

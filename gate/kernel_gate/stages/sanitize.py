@@ -33,7 +33,7 @@ from kernel_gate.workload import Workload
 _NAMED, _HIDDEN, _PATHS = 2, 2, 4
 """Cases of each kind that are watched."""
 MOST_ELEMENTS = 1 << 18
-"""Elements of all buffers of a case that sanitizers watch, at most; of more only where no case is smaller, and then one."""
+"""Elements of all buffers of a case that sanitizers watch, at most; one case of more where none is smaller."""
 _TOOL_SECONDS = 30.0
 _EMULATED_SECONDS = 20.0
 _SECOND_OPINION_SECONDS = 2.0
