@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kernel_gate.compile_time import is_word
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.promises import equal_dims, says_nothing
 
 _OF_NUMBER = re.compile(r"d\d+|[A-Za-z]\w*_\d+")
@@ -61,6 +61,9 @@ def in_new_names(draft: Draft, renamed: Callable[[str], str]) -> Draft:
             shape=tuple(map(renamed, a.shape)) if a.shape is not None else None,
             value=renamed(a.value) if isinstance(a.value, str) else a.value,
             values=renamed(a.values),
+            view=View(tuple(map(renamed, a.view.extents)), tuple(map(renamed, a.view.strides)))
+            if a.view is not None
+            else None,
         )
         for a in draft.arguments
     )

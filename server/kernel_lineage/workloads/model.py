@@ -50,6 +50,15 @@ USUALLY_TAKEN = Taken()
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A tensor as host code sees it, which is a part of its memory, as expressions over dims."""
+
+    extents: tuple[str, ...]
+    strides: tuple[str, ...]
+    """In elements."""
+
+
+@dataclass(frozen=True, slots=True)
 class DraftArgument:
     """One argument as far as it is known; a missing part is None, with the reason among the draft's `missing`."""
 
@@ -66,6 +75,8 @@ class DraftArgument:
     """Triton: the block of the tensor descriptor by which the launch gives the buffer."""
     variable: str = ""
     """The variable of the device's code that it fills; the launch does not give it."""
+    view: View | None = None
+    """Triton: the host's tensor, where `shape` is the memory that it is a part of."""
 
     @property
     def is_buffer(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_lineage.kernels.source import Parameter
-from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, UNTYPED, DraftArgument
+from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, UNTYPED, DraftArgument, View
 from kernel_lineage.workloads.triton.objects import TENSOR_DESCRIPTOR, Instance
 from kernel_lineage.workloads.triton.values import (
     Dtype,
@@ -20,6 +20,7 @@ from kernel_lineage.workloads.triton.values import (
     is_number,
     product,
     stride_of,
+    strides_of,
     text_of,
     value_at,
 )
@@ -117,7 +118,10 @@ def buffer(
     if role == "inout" and exact and not values:
         values = "integers(0, 1)"
         reading.said.append(f"{name} is taken to be zero before")
-    return DraftArgument(name, role, dtype, _extents(tensor), values)
+    view = None
+    if tensor.memory is not None:
+        view = View(tuple(map(text_of, tensor.shape)), tuple(map(text_of, strides_of(tensor))))
+    return DraftArgument(name, role, dtype, _extents(tensor), values, view=view)
 
 
 def _of_index(tensor: str, reading: Reading) -> str:

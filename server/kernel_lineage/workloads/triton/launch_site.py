@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kernel_gate.arguments import Argument
 from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression
 from kernel_lineage.workloads.triton.draft import drafts_of_callers
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
@@ -33,6 +34,7 @@ from kernel_lineage.workloads.triton.values import (
     Tensor,
     Unknown,
     is_number,
+    product,
     size_of,
     text_of,
     value_at,
@@ -81,8 +83,9 @@ def followed_launch(
     shapes += [
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
     ]
+    views = dict(_views(kernel, path, workload, modules))
     for function, call in _calls(kernel.name, own):
-        bindings = _bindings(kernel, function, call, workload, order)
+        bindings = _bindings(kernel, function, call, workload, order, views)
         own_names = dict(zip(own_parameters(kernel, workload), order, strict=False))
         agreed = before.agreed if before is not None else {}
         look = _Look(kernel, workload, bindings, own_names, agreed)
@@ -99,48 +102,7 @@ def followed_launch(
         if usual is None or values == usual:
             return launch
         first = first or launch
-    return first or _as_a_caller_launches(kernel, path, workload, modules)
-
-
-def _as_a_caller_launches(
-    kernel: Kernel, path: Path, workload: Workload, modules: Modules
-) -> TritonSite | None:
-    """The launch by the caller that comes with what a workload describes: a tensor of which host code asks extents may
-    be a part of the memory that the workload names.
-    """
-    for draft in drafts_of_callers(kernel, path, modules):
-        if draft.missing or not _is_described(draft, workload):
-            continue
-        numbers = {
-            a.name: Value(str(a.value), a.dtype)
-            for a in draft.arguments
-            if a.kind == "scalar" and a.dtype is not None and workload.argument(a.name) is None
-        }
-        spec = LaunchSpec(draft.grid, ("128",), "0", draft.constexpr, draft.num_warps, draft.num_stages)
-        return TritonSite(spec, numbers)
-    return None
-
-
-def _is_described(draft: Draft, workload: Workload) -> bool:
-    """Whether a workload gives a draft's launch all its memory, and the numbers of the same names."""
-    written = {a.name for a in workload.args if a.kind in ("output", "inout")}
-    if not draft.dims.keys() <= workload.dims.keys() or not written <= {a.name for a in draft.arguments}:
-        return False
-    for own in draft.arguments:
-        argument = workload.argument(own.name)
-        if argument is None:
-            if own.is_buffer:
-                return False
-        elif own.kind == "scalar":
-            if str(argument.value) != str(own.value):
-                return False
-        elif (own.kind, own.dtype, own.shape) != (argument.kind, argument.dtype, _as_texts(argument.shape)):
-            return False
-    return True
-
-
-def _as_texts(shape: Sequence[int | str] | None) -> tuple[str, ...]:
-    return tuple(map(str, shape or ()))
+    return first
 
 
 def _calls(kernel: str, own: HostModule) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
@@ -167,10 +129,16 @@ def own_parameters(kernel: Kernel, workload: Workload) -> list[str]:
 
 
 def _bindings(
-    kernel: Kernel, function: ast.FunctionDef, call: ast.Call, workload: Workload, order: Sequence[str]
+    kernel: Kernel,
+    function: ast.FunctionDef,
+    call: ast.Call,
+    workload: Workload,
+    order: Sequence[str],
+    views: Mapping[str, View],
 ) -> _Bound:
     """Host name that a launch passes → the argument of the workload that it is there, or None where it has none; a name
-    that the function takes and passes for a constexpr is the number that the workload fixes.
+    that the function takes and passes for a constexpr is the number that the workload fixes. `views` are the arguments
+    of which the host's tensor is a part.
     """
     fixed, taken = workload.launch.constexpr, names_of(function.args)
     own = own_parameters(kernel, workload)
@@ -181,16 +149,58 @@ def _bindings(
     for parameter, host in passed.items():
         argument = arguments.get(parameter)
         if isinstance(host, ast.Name) and argument is not None:
-            extents = (size_of(ast.parse(str(e), mode="eval").body) for e in argument.shape or ())
-            shape = tuple(e for e in extents if isinstance(e, (int, Size)))
-            scalar = argument.kind == "scalar"
-            bindings[host.id] = Size(argument.name) if scalar else Tensor(host.id, shape, argument.dtype)
+            bindings[host.id] = (
+                Size(argument.name)
+                if argument.kind == "scalar"
+                else _host_tensor(host.id, argument, views.get(argument.name))
+            )
         elif isinstance(host, ast.Name) and fixed.get(parameter) == "None":
             bindings[host.id] = None
         elif isinstance(host, ast.Name) and host.id in taken and not is_word(fixed.get(parameter, "None")):
             number = size_of(ast.parse(str(fixed[parameter]), mode="eval").body)
             bindings[host.id] = number if isinstance(number, Size) else Size(str(number))
     return bindings
+
+
+def _host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:
+    """What a host name stands for that is passed for a buffer of the workload."""
+    memory = _sizes(map(str, argument.shape or ()))
+    if view is None:
+        return Tensor(name, memory, argument.dtype)
+    strides = _sizes(view.strides)
+    return Tensor(name, _sizes(view.extents), argument.dtype, strides=strides, memory=product(memory))
+
+
+def _sizes(texts: Iterable[str]) -> tuple[int | Size, ...]:
+    sizes = (size_of(ast.parse(text, mode="eval").body) for text in texts)
+    return tuple(size for size in sizes if isinstance(size, (int, Size)))
+
+
+def _views(kernel: Kernel, path: Path, workload: Workload, modules: Modules) -> Iterator[tuple[str, View]]:
+    """The tensors of the caller that comes with what a workload describes, where these are parts of their memory."""
+    shapes = (a.shape or () for a in workload.args)
+    if not any(len(shape) == 1 and not str(shape[0]).isalnum() for shape in shapes):
+        return  # no memory of which a tensor would be a part
+    for draft in drafts_of_callers(kernel, path, modules):
+        if _is_described(draft, workload):
+            yield from ((a.name, a.view) for a in draft.arguments if a.view is not None)
+            return
+
+
+def _is_described(draft: Draft, workload: Workload) -> bool:
+    """Whether a workload gives a draft's launch all its memory, and the numbers of the same names."""
+    if not draft.dims.keys() <= workload.dims.keys():
+        return False
+    for own in draft.arguments:
+        argument = workload.argument(own.name)
+        if argument is None:
+            continue
+        if own.kind == "scalar":
+            if str(argument.value) != str(own.value):
+                return False
+        elif (own.dtype, own.shape) != (argument.dtype, tuple(map(str, argument.shape or ()))):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
