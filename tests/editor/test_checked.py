@@ -39,9 +39,11 @@ def launch(x, w):
 ASKED = CODE.replace("    out = torch", "    assert w.shape == x.shape\n    out = torch")
 
 
-def _checked(folder: Path, code: str, *, kernel: str = "add", measure: bool = False) -> CheckedDocument:
+def _checked(
+    folder: Path, code: str, *, kernel: str = "add", measure: bool = False, file: str = "add.py"
+) -> CheckedDocument:
     (folder / ".git").mkdir()
-    path = folder / "add.py"
+    path = folder / file
     path.write_text(code)
     target = kernel_of(path, kernel)
     draft = draft_of(target, path, measure=measure)
@@ -261,3 +263,36 @@ def test_a_compilers_error_is_shown_where_it_leaves_no_workload_to_draft(
     version = checked_document(checked_kernel(asked, no_workload, judge, GateOptions()))
     assert [(f.line, f.message) for f in version.findings] == shown
     assert version.state is (VersionState.WRONG if shown else VersionState.UNKNOWN)
+
+
+PITCHED = """\
+__global__ void shift(float* out, const float* x, int w, int h, int pitch) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y;
+    if (i < h && j < w) out[(size_t)i * pitch + j] = x[i * w + j] + 1.0f;
+}
+void launch(float* out, const float* x, int w, int h, int pitch) {
+    shift<<<dim3((w + 31) / 32, h), 32>>>(out, x, w, h, pitch);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        ("", "", VersionState.UNKNOWN),
+        ("i * pitch + j]", "(i * w + j) / 2]", VersionState.WRONG),  # the pitch is not used
+    ],
+)
+def test_rows_that_overlap_because_a_pitch_was_chosen_accuse_nobody(
+    before: str, after: str, state: VersionState, tmp_path: Path
+) -> None:
+    version = _checked(
+        tmp_path, PITCHED.replace(before, after), kernel="shift", measure=True, file="shift.cu"
+    )
+    assert version.state is state, version.reason
+    if state is VersionState.UNKNOWN:
+        assert (
+            "or the draft is wrong: pitch was chosen, and no code tells how far apart rows are; "
+            in version.reason
+        )
+        assert "klineage workload init shift.cu:shift --set pitch=NUMBER" in version.reason

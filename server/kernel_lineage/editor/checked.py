@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 from kernel_gate.reasons import Reason
@@ -21,9 +22,11 @@ from kernel_lineage.learning.check_document import (
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import SavedVerdict, of_itself
 from kernel_lineage.learning.version_checks import Reference, VersionState
+from kernel_lineage.workloads.files import source_of
 from kernel_lineage.workloads.index_ranges import RACING
-from kernel_lineage.workloads.model import MASKED_ON, UNMASKED, UNTYPED
+from kernel_lineage.workloads.model import CHOSEN, MASKED_ON, UNMASKED, UNTYPED
 from kernel_lineage.workloads.on_the_spot import SpotWorkload
+from kernel_lineage.workloads.row_pitches import chosen_pitches
 
 _OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
 """Faults that a buffer of another size may not have."""
@@ -50,7 +53,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         if state is VersionState.RIGHT:
             reason, tiles = passed, unmasked_tiles(spot)
         elif result.reference is Reference.ITSELF:
-            reason = of_itself(reason)
+            reason = of_itself(reason) + _chosen(spot)
         findings = list(findings_of(result))
         if state is VersionState.WRONG and (guess := _guess(result, spot)):
             state, reason = VersionState.UNKNOWN, f"{reason}; or the draft is wrong: {guess}"
@@ -158,12 +161,37 @@ def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
     if check.details.get("fault") in _OF_EXTENTS:
         buffer = str(check.details.get("buffer") or "")
         loose = loose_dims(spot.workload, buffer) if result.is_wrong_beside_itself else []
-        follow = "follows" if len(loose) == 1 else "follow"
+        if loose:
+            follow = "follows" if len(loose) == 1 else "follow"
+            return f"nothing tells how {' and '.join(loose)} of {buffer} {follow} from the launch"
+    if pitches := _chosen_pitches(result, spot):
+        path, kernel = shlex.quote(result.saved.path.name), result.saved.kernel
+        answers = " ".join(f"--set {name}=NUMBER" for name in pitches)
         return (
-            f"nothing tells how {' and '.join(loose)} of {buffer} {follow} from the launch" if loose else ""
+            f"{' and '.join(pitches)} {'was' if len(pitches) == 1 else 'were'} chosen, and no code tells how far apart "
+            f"rows are; write it down: klineage workload init {path}:{kernel} {answers}"
         )
     racing = [note.partition(" ")[0] for note in spot.assumed if note.endswith(RACING)]
     return f"nothing tells what {' and '.join(racing)} may hold{RACING}" if racing else ""
+
+
+def _chosen(spot: SpotWorkload | None) -> str:
+    """What a reason says of the sizes that a draft chose."""
+    notes = spot.assumed if spot is not None and spot.path is None else ()
+    names = [note.removesuffix(CHOSEN) for note in notes if note.endswith(CHOSEN)]
+    are = "is a chosen size" if len(names) == 1 else "are chosen sizes"
+    return (
+        f"; {' and '.join(names)} {are}: no code tells {'it' if len(names) == 1 else 'them'}" if names else ""
+    )
+
+
+def _chosen_pitches(result: SavedVerdict, spot: SpotWorkload) -> list[str]:
+    """The distances of rows that were chosen, where the kernel fails at an element of a buffer: rows may overlap."""
+    reason = result.verdict.reason if result.verdict is not None else ""
+    if not any(a.shape and f"{a.name}[" in reason for a in spot.workload.args):
+        return []
+    kernel = source_of(result.saved.path, result.saved.text).kernel(result.saved.kernel)
+    return [] if kernel is None else chosen_pitches(spot.workload, spot.assumed, kernel)
 
 
 def loose_dims(workload: Workload, buffer: str) -> list[str]:

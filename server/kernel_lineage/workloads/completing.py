@@ -15,6 +15,7 @@ from kernel_lineage.workloads.index_ranges import with_distinct_indices
 from kernel_lineage.workloads.model import USUALLY_TAKEN, Draft, DraftArgument, Taken
 from kernel_lineage.workloads.proof import Device, Proof, prove
 from kernel_lineage.workloads.recording.recorder import Recorder
+from kernel_lineage.workloads.row_pitches import with_separate_rows
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.sizes_that_run import with_pitches, with_sizes_that_run
 from kernel_lineage.workloads.state import State
@@ -24,6 +25,7 @@ _TOO_MUCH_SHARED = re.compile(r"invalid launch: \d+ bytes of shared memory")
 _HALF = "float16"
 _ORDER_DECIDES = "when its blocks run in another order"
 """How it is said of a kernel beside itself that several blocks write to one element."""
+_RACE = "race on "
 _OUT_OF_BOUNDS = "out of bounds"
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
@@ -74,8 +76,9 @@ class InTurn:
         left = left_alone(reason)
         if any(a.name == left and a.kind == "output" for a in draft.arguments):
             return as_inout(draft, left)
-        if _ORDER_DECIDES in reason:
-            return with_distinct_indices(draft)
+        if _ORDER_DECIDES in reason or _RACE in reason:
+            rows = with_separate_rows(draft, reason)
+            return rows or (with_distinct_indices(draft) if _ORDER_DECIDES in reason else None)
         if _OUT_OF_BOUNDS in reason and not isinstance(self.kernel, Launcher):
             return with_pitches(draft, self.kernel, self.path, self.state.root)
         return self._with_less_shared(draft) if self._asks_for_too_much(reason) else None

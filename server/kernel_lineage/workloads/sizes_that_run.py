@@ -24,8 +24,8 @@ from kernel_lineage.workloads.index_ranges import stays_in_bounds
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken, fitted_sizes
+from kernel_lineage.workloads.row_pitches import compared_with_nothing
 
-_ORDERS = frozenset({"<", "<=", ">", ">="})
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _LONG = 512
 _MOST_STEPS = 160
@@ -49,7 +49,7 @@ def with_pitches(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft 
     """
     if draft.missing:
         return None
-    pitches = _compared_with_nothing(draft, kernel)
+    pitches = compared_with_nothing(draft.arguments, draft.dims, kernel)
     pairs = [(a, b) for a in pitches for b in draft.dims if a != b and _kept_by_callers(draft, a, b)]
     where = kernel, path, root
     before = tuple(note.split(CHECKED_WITH)[0] for note in draft.assumed)
@@ -116,21 +116,6 @@ def _is_needed(
     narrow = (fitted(max(1, less), draft.promises) for less in (size - 1, size * 3 // 4, size // 2))
     longer = next((sizes for sizes in narrow if broken(sizes, promises) == promises[-1:]), None)
     return longer is not None and not runs(longer) and runs(fitted(size, promises))
-
-
-def _compared_with_nothing(draft: Draft, kernel: Kernel) -> list[str]:
-    """The dims that a kernel takes as numbers of which no comparison speaks."""
-    if kernel.source is None or kernel.source.root is None:
-        return []
-    own = kernel.span
-    compared = {
-        name.text.decode()
-        for node in inside(kernel.source.root)
-        if own.start <= node.start_byte < own.end and any(c.type in _ORDERS for c in node.children)
-        for name in inside(node)
-        if name.type == "identifier" and name.text is not None
-    }
-    return [str(a.value) for a in draft.arguments if a.value in draft.dims and a.name not in compared]
 
 
 def _kept_by_callers(draft: Draft, pitch: str, length: str) -> bool:
