@@ -81,7 +81,7 @@ def draft_of(
     if not isinstance(target, Launcher) and (what := unsupported(target)):
         return _nothing(target, path, what)
     drafts: list[Draft] = []
-    why = f"{target.name} is not launched in {path.name}: grid, block and sizes"
+    why = _no_launch(target, path)
     try:
         for draft in among if among is not None else _drafts(target, path, state, taken):
             drafts.append(draft)
@@ -121,6 +121,17 @@ def draft_of(
             best = with_timed_sizes(best, target)
             best = with_whole_quotients(best, target, path, state.root)
     return _with_an_output(_readable(best, target, path, state.root))
+
+
+def _no_launch(target: Target, path: Path) -> str:
+    """What is missing where no launch is reached: there is none, or the host code before it is not followed."""
+    lines = () if isinstance(target, Launcher) else [launch.span.first_line for launch in target.launches]
+    if not lines:
+        return f"{target.name} is not launched in {path.name}: grid, block and sizes"
+    which = " and ".join(map(str, lines))
+    return (
+        f"grid, block and sizes: the host code is not followed to the launch in line {which} of {path.name}"
+    )
 
 
 def _with_an_output(draft: Draft) -> Draft:

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from math import prod
 from pathlib import Path
 
 from kernel_gate.deadline import ends_within, seconds_left
+from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.variations import Variation
 from kernel_gate.workload import Workload, WorkloadError
@@ -33,7 +35,7 @@ from kernel_lineage.workloads.model import CHOSEN, NULL, UNRANGED, UNSHAPED, Dra
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
-from kernel_lineage.workloads.trials import for_dims_of, promised, trials_of
+from kernel_lineage.workloads.trials import for_dims_of, of_two_tiles, promised, trials_of
 
 _SEED = 91
 _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
@@ -108,7 +110,12 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
             continue
         try:
             measured = _Measured(way, plan, races, kernel, path, root)
-            shapes = measured.shapes([a.name for a in way.arguments if a.is_buffer and a.shape is None])
+            unshaped = [a.name for a in way.arguments if a.is_buffer and a.shape is None]
+            shapes = measured.shapes(unshaped)
+            wider = of_two_tiles(plan, way)
+            if wider is not None and measured.reaches_beyond(shapes, wider.tried):
+                measured = _Measured(way, wider, races, kernel, path, root)
+                shapes = measured.shapes(unshaped)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
             if isinstance(error, FootprintError):
@@ -312,6 +319,19 @@ class _Measured:
                 seen.update(self._run(more, touched))
                 shapes[name] = _fitted(base, wanted[-1], name, seen)
         return shapes
+
+    def reaches_beyond(self, shapes: Shapes, sizes: Sizes) -> bool:
+        """Whether more of some buffer is reached at other sizes than its extents say there."""
+        extents = {name: shape for name, shape in shapes.items() if shape}
+        with suppress(WorkloadError, ProgramError, FootprintError, ExpressionError):
+            workload, data = self._roomy(list(shapes), True), data_of(self.kernel)
+            program = program_from_file(self.path, self.kernel.name, workload, data=data, root=self.root)
+            (seen,) = footprints(program, workload, [dict(sizes)], races=False)
+            return any(
+                seen[n].elements > prod(int(evaluate(e, sizes)) for e in shape)
+                for n, shape in extents.items()
+            )
+        return False
 
     def shapes_alone(self, names: Set[str]) -> Shapes:
         """The extents of some of the buffers that are not known. Raises as `shapes` does."""

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate
+from kernel_lineage.workloads.checked_sizes import two_tiles
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.divisions import divisible, divisors
 from kernel_lineage.workloads.fit import MOST_TIMES
@@ -30,6 +31,16 @@ def _threads(draft: Draft, plan: Plan) -> int:
         return math.prod(int(evaluate(text, plan.tried)) for text in (*draft.grid, *draft.block))
     except (ExpressionError, ArithmeticError, ValueError):
         return 0
+
+
+def of_two_tiles(plan: Plan, draft: Draft) -> Plan | None:
+    """The plan with sizes of two tiles where the grid has one block of a dim that it tiles, which says nothing of what
+    the next block reaches; None where it has more, or where two tiles have more threads than are run in time.
+    """
+    tiles = two_tiles(replace(draft, dims=dict(plan.timed)))
+    tried = {n: max(size, tiles.get(n, 0)) for n, size in plan.tried.items()}
+    wider = promised(replace(plan, tried=tried), draft)
+    return wider if wider.tried != plan.tried and _threads(draft, wider) <= _MOST_THREADS else None
 
 
 def for_dims_of(draft: Draft, plan: Plan) -> Plan:

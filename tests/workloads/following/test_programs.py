@@ -580,3 +580,41 @@ def test_sizes_that_are_compiled_into_a_large_kernel_are_dims_of_each_build(tmp_
     assert prod(draft.checked.values()) < 1 << 18
     path.write_text(PRODUCT.replace("2048", "64").replace("1536", "48"))
     assert not draft_of(kernel_of(path, "doubled"), path).dims, "it is small as it is"
+
+
+CHUNKS = """\
+__global__ void add(float* out, const float* x, size_t n) {
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i] + 1.0f;
+}
+int main(int argc, char** argv) {
+    const Arguments arguments(argc, argv);
+    const size_t n = arguments.number("n"), chunk = 1 << 16;
+    float *x, *out;
+    cudaMalloc(&x, chunk * sizeof(float));
+    cudaMalloc(&out, chunk * sizeof(float));
+    for (int c = 0; c < arguments.number("chunks"); ++c) {
+        if (c * chunk >= n) LEAVE;
+        add<<<256, 256>>>(out, x, std::min(chunk, n - c * chunk));
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("leave", ["break", "{ skipped++; continue; }", "return 0"])
+def test_a_loop_is_not_left_before_its_launch_by_a_condition_that_nothing_tells(
+    tmp_path: Path, leave: str
+) -> None:
+    path = tmp_path / "add.cu"
+    path.write_text(CHUNKS.replace("LEAVE", leave))
+    draft = draft_of(kernel_of(path, "add"), path, measure=False)
+    assert (draft.grid, draft.block) == (("256",), ("256",))
+
+
+def test_a_launch_that_is_not_reached_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    path = tmp_path / "add.cu"
+    path.write_text(CHUNKS.replace("if (c * chunk >= n) LEAVE;", "abandon(); return 0;"))
+    draft = draft_of(kernel_of(path, "add"), path, measure=False)
+    assert draft.missing == (
+        "grid, block and sizes: the host code is not followed to the launch in line 13 of add.cu",
+    )

@@ -81,7 +81,8 @@ class Bodies(Macros):
 
     def of_type(self, value: Value, kind: str) -> Value:
         """A value where a type is asked for: a list in braces is a struct of it."""
-        return self.record(kind, value) if isinstance(value, list) and self.unit.fields_of(kind) else value
+        is_structure = bool(self.unit.fields_of(kind)) or self.unit.is_empty(kind)
+        return self.record(kind, value) if isinstance(value, list) and is_structure else value
 
     def lambda_called(
         self, called: Lambda, listed: Node | None, names: Names, template: Node | None = None
@@ -133,6 +134,8 @@ class Bodies(Macros):
                 value = self._by_its_parameter(value, parameter, inner)
             if parameter.type in function.template and parameter.type not in inner.types:
                 deduced = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""
+                if isinstance(value, Record) and value.type in self.unit.classes:
+                    deduced = value.type
                 if deduced:
                     inner.types[parameter.type] = deduced
             by_name = node is not None and node.type == "identifier" and parameter.reference

@@ -137,7 +137,8 @@ class Declarations(Calls):
             return dim3([])
         if fields := self.unit.fields_of(kind):
             return Record(kind, {f.name: self.unset(f.type, f.stars, f.name) for f in fields})
-        if kind.endswith(("Prop", "Config_t", "_t")) and kind.startswith("cuda"):
+        is_of_library = kind.endswith(("Prop", "Config_t", "_t")) and kind.startswith("cuda")
+        if is_of_library or self.unit.is_empty(kind):
             return Record(kind)
         if re.match(r"(?:std::)?(?:vector|array)\b", kind):
             return []

@@ -29,6 +29,7 @@ from kernel_lineage.workloads.following.values import (
     Number,
     Opaque,
     Pointer,
+    Record,
     Tensor,
     Value,
     combined,
@@ -40,6 +41,7 @@ from kernel_lineage.workloads.following.ways import follow_way, names_in_order, 
 from kernel_lineage.workloads.following.workspaces import is_workspace
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import (
+    CONSTANT,
     NULL,
     UNRANGED,
     UNSHAPED,
@@ -47,6 +49,7 @@ from kernel_lineage.workloads.model import (
     Draft,
     DraftArgument,
     Role,
+    Structure,
 )
 
 _ZEROS = "integers(0, 1)"
@@ -116,6 +119,7 @@ def _draft(
 ) -> Draft:
     types = {t.name: kind for t, kind in zip(kernel.template_parameters, launch.template, strict=False)}
     facts = Gathered(unit, sizes, types, launch)
+    facts.called = frozenset(p.name for p in kernel.parameters if is_called(p, kernel))
     facts.type_parameters = {t.name for t in kernel.template_parameters if t.type is None}
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         if isinstance(argument.value, Pointer) and argument.value.buffer is not None:
@@ -132,6 +136,8 @@ def _draft(
         for p in given_parts
     )
     arguments = tuple(_with_workspaces(kernel.name, arguments, given_parts, launch, facts))
+    objects = {at: Structure(1, 1) for at, a in enumerate(arguments) if a.kind == CONSTANT}
+    arguments = tuple(replace(a, place=(at, 0)) if at in objects else a for at, a in enumerate(arguments))
     arguments = (*arguments, *_copied(kernel, facts))
     for parameter in kernel.parameters[len(launch.arguments) :]:
         if parameter.default is None:
@@ -158,7 +164,13 @@ def _draft(
         way=launch.frames[0].function.name,
         entry=qualified_name(kernel),
         has_fields=len(given_parts) != len(launch.arguments),
+        structures=objects,
     )
+
+
+def is_called(parameter: Parameter, kernel: Kernel) -> bool:
+    """Whether a kernel calls a parameter as a function: what a launch gives for it is an object, and no number."""
+    return not parameter.pointer and re.search(rf"\b{parameter.name}\s*\(", kernel.text) is not None
 
 
 def _copied(kernel: Kernel, facts: Gathered) -> Iterator[DraftArgument]:
@@ -191,6 +203,14 @@ def _with_workspaces(
 def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts: Gathered) -> DraftArgument:
     """One argument as far as it is known."""
     value, name, sizes = argument.value, parameter.name, facts.sizes
+    if not parameter.pointer and isinstance(value, Record) and facts.unit.is_empty(value.type):
+        if (kind := bare_type(parameter.type)) in facts.type_parameters:
+            facts.types[kind] = value.type
+        return DraftArgument(name, CONSTANT, "uint8", value="0")
+    if name in facts.called:
+        what = f"the object {name}, `{argument.written}` at the launch, which the kernel calls"
+        facts.missing.append(f"{what}: nothing tells its bytes")
+        return DraftArgument(name, "scalar", None)
     dtype = _dtype(parameter, value, facts)
     if not parameter.pointer:
         if isinstance(value, Number):

@@ -384,10 +384,11 @@ class Expressions:
         value = self.value(node.child_by_field_name("value"), names)
         if kind is None or kind.is_missing:
             return value
-        fields = self.unit.fields_of(bare_type(text_of(kind)))
-        if not fields or not isinstance(value, list):
+        name = self.type_named(bare_type(text_of(kind)), names)
+        fields = self.unit.fields_of(name)
+        if not isinstance(value, list) or not (fields or self.unit.is_empty(name)):
             raise NotFollowed(f"`{text_of(node)}`")
-        return Record(bare_type(text_of(kind)), {f.name: v for f, v in zip(fields, value, strict=False)})
+        return Record(name, {f.name: v for f, v in zip(fields, value, strict=False)})
 
     def _lambda_expression(self, node: Node, names: Names) -> Value:
         return Lambda(node, names)

@@ -26,6 +26,8 @@ class Gathered:
         self.types = types
         """Type parameter of a template → what it stands for, filled in as that is found."""
         self.type_parameters: set[str] = set()
+        self.called: frozenset[str] = frozenset()
+        """The kernel's parameters that it calls as functions."""
         self.addresses: dict[str, str] = {}
         """The address of a buffer of the host code → that of the kernel's parameter."""
         self.missing: list[str] = []

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.workloads.following.bodies import Frame, Returned
 from kernel_lineage.workloads.following.clamps import Clamp, clamp_of
 from kernel_lineage.workloads.following.fills import Fills
@@ -34,6 +34,8 @@ from kernel_lineage.workloads.following.values import (
     plain,
 )
 
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop", "switch_statement"})
+"""What `break` leaves."""
 _STEPS = 20_000
 """Statements that are followed at most."""
 _ROUNDS = 64
@@ -145,7 +147,7 @@ class Follower(Fills):
             self._branch(taken, names)
             return
         if number is None:
-            if then is not None and _leaves(then):
+            if then is not None and (_leaves(then) or self._ends_way(then)):
                 taken = otherwise
             else:
                 taken = then
@@ -158,6 +160,12 @@ class Follower(Fills):
                 self._deny(condition, number, names)
                 taken = otherwise
         self._branch(taken, names)
+
+    def _ends_way(self, then: Node) -> bool:
+        """Whether a branch leaves a loop, or begins its next round, whose body leads to the launch."""
+        left = next((n for n in inside(then) if n.type in ("break_statement", "continue_statement")), None)
+        around = next((n for n in above(left) if n.type in _LOOPS), None) if left is not None else None
+        return around is not None and around.start_byte < then.start_byte and self._leads(around)
 
     def _clamped(self, clamp: Clamp, names: Names) -> bool:
         """Whether a variable is set to the smaller or larger of two numbers, where both are told."""

@@ -136,6 +136,14 @@ class Unit:
             names |= more
         return frozenset(names)
 
+    def is_empty(self, name: str) -> bool:
+        """Whether a structure that is no template has no bytes of its own, as one that is only called."""
+        code = self.classes.get(name)
+        if code is None or code.template or code.body.parent is None or "virtual" in text_of(code.body):
+            return False
+        bases = any(c.type == "base_class_clause" for c in code.body.parent.named_children)
+        return not bases and not any(map(_is_field, code.body.named_children))
+
     def launched_by(self, function: str) -> frozenset[str]:
         """The kernels that a function of the host launches, itself or by functions and macros that it names."""
         names: set[str] = set()
@@ -290,7 +298,7 @@ def _keep_struct(node: Node, unit: Unit) -> None:
         if child.type == "alias_declaration":
             alias = text_of(child.child_by_field_name("name"))
             unit.types.setdefault(alias, bare_type(text_of(child.child_by_field_name("type"))))
-        if child.type == "field_declaration":
+        if _is_field(child):
             for declarator in child.children_by_field_name("declarator"):
                 member, stars = declared_name(declarator)
                 written = bare_type(text_of(child.child_by_field_name("type")))
@@ -299,6 +307,10 @@ def _keep_struct(node: Node, unit: Unit) -> None:
                     const = any(text_of(c) == "const" for c in child.named_children)
                     fields.append(HostParameter(member, written, stars, array=array, const=const))
     unit.fields[name] = tuple(fields)
+
+
+def _is_field(node: Node) -> bool:
+    return node.type == "field_declaration" and not any(text_of(c) == "static" for c in node.children)
 
 
 def _class_code(node: Node, body: Node) -> ClassCode:

@@ -1,0 +1,72 @@
+"""Objects that kernels call: one without data is given as it is, of another one its bytes are what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.on_the_spot import question
+
+CODE = """\
+struct Twice {
+    static constexpr float by = 2.0f;
+    __device__ float operator()(float x) const { return by * x; }
+};
+struct Scale { float by; __device__ float operator()(float x) const { return by * x; } };
+template <typename F>
+__global__ void sums(float* out, const float* x, int n, F f) {
+    __shared__ float held[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    held[threadIdx.x] = i < n ? f(x[i]) : 0.0f;
+    __syncthreads();
+    for (int step = 128; step; step /= 2) {
+        if (threadIdx.x < step) held[threadIdx.x] += held[threadIdx.x + step];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = held[0];
+}
+template <typename F>
+void run(float* out, const float* x, int n, F f) { sums<<<(n + 255) / 256, 256>>>(out, x, n, f); }
+int main() {
+    const int n = 100000;
+    float *x, *out = allocated(n);
+    cudaMalloc(&x, n * sizeof(float));
+    %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "launch", ["run(out, x, n, Twice{});", "Twice f; run(out, x, n, f);", "run<Twice>(out, x, n, {});"]
+)
+def test_an_object_without_data_is_given_as_it_is(launch: str, tmp_path: Path) -> None:
+    path = tmp_path / "sums.cu"
+    path.write_text(CODE % launch)
+    draft = draft_of(target_of(path, "sums"), path)
+    assert not draft.missing
+    assert draft.template_arguments == ("Twice",)
+    assert [a.name for a in draft.arguments if a.kind != "constant"] == ["out", "x", "n"]
+
+
+def test_a_shape_of_one_element_a_block_is_seen_with_more_than_one_block(tmp_path: Path) -> None:
+    path = tmp_path / "sums.cu"
+    path.write_text(CODE % "run(out, x, n, Twice{});")
+    draft, proof = tried_draft(target_of(path, "sums"), path, root=tmp_path)
+    assert {a.name: a.shape for a in draft.arguments}["out"] == ("ceil_div(n, 256)",)
+    assert proof is not None
+    assert not proof.blind
+
+
+@pytest.mark.parametrize(
+    "launch", ["run(out, x, n, Scale{3.0f});", "run(out, x, n, [=] __device__ (float v) { return v * n; });"]
+)
+def test_no_number_is_asked_for_in_the_place_of_an_object(launch: str, tmp_path: Path) -> None:
+    path = tmp_path / "sums.cu"
+    path.write_text(CODE % launch)
+    draft = draft_of(target_of(path, "sums"), path, measure=False)
+    assert "the object f, `f` at the launch, which the kernel calls: nothing tells its bytes" in draft.missing
+    assert "--set f=" not in question(draft, path)
