@@ -14,6 +14,15 @@ from editor.conftest import SCALE
 from editor.session import QUIET, session
 from editor.test_code_lens import lenses
 from kernel_lineage.cli.main import main
+from kernel_lineage.editor.skill_text import offers_line, skill_lines
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.offers import offers_of
+from kernel_lineage.rewrite.offers_document import KernelOffersDocument, OfferDocument
+from kernel_lineage.skills.applicable import applicable
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.skills.library import library
 from longer import first_now
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -89,3 +98,55 @@ async def test_ranges_are_in_the_negotiated_units(scale, encoding):
         assert hover.range is not None
         assert hover.range.start == types.Position(4, width[encoding.value])
         assert hover.range.end.character - hover.range.start.character == len("row[i]")
+
+
+FEW_THREADS = """\
+__global__ void add(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] += x[i];
+}
+void launch(float* out, const float* x, int n) { add<<<(n + 63) / 64, 64>>>(out, x, n); }
+"""
+
+
+def _few_threads() -> Kernel:
+    (kernel,) = read(FEW_THREADS.encode(), Language.CUDA).kernels
+    return kernel
+
+
+async def test_what_can_be_done_says_where_a_condition_speaks_against_it():
+    kernel = _few_threads()
+    skills = library(None).skills
+    places = applicable(kernel, skills, Facts())
+    offers = offers_of(kernel, places, skills, Facts())
+    failing = {p.skill.id: p for p in places if p.gainless}
+    there = [o for o in offers.offers if o.skill in failing]
+    assert there
+    line = offers_line(list(places), offers, True)
+    for offer in there:
+        place = failing[offer.skill]
+        assert offer.gainless == place.gainless
+        assert f"{place.skill.title} (no gain expected)" in line
+        card = skill_lines(place, offers)
+        assert card[-1].startswith("**Can be done now**")
+        assert card[-1].endswith(f"; no gain is expected, as this does not hold: {place.gainless}")
+        if card[-2].startswith("✗"):
+            assert card[-2].startswith("✗ pays when `")
+    others = [
+        p for p in places if p.skill.id in {o.skill for o in offers.offers} - failing.keys() and p.possible
+    ]
+    assert others
+    for place in others:
+        assert not any(text.startswith("✗") for text in skill_lines(place, offers))
+
+
+async def test_a_place_that_is_not_the_one_is_not_said_to_be():
+    place = next(
+        p for p in applicable(_few_threads(), library(None).skills, Facts()) if p.verdict is Truth.FAILS
+    )
+    offer = OfferDocument(skill=place.skill.id, line=9, where="a loop ends", guarded=False, measured="")
+    offers = KernelOffersDocument(kernel="add", line=1, offers=[offer])
+    assert not place.possible
+    assert (
+        skill_lines(place, offers)[-1] == "**Not at this place**: it can be done at line 9, where a loop ends"
+    )

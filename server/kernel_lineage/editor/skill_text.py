@@ -35,7 +35,13 @@ def offers_line(candidates: list[Applicable], offers: KernelOffersDocument | Non
         return "**Skills** none has a place here"
     if offers is None:
         return f"**Skills** {len(titles)} have a place here; which of them can be done is not known yet"
-    named = [(titles.get(o.skill, o.skill), o.hypothesis and not hypotheses) for o in offers.offers]
+    named = [
+        (
+            titles.get(o.skill, o.skill) + " (no gain expected)" * bool(o.gainless),
+            o.hypothesis and not hypotheses,
+        )
+        for o in offers.offers
+    ]
     now, guesses = [t for t, guess in named if not guess], [t for t, guess in named if guess]
     parts = [f"{len(now)} can be done now" + (f": {', '.join(now)}" if now else "")]
     parts += [f"{len(guesses)} as a hypothesis: {', '.join(guesses)}"] if guesses else []
@@ -60,7 +66,8 @@ def _condition(candidate: Applicable) -> str:
 
 def _line(judged: Judged) -> str:
     evidence = f": {judged.evidence}" if judged.evidence else ""
-    return f"{SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{evidence}"
+    pays = "pays when " if judged.condition.kind is ConditionKind.PROFIT else ""
+    return f"{SIGNS[judged.judgement.truth]} {pays}`{judged.expr}` — {judged.sentence}{evidence}"
 
 
 def _standing(candidate: Applicable, offers: KernelOffersDocument | None) -> str:
@@ -69,7 +76,11 @@ def _standing(candidate: Applicable, offers: KernelOffersDocument | None) -> str
     if offers is None:
         return ""
     offer = next((one for one in offers.offers if one.skill == candidate.skill.id), None)
+    if offer is not None and not candidate.possible:
+        return f"**Not at this place**: it can be done at line {offer.line}, where {offer.where}"
     if offer is not None:
-        return "**Can be done now**" + (", guarded: the old code runs elsewhere" if offer.guarded else "")
+        guarded = ", guarded: the old code runs elsewhere" if offer.guarded else ""
+        gainless = f"; no gain is expected, as this does not hold: {offer.gainless}" if offer.gainless else ""
+        return f"**Can be done now**{guarded}{gainless}"
     refused = next((one for one in offers.refused if one.skill == candidate.skill.id), None)
     return f"**{_WORDS[refused.standing]}**: {refused.reason}" if refused is not None else ""

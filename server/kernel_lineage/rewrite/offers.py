@@ -55,6 +55,7 @@ def offers_of(
                 guarded=offer.candidate.guarded,
                 measured=measured(offer.place.skill),
                 hypothesis=not offer.place.skill.admitted,
+                gainless=offer.place.gainless,
             )
             for offer in first.values()
         ],
@@ -80,9 +81,10 @@ def offers_text(path: Path, listed: Iterable[Listed]) -> str:
 
 def _line(path: Path, kernel: str, offer: OfferDocument) -> str:
     guarded = ", guarded" if offer.guarded else ""
+    gainless = ", no gain expected" if offer.gainless else ""
     hypothesis = "a hypothesis, " if offer.hypothesis else ""
     return (
-        f"  {offer.skill} · line {offer.line} · {offer.where}{guarded} · "
+        f"  {offer.skill} · line {offer.line} · {offer.where}{guarded}{gainless} · "
         f"{hypothesis}{offer.measured} · klineage apply {offer.skill} {path}:{kernel}"
     )
 

@@ -22,6 +22,8 @@ class OfferDocument(BaseModel):
     """The range of everything that was measured of the skill, rejected uses included."""
     hypothesis: bool = False
     """No verified use on another kernel has admitted the skill."""
+    gainless: str = ""
+    """The condition of its profit that fails there, as a sentence: then no gain is expected of it."""
 
 
 class RefusedDocument(BaseModel):

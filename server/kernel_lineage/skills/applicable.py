@@ -107,6 +107,12 @@ class Applicable:
         return self.verdict is not Truth.FAILS or (self.skill.assist is not None and self.guardable)
 
     @property
+    def gainless(self) -> str:
+        """The first profit condition that fails, as a sentence; "" where none does."""
+        profit = (j for j in self.conditions if j.condition.kind is ConditionKind.PROFIT)
+        return next((j.sentence for j in profit if j.judgement.truth is Truth.FAILS), "")
+
+    @property
     def reason(self) -> str:
         """Why it cannot be applied as it is, in one line; "" when it can."""
         for judged in self.conditions:

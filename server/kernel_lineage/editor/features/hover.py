@@ -72,7 +72,7 @@ def _skill_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel, here: 
     """One skill in a few lines, the others by their titles; what can be done now comes first."""
     offers = server.offers.of(snapshot, kernel)
     now = {offer.skill for offer in offers.offers} if offers is not None else set()
-    here = sorted(here, key=lambda one: one.skill.id not in now)
+    here = sorted(here, key=lambda one: one.skill.id not in now or not one.possible)
     candidate = here[0]
     lines = [without_links(line) for line in skill_lines(candidate, offers) if line]
     if further := list(dict.fromkeys(one.skill.title for one in here[1:])):
