@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.unit import Unit
@@ -13,6 +13,7 @@ from kernel_gate.devices.base import Buffer, Device, Image, LoadedKernel
 from kernel_gate.execution import Execution
 from kernel_gate.launching import BoundProgram, LaunchError, bind
 from kernel_gate.program import Program
+from kernel_gate.shared_arrays import shared_arrays
 from kernel_gate.workload import Workload
 
 
@@ -89,5 +90,6 @@ class LoadedProgram:
             beside = next(
                 (k for u, k in self._kernels.items() if self.built.images[u].ptx == image.ptx), None
             )
-            self._kernels[unit] = self.device.load(image, beside)
+            arrays = shared_arrays(self.built.program, unit)
+            self._kernels[unit] = self.device.load(replace(image, arrays=arrays), beside)
         return self._kernels[unit]

@@ -252,6 +252,7 @@ class EmulatedKernel:
                 number=number,
                 executed=self.executed.of(self._device.family),
                 replicates_elements=self._image.replicates_elements,
+                arrays=self._image.arrays,
             )
 
         launch = made()

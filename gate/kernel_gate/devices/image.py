@@ -6,7 +6,8 @@ import base64
 import dataclasses
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -34,6 +35,8 @@ class Image:
     spill_bytes: int | None = None
     static_shared_bytes: int | None = None
     log: str = ""
+    arrays: Mapping[str, frozenset[tuple[int, ...]]] = field(default_factory=dict, compare=False)
+    """Shared array of the source → the extents that declarations of it have (`kernel_gate.shared_arrays`)."""
 
     @property
     def replicates_elements(self) -> bool:
@@ -58,5 +61,5 @@ def image_from_json(data: dict[str, Any]) -> Image:
 
 def image_to_json(image: Image) -> dict[str, Any]:
     """An image as JSON."""
-    data = dataclasses.asdict(image)
+    data = dataclasses.asdict(dataclasses.replace(image, arrays={}))
     return {**data, "cubin": base64.b64encode(image.cubin).decode() if image.cubin is not None else None}

@@ -38,6 +38,7 @@ from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Index, Wave
 from kernel_gate.emulated.waves import waves
 from kernel_gate.invariants.bound import Invariants
+from kernel_gate.shared_arrays import Arrays
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.payloads.memory import PayloadMemory
@@ -112,6 +113,8 @@ class Launch:
     """What is executed is recorded here."""
     replicates_elements: bool = False
     """Whether several threads may compute one element and each store it, as Triton lays tensors out."""
+    arrays: Arrays = field(default_factory=dict)
+    """How the source declares shared arrays of several dimensions."""
     instructions: int = 0
     """Executed so far, one per thread."""
     printed: list[str] = field(default_factory=list)
@@ -350,7 +353,7 @@ class Launch:
         """The threads of some blocks, before their first instruction."""
         layout = self.kernel.layout
         threads = self.block_threads * len(blocks)
-        shared = SharedMemory(layout, self.shared_bytes, len(blocks), self.block_threads, None)
+        shared = SharedMemory(layout, self.shared_bytes, len(blocks), self.block_threads, None, self.arrays)
         written = None
         if self.undefined is not None:
             self.undefined.enter()

@@ -14,6 +14,7 @@ from kernel_gate.emulated.layout import POISON, Layout, SharedVariable
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.types import Array
+from kernel_gate.shared_arrays import Arrays, indices
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
@@ -43,6 +44,8 @@ class SharedMemory:
     blocks: int
     block_threads: int
     races: SharedRaces | None
+    arrays: Arrays
+    """How the source declares arrays of several dimensions."""
     nbytes: int = field(init=False)
     """Per block, static and dynamic."""
     stride: int = field(init=False)
@@ -71,10 +74,24 @@ class SharedMemory:
 
         `nbytes`: of an element, as the access has it.
         """
-        for variable in self.layout.shared.values():
-            if 0 <= byte - variable.physical < self._extent(variable):
-                return _source_name(variable.name), (byte - variable.physical) // nbytes
-        return "shared memory", byte // nbytes
+        variable = self._variable_at(byte)
+        if variable is None:
+            return "shared memory", byte // nbytes
+        return _source_name(variable.name), (byte - variable.physical) // nbytes
+
+    def shown(self, byte: int, nbytes: int) -> str:
+        """The element of `named` as the source writes it: `tile[1][0]`."""
+        name, element = self.named(byte, nbytes)
+        variable = self._variable_at(byte)
+        return name + self._indices(variable, element, nbytes) if variable else f"{name}[{element}]"
+
+    def _variable_at(self, byte: int) -> SharedVariable | None:
+        variables = self.layout.shared.values()
+        return next((v for v in variables if 0 <= byte - v.physical < self._extent(v)), None)
+
+    def _indices(self, variable: SharedVariable, element: int, nbytes: int) -> str:
+        extents = self.arrays.get(_source_name(variable.name), frozenset())
+        return "".join(f"[{index}]" for index in indices(extents, variable.nbytes, element, nbytes))
 
     def check_written(
         self, wave: Wave, threads: Index, offsets: Index, nbytes: int, instruction: Instruction
@@ -91,6 +108,8 @@ class SharedMemory:
     def unwritten(self, wave: Wave, offset: int, nbytes: int) -> tuple[str, str]:
         """Kind and words for a read of bytes that are not all written: a copy may be on its way."""
         place = f"shared memory at byte {offset % self.stride}"
+        if (shown := self.shown(offset % self.stride, nbytes)).count("[") > 1:
+            place += f" ({shown})"
         copy = wave.copies.covering(offset, nbytes) or wave.mbarriers.covering(offset, nbytes)
         if copy is None:
             return "uninitialised", f"uninitialised read of {place}, which nothing has written"
@@ -168,9 +187,11 @@ class SharedMemory:
             variable = self._by_number.get(address >> SHARED_BITS)
             if variable is None:
                 raise wave.stop("out_of_bounds", "no shared variable at this address", instruction, position)
-            byte = address - variable.address
+            byte, name = address - variable.address, _source_name(variable.name)
+            shown = self._indices(variable, byte // nbytes, nbytes)
+            element = f" (`{name}{shown}`)" if shown.count("[") > 1 else ""
             message = (
-                f"out of bounds: {nbytes} bytes at byte {byte} of shared `{variable.name}`, "
+                f"out of bounds: {nbytes} bytes at byte {byte} of shared `{name}`{element}, "
                 f"which has {self._extent(variable)}"
             )
             raise wave.stop(
@@ -178,7 +199,7 @@ class SharedMemory:
                 message,
                 instruction,
                 position,
-                buffer=variable.name,
+                buffer=name,
                 element=byte // nbytes,
             )
         return physical

@@ -300,8 +300,10 @@ class SharedRaces:
         other_block, thread = wave.place(block * wave.launch.block_threads + (other & _THREAD_MASK))
         byte = int(offsets[position]) % self.stride
         by = "an asynchronous copy issued by" if other & _ASYNC else "the other is"
-        name, element = wave.shared.named(byte, _element_bytes(instruction))
-        message = f"race on shared {name}[{element}]: {what} with no barrier between; {by} thread {thread}"
+        nbytes = _element_bytes(instruction)
+        name, element = wave.shared.named(byte, nbytes)
+        shown = wave.shared.shown(byte, nbytes)
+        message = f"race on shared {shown}: {what} with no barrier between; {by} thread {thread}"
         message += f" at line {place}" if place else ""
         side = Place("the other access of the race", place, other_block, thread, event.inner)
         fault = wave.fault(
