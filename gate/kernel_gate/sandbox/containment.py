@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -48,6 +49,8 @@ _ANYBODYS = (
     "/dev/urandom",
 )
 """What any process may look up, of no user."""
+_MOST_HOPS = 40
+"""Symbolic links that Linux follows for one path."""
 REMEDY = (
     "a Linux kernel of 5.13 or newer with Landlock in its list (cat /sys/kernel/security/lsm) and seccomp filters has "
     "it; --allow-uncontained runs programs that you trust without"
@@ -143,7 +146,31 @@ def _toolkits() -> Iterator[Path]:
 def readable() -> list[Path]:
     """What a contained process may read and run: the system's programs, the interpreter, packages, toolkits."""
     interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path)
-    return [Path(p) for p in (*_SYSTEM, *_ANYBODYS, *interpreter) if p] + list(_toolkits())
+    places = [Path(p) for p in (*_SYSTEM, *_ANYBODYS, *interpreter) if p]
+    return [*places, *_packages_elsewhere(), *_toolkits()]
+
+
+def _packages_elsewhere() -> Iterator[Path]:
+    """What installed packages lead to by symbolic links, as some installers lay them out: a package, or each file of
+    one. Only the interpreter's own folders of packages count: others may be a stranger's.
+    """
+    folders = {"base": sys.prefix, "platbase": sys.exec_prefix}
+    own = {sysconfig.get_path(name, vars=folders) for name in ("purelib", "platlib")}
+    for package in (p for folder in sorted(own) if Path(folder).is_dir() for p in Path(folder).iterdir()):
+        yield from _hops(package)
+        if package.is_dir() and not package.name.endswith(".dist-info"):
+            first = package / "__init__.py"
+            inner = [first] if first.exists() else package.glob("*/__init__.py")  # a namespace of packages
+            yield from (hop.parent for file in inner for hop in _hops(file))
+
+
+def _hops(path: Path) -> Iterator[Path]:
+    """Where a symbolic link leads to, step by step: each step needs its name."""
+    for _ in range(_MOST_HOPS):
+        if not path.is_symlink():
+            return
+        path = Path(os.path.normpath(path.parent.resolve() / path.readlink()))
+        yield path
 
 
 def anybody_reads() -> list[Path]:
