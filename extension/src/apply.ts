@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { ExecuteCommandRequest, type LanguageClient, WorkDoneProgress } from 'vscode-languageclient/node';
 
 import { KEPT, virtualDocuments } from './documents';
+import { inShort, notify } from './notices';
 import { showDrawn } from './pages';
 
 /** What the server answers to `klineage.apply` and `klineage.repair`. */
@@ -106,10 +107,10 @@ async function offer(client: LanguageClient, answer: ApplyAnswer): Promise<void>
 /** The notification of a verdict, and what is chosen in it. */
 function ask({ candidate, outcome, summary }: ApplyAnswer): Thenable<Choice | undefined> {
   if (outcome === 'accepted') {
-    return vscode.window.showInformationMessage(summary, 'Apply', 'Details', 'Discard');
+    return vscode.window.showInformationMessage(inShort(summary), 'Apply', 'Details', 'Discard');
   }
   const choices: Choice[] = candidate === null ? ['Details'] : ['Show Difference', 'Details', 'Keep as a File', 'Copy'];
-  return vscode.window.showWarningMessage(summary, ...choices);
+  return vscode.window.showWarningMessage(inShort(summary), ...choices);
 }
 
 /** Does what a button in the title of a difference says, to the candidate that the difference shows. */
@@ -144,7 +145,7 @@ async function applied(client: LanguageClient, job: string): Promise<boolean> {
   const params = { command: 'klineage.applyAccepted', arguments: [{ job }] };
   const edit = (await client.sendRequest(ExecuteCommandRequest.type, params)) as EditAnswer;
   if (!edit.applied) {
-    void vscode.window.showWarningMessage(edit.reason);
+    void notify('Warning', edit.reason);
   }
   return edit.applied;
 }

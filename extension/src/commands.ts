@@ -4,6 +4,7 @@ import { ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclien
 import { CHOICES, decide } from './apply';
 import type { Cursor } from './cursor';
 import { virtualDocuments } from './documents';
+import { notify } from './notices';
 import { showDrawn } from './pages';
 import type { Server } from './server';
 import { apiKey, readSettings } from './settings';
@@ -119,7 +120,7 @@ async function drawTimeline(server: Server, cursor: Cursor, place?: Place): Prom
     async () => (await client.sendRequest(ExecuteCommandRequest.type, params)) as Timeline | null,
   );
   if (drawn === null || drawn.html === null) {
-    void vscode.window.showInformationMessage(drawn?.reason ?? 'There is no kernel at the cursor.');
+    void notify('Information', drawn?.reason ?? 'There is no kernel at the cursor.');
     return;
   }
   showDrawn('timeline', { title: drawn.title, html: drawn.html });
@@ -155,7 +156,7 @@ async function checkKernel(server: Server, cursor: Cursor, place?: Place): Promi
   }
   const choices = lacks === null ? [] : [WRITE];
   // Not awaited: the check is over when its answer is shown, not when the person has chosen.
-  void vscode.window.showInformationMessage(message, ...choices).then(async (choice) => {
+  void notify('Information', message, ...choices).then(async (choice) => {
     if (choice === WRITE) {
       await vscode.commands.executeCommand('klineage.draftWorkload', lacks);
     }

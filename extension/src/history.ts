@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 
 import { virtualDocuments } from './documents';
+import { notify } from './notices';
 import { showDrawn } from './pages';
 import type { Server } from './server';
 import type { Row, View } from './views';
@@ -64,7 +65,7 @@ export function registerHistory(
       return { uri: vscode.Uri.parse(shown.uri), shown };
     }
     if (shown?.text === undefined) {
-      void vscode.window.showWarningMessage(shown?.reason ?? 'The server is not running.');
+      void notify('Warning', shown?.reason ?? 'The server is not running.');
       return undefined;
     }
     return { uri: virtualDocuments.add(version, `/${shown.path}`, shown.text), shown };
@@ -105,7 +106,7 @@ export function registerHistory(
       const { uri, kernel, version } = dataOf<VersionData>(target) ?? {};
       const shown = await ask<Shown>('klineage.commit', { uri, kernel, version });
       if (shown?.text === undefined) {
-        void vscode.window.showWarningMessage(shown?.reason ?? 'The server is not running.');
+        void notify('Warning', shown?.reason ?? 'The server is not running.');
         return;
       }
       const diff = virtualDocuments.add('commit', `/${shown.title}.diff`, shown.text);

@@ -10,6 +10,7 @@ import {
 
 import { applyWithProgress } from './apply';
 import { makeEnvironment, offerCompiler, Wheels } from './environment';
+import { noticeOfServer } from './notices';
 import { type Resolution, resolveServer, surroundings } from './python';
 import { isWorkload, SELECTOR } from './selector';
 import { apiKey, readSettings, type Settings } from './settings';
@@ -96,6 +97,7 @@ export class Server implements vscode.Disposable {
       options: { ...surroundings(), env: await this.environment() },
     };
     const client = new LanguageClient('klineage', 'Kernel Lineage', server, this.options(settings));
+    client.onNotification('window/showMessage', noticeOfServer); // in place of the client's own, which shows all of it
     client.onNotification('klineage/status', (status: ServerStatus) => this.status.report(status));
     client.onNotification('klineage/changed', ({ views }: { views: string[] }) => this.changed.fire(views));
     client.onNotification('klineage/check', (check: CheckStatus) => {
