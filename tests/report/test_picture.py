@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from history.repositories import Step, make_repository
 from kernel_lineage.cli.main import main
 from kernel_lineage.report.page import render_svg
-from kernel_lineage.report.picture import BARS, BARS_WIDTH, WORDS_WIDTH, picture
+from kernel_lineage.report.picture import BARS, BARS_WIDTH, LINE, WORDS_WIDTH, picture
 from kernel_lineage.report.view import CheckView, LineageView, MeasuredView, TransitionView, VersionView
 from report.test_page import STEP
 
@@ -73,7 +73,7 @@ def test_where_nothing_was_timed_there_is_no_axis():
 def test_steps_in_which_nothing_happened_are_one_row():
     drawn = picture(lineage(tidy(1, 2), tidy(2, 3), step(3, 4), tidy(4, 5)))
     assert [(row.label, row.node) for row in drawn.rows] == [("v3", "folded"), ("v4", "soft"), ("v5", "soft")]
-    assert drawn.rows[0].subject.startswith("2 steps")
+    assert drawn.rows[0].subject[0].startswith("2 steps")
 
 
 def test_a_branch_and_a_new_name_are_said():
@@ -87,6 +87,25 @@ def test_failures_are_drawn_too():
     (row,) = picture(lineage(failed)).rows
     assert row.node == "bad"
     assert [text for _, text in row.notes] == ["✗ y[3] = NaN", "▲ bug: a", "▲ slower: b", "▲ and 1 more"]
+
+
+def test_a_long_subject_takes_several_lines_and_is_not_cut():
+    subject = (
+        "Stage both tiles in shared memory, pad their rows against bank conflicts and unroll the inner loop"
+    )
+    long, short = picture(lineage(step(1, 2, subject=subject), step(2, 3))).rows
+    assert len(long.subject) == 3
+    assert max(map(len, long.subject)) <= 48
+    assert " ".join(long.subject) == subject
+    assert long.height == short.height + 2 * LINE
+    drawing = ET.fromstring(render_svg(lineage(step(1, 2, subject=subject))))
+    texts = drawing.findall(".//{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}text")
+    (shown,) = (text for text in texts if text.get("class") == "subject")
+    assert "".join(shown.itertext()) == subject
+    below = texts[texts.index(shown) + 1]
+    assert float(below.get("y", 0)) == float(shown[-1].get("y", 0)) + LINE
+    (endless,) = picture(lineage(step(1, 2, subject="word " * 60))).rows
+    assert endless.subject[-1].endswith(" …")
 
 
 def test_twenty_versions_fit_and_rows_do_not_overlap():

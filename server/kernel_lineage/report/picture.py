@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from kernel_lineage.report.view import LineageView, TransitionView
 
@@ -21,9 +22,11 @@ BARS_WIDTH = 316
 WORDS_WIDTH = 820
 """The width of a picture without bars."""
 _TOP = 64
-_LINE = 17
+LINE = 17
 _PADDING = 16
-_SUBJECT = 66
+_SUBJECT = 48
+"""Characters of a line of a subject: what a narrow panel shows of it without being scrolled."""
+_SUBJECT_LINES = 3
 _WORDS = 84
 _WIDEST = 46
 
@@ -52,7 +55,8 @@ class Row:
     """The label of the version that it leads to: `v7`."""
     when: str
     commit: str
-    subject: str
+    subject: tuple[str, ...]
+    """Line by line."""
     intent: str
     said: str
     """Who, and where it branches off."""
@@ -201,23 +205,24 @@ def _row(
     several = len(steps) > 1
     mechanisms = () if several else tuple(_mechanisms(step))
     notes = () if several else tuple(dict.fromkeys(_notes(step)))
-    lines = 2 + bool(mechanisms) + len(notes)
     branch = "" if several or _label(step.before) == last else f"from {_label(step.before)} · "
     name = step.after.partition(" ")[2]
     if not several and name != step.before.partition(" ")[2]:
         branch += f"now {name} · "
     subject = f"{len(steps)} steps that change nothing seen here" if several else step.subject
     intent = step.intent if step.kind in ("edit", "revert") else f"{step.intent} · {step.kind}"
+    subject_lines = wrap(subject, _SUBJECT, max_lines=_SUBJECT_LINES, placeholder=" …") or [""]
+    lines = len(subject_lines) + 1 + bool(mechanisms) + len(notes)
     authors = list(dict.fromkeys(s.author for s in steps if s.author))
     bar = None if several else axis.bar(begin, step)
     position = lineage.transitions.index(step)
     return Row(
         y=y,
-        height=lines * _LINE + _PADDING,
+        height=lines * LINE + _PADDING,
         label=label,
         when=step.date,
         commit="" if several else step.commit,
-        subject=_short(subject, _SUBJECT),
+        subject=tuple(subject_lines),
         intent=intent,
         said=_short(branch + ", ".join(authors), max(12, 80 - len(intent) - len(step.commit))),
         mechanisms=mechanisms,
