@@ -14,7 +14,7 @@ from kernel_lineage.code.cuda.assembly import linear_thread
 from kernel_lineage.code.cuda.conversions import cast
 from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.cuda.inlining import inlined, takes
-from kernel_lineage.code.cuda.layouts import as_integer, struct_of, within
+from kernel_lineage.code.cuda.layouts import aggregate, as_integer, struct_of, within
 from kernel_lineage.code.cuda.places import loaded
 from kernel_lineage.code.cuda.scope import shown
 from kernel_lineage.code.integers import common, operated
@@ -129,7 +129,7 @@ class Calls:
             and struct_of(at.scope, name) is None
         ):
             return cast(at, node, name, values[0])
-        return at.aggregate(name, values)
+        return aggregate(at, name, values)
 
     def method(
         self, at: Expressions, node: Node, receiver: Value, name: str, arguments: list[Node]
@@ -209,7 +209,7 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
         at.scope.path = (*at.scope.path, at.truth(arguments[0]))
         return Opaque()
     if re.fullmatch(r"make_(\w+[1-4]|dim3)", name):
-        return at.aggregate(name[5:], [at.value(argument) for argument in arguments])
+        return aggregate(at, name[5:], [at.value(argument) for argument in arguments])
     values = [at.value(argument) for argument in arguments]
     numbers = [as_integer(at, value) for value in values]
     match name, numbers:

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_gate.expr.terms import Num, Term, mul
 from kernel_lineage.code.cuda.conversions import declared
 from kernel_lineage.code.cuda.expressions import Expressions
-from kernel_lineage.code.cuda.layouts import element_of, struct_of
+from kernel_lineage.code.cuda.layouts import aggregate, element_of, struct_of
 from kernel_lineage.code.cuda.places import place
 from kernel_lineage.code.cuda.scope import shown
 from kernel_lineage.code.cuda.structs import CONVERSION
@@ -73,7 +73,7 @@ def _declarator(at: Expressions, declarator: Node, kind: str, shared: bool, *, d
     if value_node is not None and value_node.type in ("initializer_list", "argument_list"):
         parts = [at.value(c) for c in value_node.named_children if c.type != "comment"]
         scalar = pointer or (len(parts) == 1 and "auto" in kind) or at.scope.element(kind).dtype in INTEGERS
-        value = (parts[0] if parts else Int(Num(0))) if scalar else at.aggregate(kind, parts)
+        value = (parts[0] if parts else Int(Num(0))) if scalar else aggregate(at, kind, parts)
     elif value_node is not None:
         value = at.value(value_node)
     if pointer and isinstance(value, Record):

@@ -13,7 +13,7 @@ from kernel_gate.expr import terms
 from kernel_gate.expr.terms import FALSE, TRUE, ZERO, Num, Term, Var
 from kernel_lineage.code.cuda.assembly import assembled
 from kernel_lineage.code.cuda.conversions import cast, literal
-from kernel_lineage.code.cuda.layouts import as_integer, constant_of, element_of, layout_of, struct_of
+from kernel_lineage.code.cuda.layouts import aggregate, as_integer, constant_of, element_of
 from kernel_lineage.code.cuda.operators import NULL, binary, combined, unary
 from kernel_lineage.code.cuda.places import (
     NAMES,
@@ -27,11 +27,9 @@ from kernel_lineage.code.cuda.places import (
 )
 from kernel_lineage.code.cuda.scope import Scope, shown
 from kernel_lineage.code.integers import truth_of
-from kernel_lineage.code.types import vector_of
 from kernel_lineage.code.values import (
     BOOL,
     INT32,
-    INTEGERS,
     UINT32,
     UINT64,
     Int,
@@ -135,9 +133,7 @@ class Expressions:
                 return literal(text_of(node))
             case "true" | "false":
                 return Int(TRUE if node.type == "true" else FALSE, BOOL)
-            case "identifier":
-                return self.name(node)
-            case "qualified_identifier":
+            case "identifier" | "qualified_identifier":
                 return self.name(node)
             case "field_expression":
                 return self.field(node)
@@ -326,33 +322,7 @@ class Expressions:
         kind = text_of(node.child_by_field_name("type"))
         listed = node.child_by_field_name("value")
         values = [self.value(c) for c in listed.named_children if c.type != "comment"] if listed else []
-        return self.aggregate(kind, values)
-
-    def aggregate(self, kind: str, values: list[Value]) -> Value:
-        """A struct or vector of that type from the values of its members, in order."""
-        scope = self.scope
-        type_ = scope.element(kind)
-        if type_.dtype in INTEGERS:
-            return (values or [Int(ZERO)])[0]
-        vector = vector_of(type_.dtype)
-        if vector is not None or kind.strip() == "dim3":
-            padded = [*values, *([Int(Num(1))] * 3 if kind.strip() == "dim3" else [])]
-            count = vector[1] if vector is not None else 3
-            return Record(kind.strip(), dict(zip("xyzw"[:count], padded, strict=False)))
-        layout = layout_of(self, kind)
-        names = list(layout.members) if layout is not None else []
-        if (
-            not names
-            and (instance := struct_of(scope, kind)) is not None
-            and not instance[0].methods.get(instance[0].name)
-        ):
-            names = [member.name for member in instance[0].members]
-        if not names and not values and struct_of(scope, kind) is not None:
-            return Record(scope.names.base(kind, scope.types), {})
-        if not names:
-            return values[0] if len(values) == 1 and not type_.dtype else Opaque()
-        members = dict(zip(names, values, strict=False))
-        return Record(scope.names.base(kind, scope.types), {n: members.get(n, Opaque()) for n in names})
+        return aggregate(self, kind, values)
 
     def assignment(self, node: Node) -> Value:
         """`a = b`, `a += b` and the like."""

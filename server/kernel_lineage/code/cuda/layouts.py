@@ -224,6 +224,26 @@ def argument_of(at: Integers, path: str, written: str, depth: int = 0) -> Value:
     return Record(at.scope.names.base(written, at.scope.types), members_, path)
 
 
+def aggregate(at: Integers, kind: str, values: list[Value]) -> Value:
+    """A struct or vector of that type from the values of its members, in order."""
+    scope = at.scope
+    type_ = scope.element(kind)
+    if type_.dtype in INTEGERS:
+        return (values or [Int(Num(0))])[0]
+    if kind.strip() == "dim3":
+        return Record("dim3", dict(zip("xyz", [*values, *[Int(Num(1))] * 3], strict=False)))
+    if (vector := vector_of(type_.dtype)) is not None:
+        return Record(kind.strip(), dict(zip("xyzw"[: vector[1]], values, strict=False)))
+    layout, instance = layout_of(at, kind), struct_of(scope, kind)
+    names = list(layout.members) if layout is not None else []
+    if not names and instance is not None and not instance[0].methods.get(instance[0].name):
+        names = [member.name for member in instance[0].members]
+    if not names and (values or instance is None):
+        return values[0] if len(values) == 1 and not type_.dtype else Opaque()
+    members = dict(zip(names, values, strict=False))
+    return Record(scope.names.base(kind, scope.types), {n: members.get(n, Opaque()) for n in names})
+
+
 def loaded_record(at: Integers, load: Load, pointer: Pointer, depends: tuple[Term, ...] | None) -> Value:
     """A vector or struct of integers as it stands in memory: of a struct each member is unknown, but for its type."""
     element = pointer.element
