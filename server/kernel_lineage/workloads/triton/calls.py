@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernel_lineage.workloads.device_size import multiprocessors
+from kernel_lineage.workloads.triton.attributes import attribute_of
 from kernel_lineage.workloads.triton.classes import decorators, made_of, method_of, torch_base
 from kernel_lineage.workloads.triton.command_line import command_line, declare_option
 from kernel_lineage.workloads.triton.device_facts import asked_of_surroundings, near_memory
@@ -90,7 +91,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
         return (
             answer[0]
             if answer is not None
-            else called(reader, reader.attribute_of(receiver, node.func.attr), args, named)
+            else called(reader, attribute_of(reader, receiver, node.func.attr), args, named)
         )
     return called(reader, frame.evaluate(node.func), args, named)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernel_lineage.workloads.device_size import multiprocessors
+from kernel_lineage.workloads.triton.attributes import attribute_of
 from kernel_lineage.workloads.triton.calls import read_call
 from kernel_lineage.workloads.triton.device_facts import near_memory
 from kernel_lineage.workloads.triton.guards import keep
@@ -47,7 +48,7 @@ def read_expression(frame: Frame, node: ast.expr) -> object:
         case ast.Dict(keys=keys, values=items):
             return _dict(frame, keys, items)
         case ast.Attribute(value=value, attr=attr):
-            return reader.attribute_of(value_of(value), attr)
+            return attribute_of(reader, value_of(value), attr)
         case ast.Subscript(value=value, slice=index):
             return _item(frame, reader.opened(value_of(value), "shape"), value_of(index), node)
         case ast.Call():

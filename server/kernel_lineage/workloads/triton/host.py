@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
-from kernel_lineage.workloads.triton.classes import (
-    bound_to,
-    class_attribute,
-    instance_attribute,
-    member_of,
-    method_of,
-)
-from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
+from kernel_lineage.workloads.triton.device_facts import is_of_maker, surrounding
 from kernel_lineage.workloads.triton.dtypes import dtype_named
 from kernel_lineage.workloads.triton.elements import drawn_number, element_of
 from kernel_lineage.workloads.triton.expressions import read_expression
@@ -33,14 +26,12 @@ from kernel_lineage.workloads.triton.host_modules import (
 )
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import (
-    Attribute,
     Class,
     Elsewhere,
     Frame,
     Function,
     Instance,
     LeftLoop,
-    Method,
     Module,
     Names,
     Returned,
@@ -48,9 +39,7 @@ from kernel_lineage.workloads.triton.objects import (
 )
 from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
-from kernel_lineage.workloads.triton.tensor_methods import attribute
 from kernel_lineage.workloads.triton.values import (
-    Dtype,
     External,
     Open,
     Size,
@@ -277,7 +266,7 @@ class Reader:
         if own is not None:
             return Module(own)
         base, inner = module.imports.get(name, ("", name))
-        return self._external(f"{base}.{inner}" if inner and base else base or inner)
+        return self.external(f"{base}.{inner}" if inner and base else base or inner)
 
     def _deeper(self, node: ast.expr, module: HostModule) -> object:
         if self.depth >= _DEPTH:
@@ -290,55 +279,13 @@ class Reader:
         finally:
             self.depth -= 2
 
-    def _external(self, dotted: str) -> object:
+    def external(self, dotted: str) -> object:
+        """What a dotted name of code that is not read stands for."""
         answer = surrounding(self, dotted)
         if answer is not None:
             return answer[0]
         dtype = dtype_named(dotted) if dotted.startswith(("torch.", "triton.")) else None
         return dtype or External(dotted)
-
-    def attribute_of(self, value: object, attr: str) -> object:
-        """`value.attr`."""
-        value = self.opened(value, attr)
-        match value:
-            case Instance():
-                member = instance_attribute(self, value, attr)
-                memory = near_memory(self, attr) if isinstance(member, (Unknown, External)) else None
-                return memory if memory is not None else member
-            case Tensor():
-                return attribute(value, attr)
-            case External():
-                return self._external(f"{value.name}.{attr}")
-            case Module():
-                return self._of_module(value.module, attr)
-            case Class():
-                function = method_of(self, value, attr)
-                if function is not None:
-                    return bound_to(function, value, value) if attr != "forward" else function
-                member = member_of(self, value, attr) or class_attribute(self, value, attr)
-                if member is None and attr == "apply" and method_of(self, value, "forward") is not None:
-                    return Attribute(value, attr)
-                return member if member is not None else Unknown(f"`{value.name}.{attr}`")
-            case Function() | Method() if attr in ("fn", "func", "__wrapped__"):
-                return value
-            case Function() if attr == "__name__" and isinstance(value.node, ast.FunctionDef):
-                return value.node.name
-            case Dtype() if attr == "itemsize":
-                return attribute(Tensor("", (), value.name), attr)
-            case list() | dict() | tuple() | set() | str():
-                return Attribute(value, attr)
-        if attr == "value" and isinstance(value, (int, float, Size)):
-            return value
-        if attr in ("multi_processor_count", "multiprocessor_count"):
-            return self._external(attr)
-        return value if isinstance(value, Unknown) else Unknown(f".{attr}")
-
-    def _of_module(self, module: HostModule, name: str) -> object:
-        if self.modules.defining(module, name) is None and name not in module.imports:
-            dotted = module.path.stem if module.path.stem != "__init__" else module.path.parent.name
-            below = self.modules.at(module, f".{name}") if module.path.name == "__init__.py" else None
-            return Module(below) if below is not None else Unknown(f"{dotted}.{name}")
-        return self.global_value(name, module)
 
     def opened(self, value: object, attr: str) -> object:
         """A parameter that is used as a tensor, as that tensor; its shape is asked for where the use needs it."""

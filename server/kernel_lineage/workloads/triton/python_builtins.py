@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernel_lineage.workloads.triton.attributes import attribute_of
 from kernel_lineage.workloads.triton.classes import is_a
 from kernel_lineage.workloads.triton.objects import TENSOR_DESCRIPTOR, Class, Function, Instance, Method
 from kernel_lineage.workloads.triton.operations import key_of
@@ -206,7 +207,7 @@ def _by_name(reader: Reader, name: str, of: object, attr: str, default: list[obj
     if not isinstance(of, (External, Instance, Tensor, Class)):
         return Unknown(f"{name}(…)")
     elsewhere = isinstance(of, External) and attr in ("npu", "xpu", "hpu", "musa", "mlu")
-    value = None if elsewhere else reader.attribute_of(of, attr)
+    value = None if elsewhere else attribute_of(reader, of, attr)
     there = value is not None and not isinstance(value, Unknown)
     if name == "hasattr":
         return there or (isinstance(of, Instance) and attr in of.attributes)
