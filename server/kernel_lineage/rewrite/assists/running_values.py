@@ -18,20 +18,17 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_floats import is_whole
 from kernel_lineage.kernels.cuda_forms import (
     Loop,
-    arguments_of,
     bare,
     changed_by,
     contains,
-    declarators,
     field_of,
     operator_of,
-    test_of,
     text_of,
 )
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.choosing_steps import CHOOSING, choice_of, compared
+from kernel_lineage.rewrite.assists.combining_steps import NEUTRAL, step_of
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -44,9 +41,7 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap
 from kernel_lineage.rewrite.assists.template_types import types_meant
-from kernel_lineage.rewrite.assists.written import dense
 
-_NEUTRAL = {"+": "0", "*": "1"}
 _AHEAD = 4
 """Rounds of a thread whose elements are read ahead."""
 
@@ -68,19 +63,6 @@ class Together(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """What one statement combines a variable with."""
-
-    operation: str
-    value: str
-    """As written."""
-    parts: tuple[Node, ...]
-    """What the value is made of, and what says whether there is one."""
-    counted: tuple[Node, ...]
-    """Those of the parts that are combined."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunningValue:
     """The variable, and what each round combines it with."""
 
@@ -95,7 +77,7 @@ class RunningValue:
 
     def combined(self, name: str, other: str) -> str:
         """A statement that combines a variable with what came after it, or with what came before it."""
-        if self.operation in _NEUTRAL:
+        if self.operation in NEUTRAL:
             return f"{name} {self.operation}= {other};"
         if self.operation in (">", "<"):
             return f"if ({other} {self.operation} {name}) {{ {name} = {other}; }}"
@@ -104,11 +86,11 @@ class RunningValue:
     @property
     def nothing(self) -> str:
         """What changes nothing; what has been chosen so far, where one of two values is chosen."""
-        return _NEUTRAL.get(self.operation, self.name)
+        return NEUTRAL.get(self.operation, self.name)
 
     def begun(self, part: str) -> str:
         """A statement that combines the value of a round with `nothing` in `part`."""
-        if self.operation in _NEUTRAL:
+        if self.operation in NEUTRAL:
             return f"{part} = {self.value};"
         value = f"({self.value})"
         return (
@@ -129,7 +111,7 @@ def running_value(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[st
     if not kinds or not kinds <= types or variables[0].sizes or variables[0].pointer:
         return None
     statements = statements_of(loop.body)
-    steps = [(s, what) for s in statements if (what := _step_of(s, name, statements)) is not None]
+    steps = [(s, what) for s in statements if (what := step_of(s, name, statements)) is not None]
     written = [n for s in statements for n in descendants(s) if changed_by(n, addressed=True) == name]
     if len(steps) != 1 or len(written) != 1:
         return None
@@ -302,102 +284,3 @@ def _is_whole(syntax: CudaSyntax, value: Node, kind: str) -> bool:
     types = {v.type for v in syntax.entry.variables if v.name == name}
     types |= set(re.findall(r"\w+", parameter.type)) if parameter is not None else set()
     return kind in types or is_whole(syntax.entry, value)
-
-
-def _step_of(statement: Node, name: str, round_: list[Node]) -> _Step | None:
-    """The step that a statement of a round is: `name += E;`, `name = fmaxf(name, E);`, `if (E > name) name = E;`, or an
-    addition under a condition; None for any other.
-    """
-    if statement.type == "if_statement":
-        return _chosen_step(statement, name) or _step_under_condition(statement, name)
-    what = _changes_once(statement, name)
-    if what is None:
-        return None
-    if what.type == "update_expression":
-        one = "1" if operator_of(what) == "++" else "-1"
-        return _Step("+", one, (), ())
-    right = bare(field_of(what, "right"))
-    if right is None or text_of(what.child_by_field_name("left")) != name:
-        return None
-    operator = operator_of(what)
-    if operator in ("+=", "*="):
-        return _plain(operator[0], right)
-    if operator == "-=":
-        return _Step("+", f"-({text_of(right)})", (right,), (right,))
-    return _combination(_value_in(round_, statement, right) or right, name) if operator == "=" else None
-
-
-def _changes_once(statement: Node, name: str) -> Node | None:
-    """What changes a variable in a statement that does so always, and uses it nowhere else: `sum += E` of the statement
-    `y[i] = sum += E;`, too.
-    """
-    if statement.type != "expression_statement":
-        return None
-    inner = list(descendants(statement))
-    changes = [n for n in inner if changed_by(n) == name]
-    sometimes = any(
-        n.type in ("conditional_expression", "comma_expression") or operator_of(n) in ("&&", "||")
-        for n in inner
-    )
-    if len(changes) != 1 or (sometimes and changes[0].parent != statement):
-        return None
-    (what,) = changes
-    alone = all(contains(what, n) for n in inner if n.type == "identifier" and text_of(n) == name)
-    return what if alone else None
-
-
-def _value_in(round_: list[Node], statement: Node, name: Node) -> Node | None:
-    """What a name is declared as in a round before a statement, and stays."""
-    changed = any(changed_by(n, addressed=True) == text_of(name) for s in round_ for n in descendants(s))
-    for earlier in round_[: round_.index(statement)] if name.type == "identifier" and not changed else ():
-        declared = dict(d[:2] for d in declarators(earlier)) if earlier.type == "declaration" else {}
-        if text_of(name) in declared:
-            return bare(declared[text_of(name)])
-    return None
-
-
-def _combination(value: Node, name: str) -> _Step | None:
-    """The step of `name = value;`."""
-    if value.type == "binary_expression" and operator_of(value) in ("+", "*"):
-        sides = [bare(field_of(value, side)) for side in ("left", "right")]
-        others = [s for s in sides if s is not None and text_of(s) != name]
-        return _plain(operator_of(value), others[0]) if len(others) == 1 else None
-    if value.type == "call_expression":
-        function, arguments = text_of(value.child_by_field_name("function")), arguments_of(value)
-        others = [a for a in arguments if text_of(bare(a)) != name]
-        fits = function in CHOOSING and len(arguments) == 2 and len(others) == 1
-        return _plain(function, others[0]) if fits else None
-    if value.type == "conditional_expression":
-        test = bare(value.child_by_field_name("condition"))
-        choice = choice_of(test, name) if test is not None and test.type == "binary_expression" else None
-        then, other = (bare(field_of(value, side)) for side in ("consequence", "alternative"))
-        if choice is not None and then is not None and (dense(then), dense(other)) == (choice[1], name):
-            return _plain(choice[0], then)
-    return None
-
-
-def _plain(operation: str, value: Node) -> _Step:
-    return _Step(operation, text_of(value), (value,), (value,))
-
-
-def _chosen_step(statement: Node, name: str) -> _Step | None:
-    """The step of `if (E > name) { name = E; }`."""
-    step, then = compared(statement, name), statements_of(statement.child_by_field_name("consequence"))
-    value = field_of(then[0].named_children[0], "right") if step is not None and len(then) == 1 else None
-    return _plain(step[0], value) if step is not None and value is not None else None
-
-
-def _step_under_condition(statement: Node, name: str) -> _Step | None:
-    """The step of `if (c) { name += E; }`."""
-    then, test = statements_of(statement.child_by_field_name("consequence")), test_of(statement)
-    step = _step_of(then[0], name, then) if len(then) == 1 and then[0].type != "if_statement" else None
-    nothing = _NEUTRAL.get(step.operation) if step is not None else None
-    if (
-        step is None
-        or nothing is None
-        or test is None
-        or statement.child_by_field_name("alternative") is not None
-    ):
-        return None
-    value = f"({text_of(test)}) ? ({step.value}) : {nothing}"
-    return _Step(step.operation, value, (test, *step.parts), step.counted)
