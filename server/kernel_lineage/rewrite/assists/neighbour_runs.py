@@ -11,10 +11,11 @@ from kernel_gate.expr.polynomials import Polynomial, plus, polynomial, term_of
 from kernel_lineage.code.model import Access as Touch
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.element_types import element_type
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_steps import NeighbourSteps, over_element
 from kernel_lineage.rewrite.assists.template_types import type_parameters
-from kernel_lineage.rewrite.assists.vector_body import WIDEST, element_type
+from kernel_lineage.rewrite.assists.vector_body import WIDEST
 
 _MOST_TOGETHER = 4
 """Elements of a structure that lie side by side: pairs, triples, fours."""

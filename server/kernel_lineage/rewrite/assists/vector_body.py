@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import (
-    above,
     arguments_of,
     bare,
     changed_by,
@@ -27,22 +25,24 @@ from kernel_lineage.kernels.cuda_forms import (
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.choices import chosen_in_any_order
+from kernel_lineage.rewrite.assists.element_types import BY_BYTES, element_type, record_type
+from kernel_lineage.rewrite.assists.element_uses import (
+    address_taken,
+    is_bound,
+    is_for_an_atomic,
+    is_written,
+    reads_too,
+)
 from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.split_structures import structure_of
-from kernel_lineage.rewrite.assists.template_types import dtypes_meant, type_parameters
+from kernel_lineage.rewrite.assists.template_types import type_parameters
 from kernel_lineage.rewrite.assists.ways_through import always
 
 _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned": "uint4"}
-_OF_DTYPE = {"float32": "float", "int32": "int", "uint32": "unsigned int"}
-_BY_BYTES = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
-"""A type of CUDA that moves so many bytes in one access."""
 WIDEST = 16
 """Bytes of the widest access."""
-_NO_TYPE = {"const", "struct", "__restrict__", "__restrict", "restrict"}
 _LEAVES = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
 TOGETHER = re.compile(
@@ -54,7 +54,7 @@ TOGETHER = re.compile(
 def vector(element: str, nbytes: int, lanes: int) -> str:
     """The type that moves so many elements of a type and its bytes in one access."""
     size = lanes * nbytes
-    return _VECTORS.get(element, _BY_BYTES[size]) if size == WIDEST else _BY_BYTES[size]
+    return _VECTORS.get(element, BY_BYTES[size]) if size == WIDEST else BY_BYTES[size]
 
 
 def group_word(lanes: int) -> str:
@@ -274,8 +274,8 @@ def _accesses(
         if base is None or base.type != "identifier":
             raise Refusal(f"`{text_of(node)}` is not an element of a named pointer")
         offset = _offset(node, same, moving)
-        written = _is_written(node) or _is_bound(kernel, node, pointer)
-        record = _record_type(kernel, nodes, pointer)
+        written = is_written(node) or is_bound(kernel, node, pointer)
+        record = record_type(kernel, nodes, pointer)
         type_ = record or element_type(kernel, syntax, pointer)
         follows = bool(identifiers_in(node) & (same | moving))
         if type_ is None and any(v.name == pointer and (v.shared or v.sizes) for v in syntax.entry.variables):
@@ -284,12 +284,12 @@ def _accesses(
                     f"`{text_of(node)}` is no global memory, and other threads may rely on who touches it"
                 )
             continue
-        if not follows and _is_for_an_atomic(node):
+        if not follows and is_for_an_atomic(node):
             scalar.add(pointer)
             continue
         if not follows and written:
             raise Refusal(f"`{text_of(node)}` is written for every element")
-        if offset is None or type_ is None or not follows or pointer in moving or _address_taken(node):
+        if offset is None or type_ is None or not follows or pointer in moving or address_taken(node):
             scalar.add(pointer)
             apart = apart or follows
             if written:
@@ -299,7 +299,7 @@ def _accesses(
         if access is None:
             access = by_place[pointer, offset] = Access(pointer, offset, *type_, "", [])
             access.meant = record is not None or type_[0] in type_parameters(kernel)
-        if not written or _reads_too(node):
+        if not written or reads_too(node):
             access.loaded = True
         access.stored = access.stored or written
         access.nodes.append(node)
@@ -337,8 +337,8 @@ def _apart(statements: list[Node], access: Access) -> Node | None:
     An element that is read for sure may be read earlier, and may be written back unchanged. One that is written for
     sure, on every way, need not be read.
     """
-    reads = [n for n in access.nodes if not _is_written(n) or _reads_too(n)]
-    writes = [n for n in access.nodes if _is_written(n)]
+    reads = [n for n in access.nodes if not is_written(n) or reads_too(n)]
+    writes = [n for n in access.nodes if is_written(n)]
     if any(always(statements, [n]) for n in reads):
         access.loaded = True
         return None
@@ -367,98 +367,3 @@ def _offset(node: Node, same: set[str], moving: set[str]) -> str | None:
             simple = fixed is not None and fixed.type != "number_literal"
             return text_of(other) if simple and not names & (same | moving) else None
     return None
-
-
-def element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str, int] | None:
-    """The type of a pointer's elements as code may write it, and its bytes; None for other types."""
-    for variable in syntax.entry.variables:
-        if variable.name == pointer:
-            size = _bytes(kernel, variable.type)
-            plain = variable.pointer and not variable.sizes and "volatile" not in text_of(variable.node)
-            return (variable.type, size) if plain and size else None
-    parameter = kernel.parameter(pointer)
-    if parameter is None or not parameter.pointer or "volatile" in parameter.type:
-        return None
-    written = re.sub(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*", " ", parameter.type)
-    written = " ".join(written.split())
-    size = _bytes(kernel, written)
-    return (_OF_DTYPE.get(parameter.dtype or "", written), size) if size else None
-
-
-def _record_type(kernel: Kernel, nodes: list[Node], pointer: str) -> tuple[str, int] | None:
-    """As `element_type`, of structures of numbers that one wide access moves, more than one member of which is used."""
-    parameter = kernel.parameter(pointer)
-    if parameter is None or parameter.type.count("*") != 1 or "volatile" in parameter.type:
-        return None
-    words = [w for w in WORD.findall(parameter.type) if w not in _NO_TYPE]
-    structure = structure_of(kernel, words[0]) if len(words) == 1 else None
-    if structure is None or structure.bytes not in _BY_BYTES:
-        return None
-    elements = [
-        n for n in nodes if n.type == "subscript_expression" and text_of(field_of(n, "argument")) == pointer
-    ]
-    parents = [_outer(n) for n in elements]
-    members = {text_of(p.child_by_field_name("field")) for p in parents if p and p.type == "field_expression"}
-    whole = any(p is None or p.type != "field_expression" for p in parents)
-    return (structure.name, structure.bytes) if whole or len(members) > 1 else None
-
-
-def _bytes(kernel: Kernel, name: str) -> int:
-    """Bytes of an element type, for all that a template's parameter stands for; 0 where no wide access may hold it."""
-    dtypes = dtypes_meant(kernel, name)
-    sizes = {dtype_bytes(dtype) for dtype in dtypes}
-    return sizes.pop() if len(sizes) == 1 and "bool" not in dtypes else 0
-
-
-def _outer(node: Node) -> Node | None:
-    return next((n for n in above(node) if n.type != "parenthesized_expression"), None)
-
-
-def _is_written(node: Node) -> bool:
-    whole, parent = _whole_use(node)
-    if parent is None:
-        return False
-    if parent.type == "assignment_expression":
-        left = parent.child_by_field_name("left")
-        return left is not None and left.start_byte <= whole.start_byte < left.end_byte
-    called = parent.type == "call_expression" and field_of(parent, "function") == whole
-    return called or parent.type == "update_expression" or _address_taken(whole)
-
-
-def _whole_use(node: Node) -> tuple[Node, Node | None]:
-    """An element or the member of it that is used, and what uses that."""
-    whole, parent = node, _outer(node)
-    while parent is not None and parent.type == "field_expression":
-        whole, parent = parent, _outer(parent)
-    return whole, parent
-
-
-def _is_bound(kernel: Kernel, node: Node, pointer: str) -> bool:
-    """Whether a reference through which may be written is made of an element: `Pair& own = pairs[i];`."""
-    whole, parent = _whole_use(node)
-    declares = parent.parent if parent is not None and parent.type == "init_declarator" else None
-    if parent is None or declares is None or parent.child_by_field_name("value") != whole:
-        return False
-    refers = any(c.type == "reference_declarator" for c in parent.children)
-    parameter = kernel.parameter(pointer)
-    constant = any(text_of(c) == "const" for c in declares.children)
-    return refers and not constant and not (parameter is not None and parameter.const)
-
-
-def _is_for_an_atomic(node: Node) -> bool:
-    """Whether an element's address is what an atomic function is pointed to."""
-    listed = _outer(node)
-    listed = _outer(listed) if listed is not None and listed.type == "pointer_expression" else None
-    call = listed.parent if listed is not None and listed.type == "argument_list" else None
-    return call is not None and text_of(call.child_by_field_name("function")).startswith("atomic")
-
-
-def _reads_too(node: Node) -> bool:
-    """Whether an element that is written must be read as well: one of which only a member is written must."""
-    parent = _outer(node)
-    return parent is None or parent.type != "assignment_expression" or operator_of(parent) != "="
-
-
-def _address_taken(node: Node) -> bool:
-    parent = _outer(node)
-    return parent is not None and parent.type == "pointer_expression" and text_of(parent).startswith("&")

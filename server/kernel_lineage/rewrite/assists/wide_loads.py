@@ -15,13 +15,14 @@ from kernel_lineage.kernels.cuda_forms import operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.digit_steps import Digit, factor_text
+from kernel_lineage.rewrite.assists.element_types import element_type
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_steps import NeighbourSteps, over_element
 from kernel_lineage.rewrite.assists.template_types import type_parameters
 from kernel_lineage.rewrite.assists.term_text import c_text
-from kernel_lineage.rewrite.assists.vector_body import WIDEST, element_type, vector
+from kernel_lineage.rewrite.assists.vector_body import WIDEST, vector
 from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition
 
 _USUAL = 4
