@@ -15,7 +15,6 @@ import numpy as np
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
-from kernel_gate.compare import measure
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_quiet
 from kernel_gate.dtypes import DTYPES, Array, DType
@@ -71,11 +70,11 @@ def noise_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, 
     for name, want in plain.items():
         dtype = DTYPES[argument_of(run.workload, name).dtype]
         if dtype.is_float:
-            errors = [measure(outputs[name], want, dtype) for outputs in noisy]
-            worst, rms = max(e.worst for e in errors), max(e.rms for e in errors)
-            share = max(rounded_otherwise(outputs[name], want, dtype) for outputs in noisy)
             each = [relative_errors(dtype.wide(o[name]), dtype.wide(want), dtype.quantum) for o in noisy]
-            noise[name] = OwnNoise(Errors(worst, rms), share, np.max(each, axis=0))
+            moved: Array = np.max(each, axis=0)
+            rms = max(float(np.sqrt(np.sum(np.square(e)) / max(1, e.size))) for e in each)
+            share = max(rounded_otherwise(o[name], want, dtype) for o in noisy)
+            noise[name] = OwnNoise(Errors(float(moved.max(initial=0.0)), rms), share, moved)
     return noise
 
 
