@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kernel_gate.program import LaunchStep, Program
+from kernel_gate.program import LaunchStep
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
@@ -118,23 +119,21 @@ def test_one_type_in_which_a_candidate_is_wrong_rejects_it(tmp_path, of_half, ou
     workload = draft_of(kernel, path).workload()
     asked: list[GateRequest] = []
 
-    def programs_of(workload, template=()) -> tuple[Program, Program]:
-        made = program_from_file(path, "scaled", workload, template_arguments=template)
-        return made, made
+    program = partial(program_from_file, path, "scaled")
 
     def judge(request: GateRequest) -> Verdict:
         asked.append(request)
         return of_half
 
-    before, after = programs_of(workload)
+    before = after = program(workload)
     first = _verdict(Outcome.ACCEPTED, Reason.FASTER)
     verdict = judged_in_all_types(
-        first, GateRequest.of(before, after, workload), path, kernel, programs_of, judge
+        first, GateRequest.of(before, after, workload), path, kernel, (program, program), judge
     )
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
     assert [a.dtype for a in asked[0].workload.args] == ["float16", "float16", "float32", "int32"]
     rejected = _verdict(Outcome.REJECTED, Reason.RACE)
-    assert judged_in_all_types(rejected, asked[0], path, kernel, programs_of, judge) is rejected
+    assert judged_in_all_types(rejected, asked[0], path, kernel, (program, program), judge) is rejected
 
 
 BIASED = """
@@ -237,7 +236,7 @@ def test_a_change_that_launches_another_instance_is_that_instance_where_it_is_la
     ]
     right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
     verdict = judged_in_all_types(
-        right, request, before, kernel, lambda *_: (baseline, in_half), lambda _: right
+        right, request, before, kernel, (lambda *_, **__: baseline, lambda *_, **__: in_half), lambda _: right
     )
     assert (
         "only where n % 4 == 0: elsewhere another instance is launched, which is not judged" in verdict.reason
@@ -270,23 +269,13 @@ def test_a_number_that_a_candidate_no_longer_takes_is_a_condition(one_launch: tu
         SCALED.replace("float by, int n", "int n").replace("by *", "0.5f *").replace("y, 0.5f, n)", "y, n)")
     )
 
-    def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
-        before = program_from_file(path, "scaled", workload, template_arguments=template)
-        after = program_from_file(
-            path,
-            "scaled",
-            workload,
-            data=text.encode(),
-            template_arguments=template,
-            changed_from=SCALED.encode(),
-        )
-        return before, after
-
-    before, after = programs_of(workload)
+    program = partial(program_from_file, path, "scaled")
+    programs = program, partial(program, data=text.encode(), changed_from=SCALED.encode())
+    before, after = (make(workload) for make in programs)
     right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
     reasons = [
         judged_in_all_types(
-            right, GateRequest.of(before, other, workload), path, kernel, programs_of, lambda _: right
+            right, GateRequest.of(before, other, workload), path, kernel, programs, lambda _: right
         ).reason
         for other in (after, before)
     ]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kernel_gate.reasons import Reason
     from kernel_gate.reporting.named import NamedVerdict
     from kernel_gate.verdict import Verdict
-    from kernel_gate.workload import Workload
     from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 
@@ -90,7 +89,7 @@ def gate_pair(
             if options.case is None:
                 kernel = kernel_of(pair.baseline, KernelName.of(name).name)
                 proved = judged_in_all_types(
-                    proved, request, pair.baseline, kernel, partial(_both, pair, name), judge
+                    proved, request, pair.baseline, kernel, _makers(pair, name), judge
                 )
             verdict = resting_on(proved, spot)
             if run.narrow_seconds:
@@ -144,7 +143,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
             if spot.path is None:
                 clear()
                 click.echo(in_a_line(old.name, pair.baseline, spot), err=True)
-        before, after = _both(pair, name, spot.workload)
+        before, after = (make(spot.workload) for make in _makers(pair, name))
         if options.case is not None:
             the_case(spot.workload, options.case, options.seed, options.inputs, options.memory)
     except UnknownKernelError as error:
@@ -161,26 +160,23 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
     return name, spot, before, after
 
 
-def _both(
-    pair: Pair, name: str, workload: Workload, template: tuple[str, ...] = ()
-) -> tuple[Program, Program]:
-    """Both programs; with `template` both kernels are that instance. Raises `ProgramError` and `ValueError`."""
+def _makers(pair: Pair, name: str) -> list[partial[Program]]:
+    """What makes the baseline and the candidate of a workload. They raise `ProgramError` and `ValueError`."""
     from kernel_gate.files.reading import read_file
     from kernel_lineage.workloads.programs import program_from_file
 
     old = KernelName.of(name)
     new = KernelName.of(pair.candidate_kernel) if pair.candidate_kernel else old
-    before, after = (
-        program_from_file(
+    return [
+        partial(
+            program_from_file,
             path,
             kernel.name,
-            workload,
-            template_arguments=template or kernel.template_arguments,
+            template_arguments=kernel.template_arguments,
             changed_from=read_file(pair.baseline),
         )
         for path, kernel in ((pair.baseline, old), (pair.candidate, new))
-    )
-    return before, after
+    ]
 
 
 def _show(verdict: Verdict, spot: SpotWorkload | None, pair: Pair, run: GateRun) -> None:

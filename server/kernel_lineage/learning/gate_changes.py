@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +14,6 @@ from pydantic import BaseModel
 
 from kernel_gate.conclusion import not_judged, not_read
 from kernel_gate.options import GateOptions
-from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
@@ -200,23 +200,19 @@ def _verdict(
             name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload"
         ), None
 
-    def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
-        old, new = (
-            program_from_file(
-                seen.file,
-                seen.kernel.name,
-                workload,
-                root=seen.tree.root,
-                name=f"{seen.path} ({when})",
-                changed_from=changed.before.tree.read(changed.before.path),
-                template_arguments=template,
-            )
-            for seen, when in ((changed.before, "before"), (changed.after, "after"))
+    programs = [
+        partial(
+            program_from_file,
+            seen.file,
+            seen.kernel.name,
+            root=seen.tree.root,
+            name=f"{seen.path} ({when})",
+            changed_from=changed.before.tree.read(changed.before.path),
         )
-        return old, new
-
+        for seen, when in ((changed.before, "before"), (changed.after, "after"))
+    ]
     try:
-        old, new = programs_of(spot.workload)
+        old, new = (make(spot.workload) for make in programs)
     except (ProgramError, WorkloadError) as error:
         why = f"the workload does not fit it: {error}"
         return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
@@ -226,7 +222,7 @@ def _verdict(
     def judged(asked: GateRequest) -> Verdict:
         return judge(asked, candidate, name)
 
-    verdict = judged_in_all_types(judged(request), request, before.file, before.kernel, programs_of, judged)
+    verdict = judged_in_all_types(judged(request), request, before.file, before.kernel, programs, judged)
     return resting_on(verdict, spot) if spot.path is None else verdict, spot
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.worker import run_in_child
-from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.apply import Judge
 from kernel_lineage.rewrite.candidate import Candidate
@@ -31,33 +30,24 @@ def judge_in_child(
     """
 
     def judge(kernel: Kernel, path: Path, text: bytes, candidate: Candidate, entry: FoundWorkload) -> Verdict:
-        def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
-            before = program_from_file(
-                path,
-                kernel.name,
-                workload,
-                data=text,
-                name=f"{path.name} (before)",
-                template_arguments=template,
-            )
-            after = program_from_file(
-                path,
-                kernel.name,
-                workload,
+        program = partial(program_from_file, path, kernel.name)
+        programs = (
+            partial(program, data=text, name=f"{path.name} (before)"),
+            partial(
+                program,
                 data=candidate.apply(text),
                 launch=candidate.launch,
                 name=f"{path.name} (after)",
                 changed_from=text,
-                template_arguments=template,
-            )
-            return before, after
+            ),
+        )
 
         def gated(request: GateRequest) -> Verdict:
             return run(request, on_progress=lambda stage, what, _share: report(stage, what))
 
-        before, after = programs_of(entry.workload)
+        before, after = (make(entry.workload) for make in programs)
         asked = GateRequest.of(before, after, entry.workload, device=device)
         verdict = judged_with_proofs(lambda: gated(asked), before, after, path, entry.workload)
-        return judged_in_all_types(verdict, asked, path, kernel, programs_of, gated)
+        return judged_in_all_types(verdict, asked, path, kernel, programs, gated)
 
     return judge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure, Value
@@ -24,12 +24,12 @@ def judged_in_all_types(
     request: GateRequest,
     path: Path,
     kernel: Kernel,
-    programs_of: Callable[[Workload, tuple[str, ...]], tuple[Program, Program]],
+    programs: Sequence[Callable[..., Program]],
     judge: Callable[[GateRequest], Verdict],
 ) -> Verdict:
     """The verdict on a request, and on the same with the other types that the host code of `path` launches.
 
-    `programs_of` makes both programs for a workload and the kernel's template arguments. A candidate that is rejected
+    `programs` make the baseline and the candidate of a workload and `template_arguments`. A candidate that is rejected
     with one of the types is rejected; the verdict names a type for which nothing could be judged, with the reason.
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
@@ -40,7 +40,10 @@ def judged_in_all_types(
             notes.append(f"not judged as {instance.name}: {instance.why}")
             continue
         try:
-            before, after = programs_of(instance.workload, instance.template_arguments)
+            before, after = (
+                program(instance.workload, template_arguments=instance.template_arguments)
+                for program in programs
+            )
         except (ProgramError, ValueError) as error:
             notes.append(f"not judged as {instance.name}: {error}")
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -13,13 +14,11 @@ from kernel_gate.deadline import ends_within, seconds_left
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.options import GateOptions
-from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.reuse import OnStage
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
-from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import earlier_namesake
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.instances import judged_in_all_types
@@ -148,21 +147,18 @@ def _judge(
     """A judge that asks one process, and asks nothing twice: a search that is run again goes on where it was."""
 
     def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
-        def programs_of(workload: Workload, template: tuple[str, ...] = ()) -> tuple[Program, Program]:
-            old, new = (
-                program_from_file(
-                    path,
-                    kernel,
-                    workload,
-                    data=v.text,
-                    launch=v.launch,
-                    name=f"{path.name} ({name})",
-                    changed_from=original,
-                    template_arguments=template,
-                )
-                for v, name in ((before, "before"), (after, "after"))
+        programs = [
+            partial(
+                program_from_file,
+                path,
+                kernel,
+                data=version.text,
+                launch=version.launch,
+                name=f"{path.name} ({name})",
+                changed_from=original,
             )
-            return old, new
+            for version, name in ((before, "before"), (after, "after"))
+        ]
 
         def judged(request: GateRequest) -> Verdict:
             def asked_of_worker(asked: GateRequest, on_stage: OnStage) -> Verdict:
@@ -172,14 +168,14 @@ def _judge(
             return judge_cached(request, path, asked_of_worker, say)
 
         try:
-            old, new = programs_of(spot.workload)
+            old, new = (make(spot.workload) for make in programs)
         except ProgramError as error:
             return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
         request = GateRequest.of(old, new, spot.workload, device=device, options=options)
         verdict = judged(request)
         if options != SCREENING:
             target = kernel_of(path, kernel, original)
-            verdict = judged_in_all_types(verdict, request, path, target, programs_of, judged)
+            verdict = judged_in_all_types(verdict, request, path, target, programs, judged)
         return resting_on(verdict, spot)
 
     return judge
