@@ -21,7 +21,6 @@ gets a copy in which they are set. Refused where no loop is bounded by a small n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from tree_sitter import Node
 
@@ -86,14 +85,11 @@ def _small_sizes(kernel: Kernel, used: set[str]) -> dict[str, int]:
     sizes = passed_by_launches(kernel)
     if any("." in name for name in used) or not plain & sizes.keys():
         sizes |= {n: size for n, size in passed_by_callers(kernel).items() if n not in sizes}
-    numbers = {name: sizes.get(name.replace(".", "_")) for name in sorted(used)}
-    owners = {name: name.split(".")[0] for name in numbers}
+    numbers = {name: sizes.get(name.replace(".", "_"), -1) for name in sorted(used)}
     return {
         name: number
         for name, number in numbers.items()
-        if number is not None
-        and 0 <= number <= _MOST
-        and owners[name] in (by_value if "." in name else plain)
+        if 0 <= number <= _MOST and name.partition(".")[0] in (by_value if "." in name else plain)
     }
 
 
@@ -138,12 +134,13 @@ def _calls(kernel: Kernel, node: Node, body: Node, name: str, settled: str, size
     margin, newline = indent_at(data, _whole(node).start_byte), newline_of(data)
     names, taken = [p.name for p in kernel.parameters], identifiers_in(node)
     own = name + _template_arguments(node)
-    copies = {owner: fresh_name(f"usual_{owner}", taken) for owner in _owners(sizes)}
+    fields = [(*n.split("."), size) for n, size in sizes.items() if "." in n]
+    copies = {owner: fresh_name(f"usual_{owner}", taken) for owner, _, _ in fields}
     usual = f"{own}({', '.join(str(sizes.get(n, copies.get(n, n))) for n in names)});"
     lines = [
         f"if ({settled}) {{",
         *(f"{unit}auto {copy} = {owner};" for owner, copy in copies.items()),
-        *(f"{unit}{copies[n.split('.')[0]]}.{n.split('.')[1]} = {sizes[n]};" for n in sizes if "." in n),
+        *(f"{unit}{copies[owner]}.{field} = {size};" for owner, field, size in fields),
         f"{unit}{usual}",
         "} else {",
         f"{unit}{own}({', '.join(names)});",
@@ -151,11 +148,6 @@ def _calls(kernel: Kernel, node: Node, body: Node, name: str, settled: str, size
     ]
     text = newline.join(f"{margin}{unit}{line}" for line in lines)
     return replace_node(body, f"{{{newline}{text}{newline}{margin}}}")
-
-
-def _owners(sizes: Iterable[str]) -> list[str]:
-    """The structures whose fields are among sizes."""
-    return list(dict.fromkeys(n.split(".")[0] for n in sizes if "." in n))
 
 
 def _whole(node: Node) -> Node:
