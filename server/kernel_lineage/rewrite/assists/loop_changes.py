@@ -33,6 +33,11 @@ def is_of_the_language(function: str) -> bool:
     return _BY_VALUE.fullmatch(function) is not None
 
 
+def only_gives_a_value(function: str) -> bool:
+    """Whether such a function writes no memory and prints nothing."""
+    return is_of_the_language(function) and not function.startswith(("atomic", "printf", "__st"))
+
+
 def methods_of(kernel: Kernel) -> dict[str, list[Node]]:
     """Functions that structures of the kernel's file define within them, by name."""
     source = kernel.source

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
+from kernel_lineage.rewrite.assists.loop_changes import only_gives_a_value
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_loops import RowLoop, row_loop
 from kernel_lineage.rewrite.assists.template_types import type_parameters
@@ -105,9 +105,7 @@ def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
     local = {v.name for v in syntax.entry.variables if v.sizes and not v.pointer}
     for node in descendants(statement):
         function = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
-        if function and function not in type_parameters(syntax.kernel) and not is_of_the_language(function):
-            return True
-        if node.type == "call_expression" and text_of(node).startswith(("atomic", "printf", "__st")):
+        if function and function not in type_parameters(syntax.kernel) and not only_gives_a_value(function):
             return True
         target = None
         if node.type == "assignment_expression":

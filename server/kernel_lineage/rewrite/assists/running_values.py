@@ -38,7 +38,7 @@ from kernel_lineage.rewrite.assists.layout import (
     newline_of,
     statements_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
+from kernel_lineage.rewrite.assists.loop_changes import changed_in, only_gives_a_value, promised_apart
 from kernel_lineage.rewrite.assists.model import MayOverlap
 from kernel_lineage.rewrite.assists.template_types import types_meant
 
@@ -152,7 +152,7 @@ def running_value(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[st
         return None  # What is added would depend on the way that the round takes.
     calls = [n for p in parts for n in descendants(p) if n.type == "call_expression"]
     called = [text_of(c.child_by_field_name("function")) for c in calls]
-    if not all(map(_is_plain, called)):
+    if not all(map(only_gives_a_value, called)):
         return None
     if any(n.type in ("update_expression", "assignment_expression") for p in parts for n in descendants(p)):
         return None
@@ -255,7 +255,7 @@ def shared_running_value(
 def _reads_what_it_did_not_write(syntax: CudaSyntax, writing: list[Node], reading: list[Node]) -> bool:
     """Whether what is read lies in buffers that what stands before it does not write."""
     calls = [n for s in writing for n in descendants(s) if n.type == "call_expression"]
-    if any(not _is_plain(text_of(c.child_by_field_name("function"))) for c in calls):
+    if any(not only_gives_a_value(text_of(c.child_by_field_name("function"))) for c in calls):
         return False
     accesses = [a for a in indexing(syntax.entry).accesses if a.space != "local"]
     written = {a.root for a in accesses if a.writes and any(contains(s, a.node) for s in writing)}
@@ -268,11 +268,6 @@ def _reads_what_it_did_not_write(syntax: CudaSyntax, writing: list[Node], readin
                 f"`{one}` is read behind a write into `{other}` in the same round, and both may lie in one buffer"
             )
     return True
-
-
-def _is_plain(function: str) -> bool:
-    """Whether a function of the language does nothing but to give a value."""
-    return is_of_the_language(function) and not function.startswith(("atomic", "printf", "__st"))
 
 
 def _is_whole(syntax: CudaSyntax, value: Node, kind: str) -> bool:

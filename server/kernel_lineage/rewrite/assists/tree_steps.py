@@ -19,7 +19,7 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     statements_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
+from kernel_lineage.rewrite.assists.loop_changes import only_gives_a_value
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import types_meant
 from kernel_lineage.rewrite.assists.written import dense
@@ -117,7 +117,7 @@ def step_of(syntax: CudaSyntax, loop: Loop, branch: Node, thread: str) -> TreeSt
     for node in nodes:
         if node.type == "call_expression":
             called = text_of(node.child_by_field_name("function"))
-            if not is_of_the_language(called) or called.startswith(("atomic", "__sync", "printf", "__st")):
+            if not only_gives_a_value(called) or called.startswith("__sync"):
                 return Refusal(f"the tree's step calls {called}")
         if node.type == "assignment_expression":
             left = bare(node.child_by_field_name("left"))

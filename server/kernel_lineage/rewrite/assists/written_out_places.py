@@ -21,7 +21,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import descendants
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
+from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language, only_gives_a_value
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition
 
@@ -229,10 +229,7 @@ def _does_more(unit: Unit) -> bool:
             target = node.child_by_field_name("left") or node.child_by_field_name("argument")
             if target is None or target.type != "identifier" or text_of(target) not in own:
                 return True
-    return any(
-        not is_of_the_language(c.qualified) or c.name.startswith(("atomic", "__sync", "__st", "printf"))
-        for c in unit.calls
-    )
+    return any(not only_gives_a_value(c.qualified) or c.name.startswith("__sync") for c in unit.calls)
 
 
 def is_changed(unit: Unit, name: str) -> bool:
