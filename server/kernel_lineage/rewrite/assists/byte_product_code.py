@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kernel_gate.expr.terms import Num, Term, Var, add
 from kernel_lineage.code.types import DTYPES
@@ -20,6 +21,7 @@ from kernel_lineage.rewrite.assists.tensor_product_code import (
     TensorTile,
     block_place,
     check_straight,
+    each_with_each,
     output_lines,
     warp_place,
 )
@@ -110,17 +112,14 @@ def byte_code(
     threads, last, depth_0 = tile.threads, compared(product.rounds), n["depth_0"]
     load, store, to = n["load"], n["store"], n["to"]
     return [
-        (
-            f"// A block computes {tile.rows} x {tile.columns} outputs, "
-            f"a warp {tile.high} x {tile.wide} of them on tensor cores."
-        ),
+        tile.comment,
         *(
             f"__shared__ __align__(16) unsigned {h.array}[2][{h.extent}][{tile.depth // 4 + _PAD}];"
             for h in (first, second)
         ),
         *warp_place(tile, n),
         *block_place(product, tile, n, 4),
-        f"int {n['sums']}[{tile.high // 16}][{tile.wide // 8}][4] = {{}};",
+        f"int {n['sums']}{tile.sums};",
         f"unsigned {first.words}[{first.units(threads)}][4], {second.words}[{second.units(threads)}][4];",
         f"const auto {load} = [&](int {n['ahead']}) {{",
         *(f"    {line}" for h in (first, second) for line in _loaded(h, product, threads, n)),
@@ -133,7 +132,7 @@ def byte_code(
         "__syncthreads();",
         f"for (int {depth_0} = 0, {n['tile']} = 0; {depth_0} < {last}; {depth_0} += {tile.depth}, {n['tile']} ^= 1) {{",
         f"    if ({depth_0} + {tile.depth} < {last}) {load}({depth_0} + {tile.depth});",
-        *(f"    {line}" for line in _multiplied(first, second, tile, n)),
+        *(f"    {line}" for line in _multiplied((first, second), tile, n)),
         f"    if ({depth_0} + {tile.depth} < {last}) {store}({n['tile']} ^ 1);",
         "    __syncthreads();",
         "}",
@@ -215,55 +214,21 @@ def _stored(held: _Held, threads: int, n: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _multiplied(first: _Held, second: _Held, tile: TensorTile, n: Mapping[str, str]) -> list[str]:
+def _multiplied(held: tuple[_Held, _Held], tile: TensorTile, n: Mapping[str, str]) -> list[str]:
     """The products of one tile: fragments of 16 x 32 and of 8 x 32 values, each with each."""
-    i, j, d, a, b, c = (n[name] for name in ("i", "j", "d", "a", "b", "c"))
-    high, wide = tile.high // 16, tile.wide // 16
-    kinds = ".".join(("s8" if h.factor.dtype == "int8" else "u8") for h in (first, second))
-    return [
-        "#pragma unroll",
-        f"for (int {d} = 0; {d} < {tile.depth // 4}; {d} += 8) {{",
-        f"    unsigned {n['first']}[{high}][4], {n['second']}[{wide}][4];",
-        "    #pragma unroll",
-        f"    for (int {i} = 0; {i} < {high}; {i}++) {{",
-        *_fragment(first, f"{n['first']}[{i}]", (n["warp_row"], i), n, places_first=True),
-        "    }",
-        "    #pragma unroll",
-        f"    for (int {j} = 0; {j} < {wide}; {j}++) {{",
-        *_fragment(second, f"{n['second']}[{j}]", (n["warp_column"], j), n, places_first=False),
-        "    }",
-        "    #pragma unroll",
-        f"    for (int {i} = 0; {i} < {high}; {i}++) {{",
-        "        #pragma unroll",
-        f"        for (int {j} = 0; {j} < {2 * wide}; {j}++) {{",
-        f"            const unsigned *{a} = {n['first']}[{i}], *{b} = &{n['second']}[{j} / 2][{j} % 2 * 2];",
-        f"            int* {c} = {n['sums']}[{i}][{j}];",
-        f'            asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.{kinds}.s32 "',
-        '                         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"',
-        f'                         : "+r"({c}[0]), "+r"({c}[1]), "+r"({c}[2]), "+r"({c}[3])',
-        f'                         : "r"({a}[0]), "r"({a}[1]), "r"({a}[2]), "r"({a}[3]), "r"({b}[0]), "r"({b}[1]));',
-        "        }",
-        "    }",
-        "}",
-    ]
+    kinds = ".".join(("s8" if h.factor.dtype == "int8" else "u8") for h in held)
+    sums = f"int* {n['c']} = {n['sums']}[{n['i']}][{n['j']}]"
+    begin = [partial(_begin, h, n) for h in held]
+    return each_with_each(tile, n, (tile.depth // 4, 8), begin, f"m16n8k32.row.col.s32.{kinds}.s32", sums)
 
 
-def _fragment(
-    held: _Held, into: str, at: tuple[str, str], n: Mapping[str, str], *, places_first: bool
-) -> list[str]:
-    """A fragment of 16 places by 32 rounds. The parts of the first factor go by places and then by rounds, those of the
-    second one by rounds and then by places.
-    """
-    lane, (start, step) = n["lane"], at
-    by_place, by_depth = f"{lane} / 8 % 2", f"{lane} / 16"
-    if not places_first:
-        by_place, by_depth = by_depth, by_place
+def _begin(
+    held: _Held, n: Mapping[str, str], start: str, number: str, by_place: str, by_depth: str
+) -> tuple[list[str], str]:
+    """Where a line of a fragment of 16 places by 32 rounds lies, as `each_with_each` asks."""
     place, word = n["place"], n["word"]
     return [
-        f"        const int {place} = {start} + {step} * 16 + {lane} % 8 + {by_place} * 8;",
-        f"        const int {word} = {n['d']} + {by_depth} * 4;",
-        f"        const unsigned* {n['from']} = &{held.at(n['tile'], place, word)};",
-        '        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"',
-        f'                     : "=r"({into}[0]), "=r"({into}[1]), "=r"({into}[2]), "=r"({into}[3])',
-        f'                     : "r"((unsigned)__cvta_generic_to_shared({n["from"]})));',
-    ]
+        f"const int {place} = {start} + {number} * 16 + {n['lane']} % 8 + {by_place} * 8;",
+        f"const int {word} = {n['d']} + {by_depth} * 4;",
+        f"const unsigned* {n['from']} = &{held.at(n['tile'], place, word)};",
+    ], ""

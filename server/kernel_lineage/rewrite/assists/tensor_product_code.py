@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kernel_gate.expr.polynomials import coefficient_of, polynomial
 from kernel_gate.expr.terms import Num, Op
@@ -40,21 +41,28 @@ class TensorTile:
         """Threads of a block."""
         return self.rows // self.high * (self.columns // self.wide) * 32
 
+    @property
+    def sums(self) -> str:
+        """The extents of a thread's sums, which begin as zeros."""
+        return f"[{self.high // 16}][{self.wide // 8}][4] = {{}}"
+
+    @property
+    def comment(self) -> str:
+        """What a block computes, as a line of the code."""
+        block, warp = f"{self.rows} x {self.columns}", f"{self.high} x {self.wide}"
+        return f"// A block computes {block} outputs, a warp {warp} of them on tensor cores."
+
     def held(self, total: SumOfProducts, n: Mapping[str, str]) -> tuple[Held, Held]:
         """The tiles of both operands."""
         kind = next(f.dtype for f in (total.first, total.second) if f.dtype in MMA)
-        return (
-            Held(total.first, n["first_tiles"], n["row_0"], n["first_aligned"], self.rows, self.depth, kind),
-            Held(
-                total.second,
-                n["second_tiles"],
-                n["column_0"],
-                n["second_aligned"],
-                self.columns,
-                self.depth,
-                kind,
-            ),
+        first, second = (
+            Held(factor, n[f"{name}_tiles"], n[start], n[f"{name}_aligned"], extent, self.depth, kind)
+            for factor, name, start, extent in (
+                (total.first, "first", "row_0", self.rows),
+                (total.second, "second", "column_0", self.columns),
+            )
         )
+        return first, second
 
 
 def check_for_tensor_cores(total: SumOfProducts) -> None:
@@ -103,20 +111,16 @@ def tensor_code(
 ) -> list[str]:
     """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
     i, j, sums, stages = n["i"], n["j"], n["sums"], tile.stages
-    fragments = (tile.high // 16, tile.wide // 8)
     last = compared(product.rounds)
     ahead = (stages - 1) * tile.depth
     held = tile.held(total, n)
     element, _ = ELEMENT[held[0].dtype]
     return [
-        (
-            f"// A block computes {tile.rows} x {tile.columns} outputs, "
-            f"a warp {tile.high} x {tile.wide} of them on tensor cores."
-        ),
+        tile.comment,
         *(f"__shared__ __align__(128) {element} {h.array}[{stages}][{h.elements}];" for h in held),
         *warp_place(tile, n),
         *block_place(product, tile, n),
-        f"float {sums}[{fragments[0]}][{fragments[1]}][4] = {{}};",
+        f"float {sums}{tile.sums};",
         f"// The copies of a tile begin {stages - 1} rounds before it is used.",
         (
             f"for (int {n['depth_0']} = {-ahead}, {n['tile']} = 0; {n['depth_0']} < (int){last}; "
@@ -190,61 +194,80 @@ def block_place(
 
 
 def multiplied(held: tuple[Held, Held], tile: TensorTile, n: Mapping[str, str], sums: str) -> list[str]:
-    """The products of one tile: fragments of both operands, each with each. `sums` points to the four sums of a thread
-    in the fragment of the numbers `i` and `j`.
+    """The products of one tile. `sums` points to a thread's four sums in the fragment of the numbers `i` and `j`."""
+    kind, begin = MMA[held[0].dtype], [partial(_begin, h, n) for h in held]
+    instruction = f"m16n8k16.row.col.f32.{kind}.{kind}.f32"
+    return each_with_each(tile, n, (tile.depth, 16), begin, instruction, f"float* {n['c']} = {sums}")
+
+
+def _begin(
+    held: Held, n: Mapping[str, str], start: str, number: str, by_place: str, by_depth: str
+) -> tuple[list[str], str]:
+    """Where a line of a fragment of 16 places by 16 rounds lies, as `each_with_each` asks."""
+    lane, d, along = n["lane"], n["d"], held.operand.along_depth
+    line, piece = f"{start} + {number} * 16 + {lane} % 8 + {by_place} * 8", f"{d} / {PIECE} + {by_depth}"
+    if not along:
+        line, piece = f"{d} + {lane} % 8 + {by_depth} * 8", f"{start} / {PIECE} + {number} * 2 + {by_place}"
+    element, _ = ELEMENT[held.dtype]
+    return [
+        f"const int {n['line']} = {line}, {n['piece']} = {piece};",
+        f"const {element}* {n['from']} = &{held.array}[{n['tile']}][{held.offset(n['line'], n['piece'])}];",
+    ], "" if along else ".trans"
+
+
+def each_with_each(
+    tile: TensorTile,
+    n: Mapping[str, str],
+    rounds: tuple[int, int],
+    begin: Iterable[Callable[[str, str, str, str], tuple[list[str], str]]],
+    instruction: str,
+    sums: str,
+) -> list[str]:
+    """The products of one tile: fragments of both operands, each with each.
+
+    `rounds`: those of a tile and of a fragment. `begin`, for each operand: lines that declare where a lane's line of a
+    fragment lies, from the warp's first place, the fragment's number and the part of it by places and by rounds, and
+    `.trans` where the line goes along the places. `sums` declares what points to a thread's four sums.
     """
-    i, j, d, a, b, c = (n[name] for name in ("i", "j", "d", "a", "b", "c"))
-    kind, high, wide = MMA[held[0].dtype], tile.high // 16, tile.wide // 16
+    (depth, step), i, j, d = rounds, n["i"], n["j"], n["d"]
+    high, wide, halves = tile.high // 16, tile.wide // 16, (f"{n['lane']} / 8 % 2", f"{n['lane']} / 16")
+    # The parts of the first factor go by places and then by rounds, those of the second one the other way round.
+    loads: list[str] = []
+    for (name, start, number, count, parts), begin_of in zip(
+        (("first", "warp_row", i, high, halves), ("second", "warp_column", j, wide, halves[::-1])),
+        begin,
+        strict=True,
+    ):
+        lines, turned = begin_of(n[start], number, *parts)
+        loads += [
+            "    #pragma unroll",
+            f"    for (int {number} = 0; {number} < {count}; {number}++) {{",
+            *(f"        {line}" for line in lines),
+            f'        asm volatile("ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16 {{%0, %1, %2, %3}}, [%4];"',
+            f"                     : {_operands('=r', f'{n[name]}[{number}][{{}}]', 4)}",
+            f'                     : "r"((unsigned)__cvta_generic_to_shared({n["from"]})));',
+            "    }",
+        ]
     return [
         "#pragma unroll",
-        f"for (int {d} = 0; {d} < {tile.depth}; {d} += 16) {{",
+        f"for (int {d} = 0; {d} < {depth}; {d} += {step}) {{",
         f"    unsigned {n['first']}[{high}][4], {n['second']}[{wide}][4];",
-        "    #pragma unroll",
-        f"    for (int {i} = 0; {i} < {high}; {i}++) {{",
-        *_loaded(held[0], f"{n['first']}[{i}]", (n["warp_row"], i), n, rows_first=True),
-        "    }",
-        "    #pragma unroll",
-        f"    for (int {j} = 0; {j} < {wide}; {j}++) {{",
-        *_loaded(held[1], f"{n['second']}[{j}]", (n["warp_column"], j), n, rows_first=False),
-        "    }",
+        *loads,
         "    #pragma unroll",
         f"    for (int {i} = 0; {i} < {high}; {i}++) {{",
         "        #pragma unroll",
         f"        for (int {j} = 0; {j} < {2 * wide}; {j}++) {{",
-        f"            const unsigned *{a} = {n['first']}[{i}], *{b} = &{n['second']}[{j} / 2][{j} % 2 * 2];",
-        f"            float* {c} = {sums};",
-        f'            asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 "',
+        f"            const unsigned *{n['a']} = {n['first']}[{i}], *{n['b']} = &{n['second']}[{j} / 2][{j} % 2 * 2];",
+        f"            {sums};",
+        f'            asm volatile("mma.sync.aligned.{instruction} "',
         '                         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"',
-        f'                         : "+f"({c}[0]), "+f"({c}[1]), "+f"({c}[2]), "+f"({c}[3])',
-        f'                         : "r"({a}[0]), "r"({a}[1]), "r"({a}[2]), "r"({a}[3]), "r"({b}[0]), "r"({b}[1]));',
+        f"                         : {_operands('+f' if sums.startswith('float') else '+r', n['c'] + '[{}]', 4)}",
+        f"                         : {_operands('r', n['a'] + '[{}]', 4)}, {_operands('r', n['b'] + '[{}]', 2)});",
         "        }",
         "    }",
         "}",
     ]
 
 
-def _loaded(
-    held: Held, into: str, at: tuple[str, str], n: Mapping[str, str], *, rows_first: bool
-) -> list[str]:
-    """A fragment of 16 places by 16 rounds; each lane says where one of its lines lies. `at`: the warp's first place,
-    and the number of the fragment from there.
-
-    The parts of the first factor go by places and then by rounds, those of the second one by rounds and then by places.
-    """
-    lane, d, (start, step) = n["lane"], n["d"], at
-    by_place, by_depth = f"{lane} / 8 % 2", f"{lane} / 16"
-    if not rows_first:
-        by_place, by_depth = by_depth, by_place
-    along = held.operand.along_depth
-    line, piece = f"{start} + {step} * 16 + {lane} % 8 + {by_place} * 8", f"{d} / {PIECE} + {by_depth}"
-    if not along:
-        line, piece = f"{d} + {lane} % 8 + {by_depth} * 8", f"{start} / {PIECE} + {step} * 2 + {by_place}"
-    element, _ = ELEMENT[held.dtype]
-    turned = "" if along else ".trans"
-    return [
-        f"        const int {n['line']} = {line}, {n['piece']} = {piece};",
-        f"        const {element}* {n['from']} = &{held.array}[{n['tile']}][{held.offset(n['line'], n['piece'])}];",
-        f'        asm volatile("ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16 {{%0, %1, %2, %3}}, [%4];"',
-        f'                     : "=r"({into}[0]), "=r"({into}[1]), "=r"({into}[2]), "=r"({into}[3])',
-        f'                     : "r"((unsigned)__cvta_generic_to_shared({n["from"]})));',
-    ]
+def _operands(constraint: str, element: str, count: int) -> str:
+    return ", ".join(f'"{constraint}"({element.format(k)})' for k in range(count))
