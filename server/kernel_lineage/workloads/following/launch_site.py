@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +29,7 @@ from kernel_lineage.workloads.following.written import tidy
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
+_Reached = tuple[Launched, Sequence[Parameter], Sizes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def followed_launch(
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
         look = partial(_reached, kernel, unit, entry, leading, order, compiled=workload.launch.constexpr)
-        reached = look({})
+        reached = look({}, {})
         if reached is None:
             continue
         launch, parameters, sizes = reached
@@ -86,19 +87,19 @@ def followed_launch(
             named |= before.threads | {n for n in own if n in sizes.dims and n not in sizes.chosen}
         threads = dict.fromkeys(named - meanings.keys(), True)
         # Numbers of threads that the code gives a name are no sizes of the data.
-        reached = look(threads) if threads else reached
+        reached = look({}, threads) if threads else reached
         if reached is None:
             continue
         extents = (*reached[0].grid, *reached[0].block)
         literally = bool(workload.dims) and all(isinstance(e, Number) and e.is_constant for e in extents)
         if literally:  # all sizes are written at calls or into fields: `p.rows = 32;`
-            reached = look(threads, literally=True) or reached
+            reached = look({}, threads, literally=True) or reached
         launch, parameters, sizes = reached
         meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
             numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
-            one = _same_way(kernel.name, unit, entry, meanings, threads, spec, workload, literally)
+            one = _same_way(partial(look, threads=threads, literally=literally), meanings, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
             template = launch.template
             if entry.template:
@@ -123,22 +124,23 @@ def _reached(
     entry: HostCode,
     leading: frozenset[str],
     order: Sequence[str],
+    sizes: Mapping[str, int],
     threads: Mapping[str, bool],
     literally: bool = False,
     compiled: Collection[str] = (),
-) -> tuple[Launched, Sequence[Parameter], Sizes] | None:
+) -> _Reached | None:
     """The launch with an argument for each of `order`, which has one for each field of a structure, the parameters that
-    these are for, and the sizes; None where there are more or fewer, or no launch is reached.
+    these are for, and the sizes; None where there are more or fewer, or no launch is reached. `sizes`: those to take.
     """
-    sizes = Sizes(
-        {}, {}, asked_of_tensors(entry), threads=threads, with_literals=literally, compiled=compiled
+    taken = Sizes(
+        sizes, {}, asked_of_tensors(entry), threads=threads, with_literals=literally, compiled=compiled
     )
-    launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
+    launch = Follower(unit, taken, kernel.name, leading).follow(entry)
     if launch is None or len(launch.arguments) == len(order):
-        return (launch, kernel.parameters, sizes) if launch is not None else None
+        return (launch, kernel.parameters, taken) if launch is not None else None
     parts = passed(kernel, launch, unit)
     apart = replace(launch, arguments=tuple(part.given for part in parts))
-    return (apart, [part.parameter for part in parts], sizes) if len(parts) == len(order) else None
+    return (apart, [part.parameter for part in parts], taken) if len(parts) == len(order) else None
 
 
 def _numbers_passed(
@@ -314,17 +316,12 @@ def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:
 
 
 def _same_way(
-    kernel: str,
-    unit: Unit,
-    entry: HostCode,
+    look: Callable[[Mapping[str, int]], _Reached | None],
     meanings: Mapping[str, str],
-    threads: Mapping[str, bool],
     spec: LaunchSpec,
     workload: Workload,
-    literally: bool,
 ) -> bool:
-    """Whether the host code comes to this launch at the workload's own sizes."""
-    leading = unit.leading_to(kernel)
+    """Whether the host code, as `look` follows it with some sizes, comes to this launch at the workload's own sizes."""
     for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
         values = workload.numbers(dims)
         sizes: dict[str, int] = {}
@@ -332,17 +329,10 @@ def _same_way(
             # What is no whole number, as a scale is, is no size.
             with suppress(ExpressionError):
                 sizes[name] = evaluate_int(text, values)
-        taken = Sizes(
-            sizes,
-            {},
-            asked_of_tensors(entry),
-            threads=threads,
-            with_literals=literally,
-            compiled=workload.launch.constexpr,
-        )
-        launch = Follower(unit, taken, kernel, leading).follow(entry)
-        if launch is None:
+        came = look(sizes)
+        if came is None:
             return False
+        launch = came[0]
         reached = (*launch.grid, *launch.block, launch.shared)
         if tuple(int(v.value) if isinstance(v, Number) else None for v in reached) != expected:
             return False
