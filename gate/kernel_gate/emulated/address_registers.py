@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kernel_gate.emulated.operands import bases, names
 from kernel_gate.emulated.ptx.model import Address, Group, Instruction
+from kernel_gate.reaching import reachable
 
 _BITWISE = ("and", "xor", "not", "lop3", "popc", "clz", "brev", "bfe", "bfi", "prmt", "shf", "szext")
 _UNSIGNED = ("div", "rem", "shr", "mul", "mad", "min", "max")
@@ -22,14 +23,12 @@ def address_registers(body: Sequence[Instruction]) -> frozenset[str]:
         if keeps_numbers(instruction):
             for name in names(instruction.operands[:1]):
                 writers.setdefault(name, []).append(instruction)
-    reached: set[str] = set()
-    waiting = [name for instruction in body for name in bases(instruction.operands)]
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            for instruction in writers.get(name, ()):
-                waiting += names(instruction.operands[1:])
+    reached = set(
+        reachable(
+            (name for instruction in body for name in bases(instruction.operands)),
+            lambda name: (n for writer in writers.get(name, ()) for n in names(writer.operands[1:])),
+        )
+    )
     return frozenset(reached - {n for instruction in body for n in _used_as_bits(instruction, reached)})
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import numpy as np
 
 from kernel_gate.emulated.addresses import AddressSpace, Segment, function_address
 from kernel_gate.emulated.inline import taken_functions
 from kernel_gate.emulated.ptx.model import Address, Group, Module, Operand, Symbol
+from kernel_gate.reaching import reachable
 
 
 def place_variables(module: Module, space: AddressSpace | None = None) -> dict[str, Segment]:
@@ -39,23 +40,15 @@ def place_variables(module: Module, space: AddressSpace | None = None) -> dict[s
     return placed
 
 
-def _reached(module: Module) -> set[str]:
+def _reached(module: Module) -> Set[str]:
     """Names that instructions hold, and those that the initialisers of such variables hold."""
-    open_names = [
-        name
-        for function in module.functions.values()
-        for instruction in function.body
-        for operand in instruction.operands
-        for name in _symbols(operand)
-    ]
-    reached: set[str] = set()
-    while open_names:
-        name = open_names.pop()
-        if name not in reached:
-            reached.add(name)
-            variable = module.variables.get(name)
-            open_names += [symbol.name for _, symbol in variable.addresses] if variable is not None else []
-    return reached
+    instructions = (i for function in module.functions.values() for i in function.body)
+
+    def initialised_with(name: str) -> list[str]:
+        variable = module.variables.get(name)
+        return [symbol.name for _, symbol in variable.addresses] if variable is not None else []
+
+    return reachable((n for i in instructions for o in i.operands for n in _symbols(o)), initialised_with)
 
 
 def _symbols(operand: Operand) -> Iterator[str]:

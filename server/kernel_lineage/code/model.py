@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kernel_gate.expr.terms import Num, Term, Var, at_most, less, variables
+from kernel_gate.reaching import reachable
 
 
 class UnreadableError(Exception):
@@ -197,18 +198,15 @@ class Model:
 
     def facts(self, terms: tuple[Term, ...]) -> list[Term]:
         """What is known of every variable that occurs in some terms, directly or through what is known."""
-        seen: set[str] = set()
-        facts: list[Term] = []
-        waiting = [name for term in terms for name in variables(term)]
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            for fact in self.ranges.get(name, ()):
-                facts.append(fact)
-                waiting += variables(fact)
-        return facts
+        names = reachable(
+            (name for term in terms for name in variables(term)),
+            lambda name: (n for fact in self.ranges.get(name, ()) for n in variables(fact)),
+        )
+        return [fact for name in names for fact in self.ranges.get(name, ())]
+
+    def sources(self, names: Iterable[str]) -> Set[str]:
+        """Variables, and those that they follow from."""
+        return reachable(names, lambda name: (n for t in self.depends.get(name) or () for n in variables(t)))
 
     def doubts(self, *terms: Term) -> Iterator[str]:
         """Why values in some terms are not known."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tree_sitter import Node, Parser, Tree
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_launches import launches
 from kernel_lineage.kernels.cuda_macro_heads import MacroHead, macro_heads
 from kernel_lineage.kernels.cuda_nodes import definition_node, grammar
@@ -192,14 +193,11 @@ class _Reach:
         self._direct: dict[int, frozenset[bytes]] = {}
 
     def of(self, function: Declaration) -> tuple[str, ...]:
-        seen: set[bytes] = set()
-        waiting = [function]
-        while waiting:
-            current = waiting.pop()
-            for name in self._called(current) - seen:
-                seen.add(name)
-                waiting.extend(f for f in self._devices if f.name.encode() == name)
-        return tuple(dict.fromkeys(f.name for f in self._devices if f.name.encode() in seen))
+        reached = reachable(
+            self._called(function),
+            lambda name: (n for f in self._devices if f.name.encode() == name for n in self._called(f)),
+        )
+        return tuple(dict.fromkeys(f.name for f in self._devices if f.name.encode() in reached))
 
     def _called(self, function: Declaration) -> frozenset[bytes]:
         if function.start not in self._direct:

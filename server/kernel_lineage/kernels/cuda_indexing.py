@@ -8,7 +8,7 @@ function is read by itself, with parameters of any value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -290,16 +290,9 @@ def _axis(model: Model, name: str) -> str:
     return _AXES.get(name, "")
 
 
-def _names(model: Model, *terms: Term) -> set[str]:
+def _names(model: Model, *terms: Term) -> Set[str]:
     """The variables of terms, and those that these follow from."""
-    seen: set[str] = set()
-    waiting = [name for term in terms for name in variables(term)]
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += [n for term in model.depends.get(name) or () for n in variables(term)]
-    return seen
+    return model.sources(name for term in terms for name in variables(term))
 
 
 def _axes(model: Model, *terms: Term) -> list[str]:

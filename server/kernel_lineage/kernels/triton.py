@@ -12,6 +12,7 @@ import tree_sitter_python
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Point, Range
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.python_text import BrokenPiece, Module, module_of
 from kernel_lineage.kernels.source import DeviceFunction, Kernel, Language, Launch, Parameter, SourceFile
 from kernel_lineage.kernels.triton_definitions import all_nodes
@@ -194,13 +195,7 @@ def _kernel(
     names: Mapping[str, str],
 ) -> Kernel:
     start, end = _start(module, function), module.range(function)[1]
-    reached: set[str] = set()
-    waiting = list(called[function.name])
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting.extend(called.get(name, ()))
+    reached = reachable(called[function.name], lambda name: called.get(name, ()))
     return Kernel(
         language=Language.TRITON,
         name=function.name,

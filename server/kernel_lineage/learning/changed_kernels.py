@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.history.named_files import names_in, packages_in
 from kernel_lineage.history.objects import MAX_BLOB_BYTES
 from kernel_lineage.history.similarity import code_lines
@@ -293,13 +294,8 @@ def _without_unused_macros(text: str) -> str:
     """A slice keeps every macro; those that neither code nor a conditional uses do not change what it does."""
     lines = text.replace("\\\n", " ").splitlines()
     macros = {m[1]: m[2] for line in lines if (m := _DEFINE.match(line))}
-    waiting = [word for line in lines if not _DEFINE.match(line) for word in WORD.findall(line)]
-    used: set[str] = set()
-    while waiting:
-        word = waiting.pop()
-        if word in macros and word not in used:
-            used.add(word)
-            waiting += WORD.findall(macros[word])
+    words = (word for line in lines if not _DEFINE.match(line) for word in WORD.findall(line))
+    used = reachable(words, lambda word: WORD.findall(macros.get(word, "")))
     return "\n".join(line for line in lines if not (m := _DEFINE.match(line)) or m[1] in used)
 
 

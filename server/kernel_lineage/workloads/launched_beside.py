@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.source import Language, SourceFile
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.triton.host_modules import module_of
@@ -56,11 +57,7 @@ def _by_triton(kernel: str, file: SourceFile) -> Mapping[str, _Host]:
     words = {name: frozenset(_WORD.findall(body)) for name, body in bodies.items()}
 
     def launched(function: str) -> frozenset[str]:
-        reached, waiting = set(), {function}
-        while waiting:
-            reached |= waiting
-            named = {word for name in waiting for word in words[name]}
-            waiting = {name for name in words if named & {*name.split(".")}} - reached
+        reached = reachable([function], lambda by: (n for n in words if words[by] & {*n.split(".")}))
         return frozenset(kernels & {word for name in reached for word in words[name]})
 
     return {name: _Host(kernel in own, launched(name)) for name, own in words.items()}

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 
+from kernel_gate.reaching import reachable
+
 _VERSION_TEST = re.compile(
     r"""^(if )\w+\(\s*["']triton["']\s*,\s*operator\.(ge|gt|le|lt|eq|ne)\s*,\s*["']([\d.]+)["']\s*\)"""
     r"""(?: and not is_(?:npu|xpu|hip|amd)\w*\(\))?\s*:""",
@@ -137,19 +139,9 @@ def reached(tree: ast.Module, names: Iterable[str]) -> tuple[list[ast.stmt], fro
     for statement in tree.body:
         for name in bound(statement):
             binds.setdefault(name, []).append(statement)
-    chosen: set[int] = set()
-    waiting = list(names)
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for statement in binds.get(name, ()):
-            if id(statement) not in chosen:
-                chosen.add(id(statement))
-                waiting.extend(_used(statement))
-    return [s for s in tree.body if id(s) in chosen or _is_future(s)], frozenset(seen)
+    needed = reachable(names, lambda name: (used for s in binds.get(name, ()) for used in _used(s)))
+    chosen = {id(statement) for name in needed for statement in binds.get(name, ())}
+    return [s for s in tree.body if id(s) in chosen or _is_future(s)], frozenset(needed)
 
 
 def _is_future(statement: ast.stmt) -> bool:

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from kernel_gate.program import LaunchStep, Program
+from kernel_gate.reaching import reachable
 from kernel_lineage.history.groups import Groups
 from kernel_lineage.history.similarity import code_tokens
 from kernel_lineage.kernels.source import Language
@@ -96,14 +97,7 @@ class Edits:
 
     def with_needs(self, chosen: Collection[int]) -> frozenset[int]:
         """The chosen edits and all that they need."""
-        closure: set[int] = set()
-        waiting = list(chosen)
-        while waiting:
-            number = waiting.pop()
-            if number not in closure:
-                closure.add(number)
-                waiting += self.edits[number].needs
-        return frozenset(closure)
+        return frozenset(reachable(chosen, lambda number: self.edits[number].needs))
 
     def program(self, chosen: Collection[int]) -> Program:
         """`before` with some edits made."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -30,14 +31,8 @@ def accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set[
         right = node.child_by_field_name("right")
         if right is not None and (_is_scaled(right, name) or _is_combined(right, name)):
             return False
-        seen: set[str] = set()
-        pending = identifiers_in(right) if right is not None else set()
-        while pending:
-            current = pending.pop()
-            if current not in seen:
-                seen.add(current)
-                pending |= identifiers_in(initial[current]) if current in initial else set()
-        if name not in seen:
+        used = identifiers_in(right) if right is not None else ()
+        if name not in reachable(used, lambda n: identifiers_in(initial[n]) if n in initial else ()):
             return False
     return True
 

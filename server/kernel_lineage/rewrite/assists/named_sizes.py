@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TypeVar
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.code.cuda.names import names_of
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
@@ -63,14 +64,9 @@ def _bodies(kernel: Kernel) -> dict[str, str]:
     return functions | {n: m.body for n, m in names.macros.items()}
 
 
-def _reached(texts: tuple[str, ...], bodies: dict[str, str]) -> set[str]:
+def _reached(texts: tuple[str, ...], bodies: dict[str, str]) -> Set[str]:
     """The words in texts, and in what these words are made of."""
-    names: set[str] = set()
-    waiting = {w for text in texts for w in WORD.findall(text)}
-    while waiting:
-        names |= waiting
-        waiting = {w for n in waiting if n in bodies for w in WORD.findall(bodies[n])} - names
-    return names
+    return reachable(WORD.findall(" ".join(texts)), lambda name: WORD.findall(bodies.get(name, "")))
 
 
 def _is_outside(kernel: Kernel, name: str) -> bool:

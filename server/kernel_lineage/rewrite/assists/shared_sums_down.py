@@ -172,15 +172,7 @@ def _check_rows_even(kernel: Kernel, loop: Loop, body: VectorBody) -> None:
 
 def _follows(model: Model, name: str, round_: str) -> bool:
     """Whether what stands for data may differ from round to round."""
-    waiting, seen = [name], set[str]()
-    while waiting:
-        one = waiting.pop()
-        seen.add(one)
-        terms = model.depends.get(one, ())
-        if one == round_ or terms is None:
-            return True
-        waiting += [n for term in terms for n in variables(term) if n not in seen]
-    return False
+    return any(n == round_ or model.depends.get(n, ()) is None for n in model.sources([name]))
 
 
 def _plus(start: str, more: str) -> str:

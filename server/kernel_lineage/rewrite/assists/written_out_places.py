@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_forms import (
     above,
     arguments_of,
@@ -128,16 +129,10 @@ def check_function(kernel: Kernel, syntax: CudaSyntax, unit: Unit, formals: list
     bodies: dict[str, list[set[str]]] = {}
     for name, taken, text in macros_of(kernel):
         bodies.setdefault(name, []).append(set(WORD.findall(text)) - taken)
-    waiting, seen = [w for w in words if w in bodies], set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        inner = set[str]().union(*bodies[name])
-        if len(bodies[name]) != 1 or inner & (own | outer):
+    reached = reachable(words, lambda word: set[str]().union(*bodies.get(word, ())))
+    for name in reached & bodies.keys():
+        if len(bodies[name]) != 1 or bodies[name][0] & (own | outer):
             raise Refusal(f"the macro {name} may mean something else in {kernel.name} than in {unit.name}")
-        waiting += [w for w in inner if w in bodies]
 
 
 def scope_of(node: Node) -> int:

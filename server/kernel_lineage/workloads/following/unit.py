@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_forms import above, inside, text_of
 from kernel_lineage.kernels.cuda_text import Macro, at_commas
 from kernel_lineage.kernels.cuda_text import text_of as layers
@@ -116,14 +117,13 @@ class Unit:
 
     def _reached(self, names: frozenset[str]) -> frozenset[str]:
         """Names, and those that the macros, constants and structs of these names are made of."""
-        while True:
-            bodies = [m.body for n in names if (m := self.macros.get(n)) is not None]
-            bodies += [text_of(v) for n in names if (v := self.constants.get(n)) is not None]
-            bodies += [text_of(c.body) for n in names if (c := self.classes.get(n)) is not None]
-            more = frozenset(w for body in bodies for w in WORD.findall(body)) - names
-            if not more:
-                return names
-            names |= more
+
+        def made_of(name: str) -> list[str]:
+            macro, code = self.macros.get(name), self.classes.get(name)
+            nodes = (self.constants.get(name), code.body if code is not None else None)
+            return WORD.findall(" ".join([macro.body if macro is not None else "", *map(text_of, nodes)]))
+
+        return frozenset(reachable(names, made_of))
 
     def leading_to(self, kernel: str) -> frozenset[str]:
         """The names of host functions and macros by which a kernel is launched, its own among them."""
@@ -146,15 +146,13 @@ class Unit:
 
     def launched_by(self, function: str) -> frozenset[str]:
         """The kernels that a function of the host launches, itself or by functions and macros that it names."""
-        names: set[str] = set()
-        waiting = {function}
-        while waiting:
-            names |= waiting
-            codes = [f for n in waiting for f in self.functions.get(n, ()) if f.of_host]
-            macros = [self.macros[n].body for n in waiting if n in self.macros]
-            inner = [*(f.words for f in codes), *map(WORD.findall, macros)]
-            waiting = {word for words in inner for word in words} - names
-        return self.kernels & names if function in self.functions else frozenset()
+
+        def named_in(name: str) -> Iterator[str]:
+            yield from (word for f in self.functions.get(name, ()) if f.of_host for word in f.words)
+            yield from WORD.findall(self.macros[name].body) if name in self.macros else ()
+
+        reached = frozenset(reachable([function], named_in))
+        return self.kernels & reached if function in self.functions else frozenset()
 
     def gives_address(self, name: str, is_field: bool) -> bool:
         """Whether some statement gives a variable, or a field of that name, an address: it is not null on all ways."""

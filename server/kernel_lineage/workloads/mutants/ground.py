@@ -13,6 +13,7 @@ from enum import Enum, auto
 
 from tree_sitter import Node, Parser
 
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton import grammar
@@ -198,12 +199,7 @@ def _addresses(nodes: Iterable[Node], pointers: frozenset[str]) -> frozenset[str
             node.type in _ASSIGNMENTS and (name := target_of(node)) and (value := value_of(node)) is not None
         ):
             flows.setdefault(name, set()).update(_plain_names(value))
-    waiting = list(names)
-    while waiting:
-        for name in flows.get(waiting.pop(), set()) - names:
-            names.add(name)
-            waiting.append(name)
-    return frozenset(names)
+    return frozenset(reachable(names, lambda name: flows.get(name, ())))
 
 
 def _plain_names(value: Node) -> set[str]:

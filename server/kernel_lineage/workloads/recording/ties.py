@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from dataclasses import replace
 from itertools import combinations, islice, permutations
 
 from kernel_gate.expressions import names
+from kernel_gate.reaching import reachable
 from kernel_lineage.workloads.recording.call import Call
 from kernel_lineage.workloads.recording.failed import Failed
 
@@ -153,16 +154,12 @@ def _asked_extents(call: Call, failed: Failed) -> list[str]:
     return [extent for extent in extents if extent in values]
 
 
-def _behind(call: Call, extent: str) -> set[str]:
+def _behind(call: Call, extent: str) -> Set[str]:
     """The extents that an extent is made of, and itself."""
-    reached, waiting = set[str](), [extent]
     texts = {call.root(e): text for e, text in call.derived.items()}
-    while waiting:
-        one = call.root(waiting.pop())
-        if one not in reached:
-            reached.add(one)
-            waiting += names(texts[one]) if one in texts else ()
-    return reached
+    return reachable(
+        [call.root(extent)], lambda one: map(call.root, names(texts[one])) if one in texts else ()
+    )
 
 
 def _equal(call: Call, left: str, right: str, written: Collection[str] = ()) -> Iterator[Call]:

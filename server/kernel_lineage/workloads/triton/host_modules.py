@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from kernel_gate.files.reading import read_file
+from kernel_gate.reaching import reachable
 from kernel_lineage.kernels.python_text import tree_of
 from kernel_lineage.kernels.words import WORD_OF_BYTES
 from kernel_lineage.workloads.triton.torch_made import MADE
@@ -227,12 +228,7 @@ def shaping(function: ast.FunctionDef) -> frozenset[str]:
                 arguments = arguments[:1] if made == "full" else arguments
                 size = [k.value for k in node.keywords if k.arg in ("size", "high")]
                 names.update(*map(_read_in, () if made in _OF_ELEMENTS else (*arguments, *size)))
-    waiting = list(names)
-    while waiting:
-        more = by_name.get(waiting.pop(), set()) - names
-        names |= more
-        waiting += more
-    return frozenset(names)
+    return frozenset(reachable(names, lambda name: by_name.get(name, ())))
 
 
 def _read_in(node: ast.expr) -> set[str]:
