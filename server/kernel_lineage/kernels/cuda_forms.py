@@ -80,6 +80,16 @@ def variable_of(value: Node | None) -> str:
     return text_of(value) if value is not None and value.type == "identifier" else ""
 
 
+def is_function(node: Node) -> bool:
+    """Whether a name is that of what is called."""
+    parent = node.parent
+    return (
+        parent is not None
+        and parent.type == "call_expression"
+        and parent.child_by_field_name("function") == node
+    )
+
+
 def test_of(statement: Node | None) -> Node | None:
     """What an `if` or a loop tests, without the parentheses around it."""
     condition = field_of(statement, "condition")

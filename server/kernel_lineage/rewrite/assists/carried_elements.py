@@ -35,12 +35,13 @@ from kernel_lineage.rewrite.assists.counting_loops import declares
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
-    fresh_name,
     indent_at,
     insert_before,
     newline_of,
     statements_of,
     syntax_of,
+    taken_name,
+    with_changes,
     with_pragmas,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, written_by_calls
@@ -147,8 +148,7 @@ def _edits(
     store, place, value, read = parts
     assert loop.start is not None and store.parent is not None
     data, at = data_of(kernel), with_pragmas(loop.node).start_byte
-    last = fresh_name("last", taken)
-    taken.add(last)
+    last = taken_name("last", taken)
     start = text_of(loop.start)
     start = start if re.fullmatch(r"\w+", start) else f"({start})"
     first, test = (
@@ -175,8 +175,4 @@ def _edits(
 def _with(whole: Node | None, changes: list[tuple[Node, str]]) -> str:
     """The text of a node with others in the place of its parts."""
     assert whole is not None
-    raw = text_of(whole).encode()
-    for node, new in sorted(changes, key=lambda change: change[0].start_byte, reverse=True):
-        begin, end = node.start_byte - whole.start_byte, node.end_byte - whole.start_byte
-        raw = raw[:begin] + new.encode() + raw[end:]
-    return raw.decode()
+    return with_changes(text_of(whole).encode(), whole.start_byte, changes)

@@ -56,12 +56,16 @@ def newline_of(data: bytes) -> str:
 def dedented(data: bytes, statements: Sequence[Node], changes: Iterable[tuple[Node, str]]) -> list[str]:
     """The lines of statements that follow each other, with texts in the place of nodes, moved to the left."""
     start, end = statements[0].start_byte, statements[-1].end_byte
-    text = data[start:end]
-    for node, new in sorted(changes, key=lambda change: change[0].start_byte, reverse=True):
-        text = text[: node.start_byte - start] + new.encode() + text[node.end_byte - start :]
     before = data[start_of_line(data, start) : start]
     margin = before.decode() if not before.strip() else " " * len(before)
-    return textwrap.dedent(margin + text.decode()).splitlines()
+    return textwrap.dedent(margin + with_changes(data[start:end], start, changes)).splitlines()
+
+
+def with_changes(text: bytes, start: int, changes: Iterable[tuple[Node, str]]) -> str:
+    """A text that begins at `start` bytes of a file, with texts in the place of nodes."""
+    for node, new in sorted(changes, key=lambda change: change[0].start_byte, reverse=True):
+        text = text[: node.start_byte - start] + new.encode() + text[node.end_byte - start :]
+    return text.decode()
 
 
 def insert_before(kernel: Kernel, offset: int, text: str) -> Edit:
@@ -135,6 +139,13 @@ def fresh_name(wanted: str, taken: set[str]) -> str:
     while wanted in taken:
         wanted += "_"
     return wanted
+
+
+def taken_name(wanted: str, taken: set[str]) -> str:
+    """A new name like the wanted one, which is taken from here on."""
+    name = fresh_name(wanted, taken)
+    taken.add(name)
+    return name
 
 
 def statements_of(node: Node | None) -> list[Node]:

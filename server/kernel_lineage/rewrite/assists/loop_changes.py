@@ -20,6 +20,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants
+from kernel_lineage.rewrite.assists.written import dense
 
 _BY_VALUE = re.compile(
     r"__\w+|\w+f|f?min|f?max|fma|f?abs|r?sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"
@@ -74,7 +75,7 @@ def promised_apart(syntax: CudaSyntax, one: str, other: str) -> bool:
 def _handed_on(syntax: CudaSyntax, root: str) -> bool:
     """Whether all of a kernel reaches a buffer by one pointer with `__restrict__`, which the kernel begins with."""
     body = syntax.entry.node.child_by_field_name("body")
-    used = re.findall(rf"(?<![\w.]){re.escape(root)}(?!\w)", "".join(text_of(body).split()))
+    used = re.findall(rf"(?<![\w.]){re.escape(root)}(?!\w)", dense(body))
     return len(used) == 1 and any(
         v.pointer and v.node.parent == body and "__restrict__" in text_of(v.node) and _is_root(v, root)
         for v in syntax.entry.variables
@@ -82,7 +83,7 @@ def _handed_on(syntax: CudaSyntax, root: str) -> bool:
 
 
 def _is_root(variable: Variable, root: str) -> bool:
-    return "".join(text_of(variable.value).split()) == root
+    return dense(variable.value) == root
 
 
 def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:

@@ -14,10 +14,10 @@ from kernel_lineage.code.cuda.structs import Struct
 from kernel_lineage.kernels.cuda_forms import bare, field_of, inside, operator_of, text_of
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.rewrite.assists.expression_types import RANKS, type_of
-from kernel_lineage.rewrite.assists.layout import statements_of
+from kernel_lineage.rewrite.assists.layout import statements_of, with_changes
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.written import in_brackets
+from kernel_lineage.rewrite.assists.written import dense, in_brackets
 
 _ALLOWED = {
     "identifier", "number_literal", "true", "false", "null", "this", "field_identifier", "type_identifier",
@@ -115,7 +115,7 @@ class Method:
         listed = self.struct.methods.get(self.name, [])
         fitting = [f for f in listed if len(parameters_of(f)) == count]
         values = [self._value(f) for f in fitting]
-        if not values or len({"".join(text_of(v).split()) for v in values}) != 1:
+        if not values or len(set(map(dense, values))) != 1:
             raise Refusal(f"{self.struct.name} has not one `{self.name}` for such a call")
         # Of two that differ in `const` alone, the one that gives a place may be what is assigned to.
         return min(zip(fitting, values, strict=True), key=lambda both: "&" not in self._returned(both[0]))
@@ -201,10 +201,7 @@ class Method:
                     self._check_outside(node, name)
                     outside.add(name)
                 waiting += node.named_children
-        for node, text in sorted(changes, key=lambda c: c[0].start_byte, reverse=True):
-            a, b = node.start_byte - begin, node.end_byte - begin
-            data = data[:a] + text.encode() + data[b:]
-        return " ".join(data.decode().split())
+        return " ".join(with_changes(data, begin, changes).split())
 
     def _own(self, before: str, name: str) -> str:
         if name in self.struct.hidden:

@@ -29,15 +29,16 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
-    fresh_name,
     indent_at,
     insert_before,
     newline_of,
     syntax_of,
+    taken_name,
     with_pragmas,
 )
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.shared_sums import sums_of
+from kernel_lineage.rewrite.assists.written import dense
 
 _THREAD = "threadIdx.x"
 
@@ -60,7 +61,7 @@ def _named_in(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -
     data, body = data_of(kernel), loop.body
     if body is None or loop.node.parent is None or loop.node.parent.type != "compound_statement":
         return []
-    plain = [n for n in descendants(body) if n.type == "field_expression" and _dense(n) == _THREAD]
+    plain = [n for n in descendants(body) if n.type == "field_expression" and dense(n) == _THREAD]
     pointers = {v.name: (v, column) for v, column in _pointers(syntax)}
     moved = [
         n
@@ -76,7 +77,7 @@ def _named_in(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -
     edits: list[Edit] = []
     column = number
     if number == _THREAD:
-        column = _fresh("column", taken)
+        column = taken_name("column", taken)
         at = with_pragmas(loop.node).start_byte
         edits.append(insert_before(kernel, at, f"const int {column} = {_THREAD};{_line(data, at)}"))
         edits += [replace_node(n, column) for n in plain if not any(contains(m, n) for m in moved)]
@@ -87,7 +88,7 @@ def _named_in(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -
         if listed is None or len(listed.named_children) != 1:
             return []
         if name not in starts:
-            starts[name] = _fresh(f"{name}_from", taken)
+            starts[name] = taken_name(f"{name}_from", taken)
             variable = pointers[name][0]
             value = _without(bare(variable.value), number)
             declarator = variable.node.children_by_field_name("declarator")[0]
@@ -105,7 +106,7 @@ def _named_in(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) -
 def _pointers(syntax: CudaSyntax) -> Iterator[tuple[Variable, str]]:
     """Pointers of a thread's own that nothing moves, and the number of the thread that their value has as a term."""
     names = {
-        v.name for v in syntax.entry.variables if v.value is not None and _dense(bare(v.value)) == _THREAD
+        v.name for v in syntax.entry.variables if v.value is not None and dense(bare(v.value)) == _THREAD
     }
     changed = {changed_by(n, addressed=True) for n in descendants(syntax.entry.node)}
     for variable in syntax.entry.variables:
@@ -125,22 +126,12 @@ def _without(value: Node | None, number: str) -> str | None:
     if value is None or value.type != "binary_expression" or operator_of(value) != "+":
         return None
     left, right = field_of(value, "left"), field_of(value, "right")
-    if _dense(right) == number and left is not None and number not in _dense(left):
+    if dense(right) == number and left is not None and number not in dense(left):
         return text_of(value.child_by_field_name("left"))
     rest = _without(left, number)
-    if rest is None or number in _dense(right):
+    if rest is None or number in dense(right):
         return None
     return f"{rest} + {text_of(value.child_by_field_name('right'))}"
-
-
-def _dense(node: Node | None) -> str:
-    return "".join(text_of(node).split())
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    name = fresh_name(name, taken)
-    taken.add(name)
-    return name
 
 
 def _line(data: bytes, at: int) -> str:

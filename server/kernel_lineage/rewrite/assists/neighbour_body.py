@@ -21,7 +21,7 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, taken_name
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.neighbour_runs import Run, check_order, runs_in, widest
@@ -185,8 +185,7 @@ def neighbour_body(
     runs = [r for r in runs if r.width or (r.places[0] and always(statements, r.places[0]))]
     taken = identifiers_in(syntax.entry.node)
     for run in runs:
-        run.name = fresh_name(f"{run.pointer}_{group_word(steps.lanes) if run.width else 'value'}", taken)
-        taken.add(run.name)
+        run.name = taken_name(f"{run.pointer}_{group_word(steps.lanes) if run.width else 'value'}", taken)
     first = _worked_out(syntax, statements, [p[0] for r in runs for p in r.places[:1]])
     gone = [n for r in runs for p in r.places for n in p]
     left_out = _left_out(statements, gone)

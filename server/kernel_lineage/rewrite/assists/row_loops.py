@@ -21,6 +21,7 @@ from kernel_lineage.kernels.cuda_forms import (
     Variable,
     arguments_of,
     bare,
+    changed_by,
     contains,
     field_of,
     operator_of,
@@ -30,7 +31,8 @@ from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_parameters import dtype_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.choosing_steps import CHOOSING, choice_of, compared
+from kernel_lineage.rewrite.assists.choosing_steps import compared
+from kernel_lineage.rewrite.assists.combining_steps import step_of
 from kernel_lineage.rewrite.assists.counting_loops import counter_type, counting
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, promised_apart
@@ -220,36 +222,17 @@ def _statements_in(body: Node) -> Iterator[Node]:
 def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | None:
     """The operation of one step of a reduction, and how often it writes the variable's name."""
     if statement.type == "if_statement":
-        step = compared(statement, name)
-        return step if step is not None and _remembers(statement, name) == carried else None
-    assignment = statement.named_children[0] if statement.named_children else None
-    if assignment is not None and assignment.type == "update_expression":
-        return ("+", 1) if text_of(assignment.child_by_field_name("argument")) == name else None
-    if assignment is None or assignment.type != "assignment_expression":
+        chosen = compared(statement, name)
+        return chosen if _remembers(statement, name) == carried else None
+    step = step_of(statement, name, [statement])
+    if (
+        step is None
+        or step.operation == "*"
+        or changed_by(statement.named_children[0]) != name
+        or any(name in identifiers_in(p) for p in step.parts)
+    ):
         return None
-    left, right = assignment.child_by_field_name("left"), field_of(assignment, "right")
-    if text_of(left) != name or right is None:
-        return None
-    if operator_of(assignment) in ("+=", "-="):
-        return ("+", 1) if name not in identifiers_in(right) else None
-    if operator_of(assignment) != "=":
-        return None
-    if right.type == "binary_expression" and operator_of(right) == "+":
-        sides = [right.child_by_field_name("left"), right.child_by_field_name("right")]
-        others = [s for s in sides if s is not None and text_of(bare(s)) != name]
-        return ("+", 2) if len(others) == 1 and name not in identifiers_in(others[0]) else None
-    if right.type == "conditional_expression":
-        test = bare(right.child_by_field_name("condition"))
-        chosen = choice_of(test, name) if test is not None and test.type == "binary_expression" else None
-        ways = [dense(right.child_by_field_name(f)) for f in ("consequence", "alternative")]
-        return (chosen[0], 3) if chosen is not None and ways == [chosen[1], name] else None
-    if right.type == "call_expression":
-        function = text_of(right.child_by_field_name("function"))
-        arguments = arguments_of(right)
-        others = [a for a in arguments if text_of(bare(a)) != name]
-        fits = function in CHOOSING and len(arguments) == 2 and len(others) == 1
-        return (function, 2) if fits and name not in identifiers_in(others[0]) else None
-    return None
+    return step.operation, [text_of(n) for n in descendants(statement) if n.type == "identifier"].count(name)
 
 
 def _remembers(statement: Node, name: str) -> set[str]:

@@ -30,6 +30,7 @@ from kernel_lineage.rewrite.assists.layout import (
     insert_before,
     newline_of,
     replace_between,
+    taken_name,
     with_pragmas,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -163,8 +164,7 @@ def _combined(
     after: list[str] = []
     for one in reductions:
         if one.operation == "+" and not one.from_zero:
-            kept = fresh_name(f"{one.name}_before", taken)
-            taken.add(kept)
+            kept = taken_name(f"{one.name}_before", taken)
             before += [f"const {one.type} {kept} = {one.name};", f"{one.name} = 0;"]
             after.append(f"{one.name} += {kept};")
     offset = fresh_name("offset", taken)

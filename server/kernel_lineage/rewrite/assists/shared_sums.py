@@ -28,16 +28,6 @@ def sums_of(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     return row
 
 
-def is_function(node: Node) -> bool:
-    """Whether a name is that of what is called."""
-    parent = node.parent
-    return (
-        parent is not None
-        and parent.type == "call_expression"
-        and parent.child_by_field_name("function") == node
-    )
-
-
 def parts_for(row: RowLoop, parts: dict[str, str], place: str) -> list[tuple[Node, str]]:
     """What stands for the sums in the loop's body: a lane's part of the one at a place."""
     body = row.loop.body

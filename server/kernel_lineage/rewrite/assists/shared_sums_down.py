@@ -6,6 +6,8 @@ that a warp reads several rows at a time; then lanes exchange what they have.
 
 from __future__ import annotations
 
+from functools import partial
+
 from tree_sitter import Node
 
 from kernel_gate.expr.polynomials import coefficient_of, polynomial, term_of
@@ -13,7 +15,7 @@ from kernel_gate.expr.terms import ONE, Var, variables
 from kernel_gate.program import WARP
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
-from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, is_function, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import Edit
 from kernel_lineage.kernels.source import Kernel
@@ -22,18 +24,17 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
     descendants,
-    fresh_name,
     indent_unit,
     newline_of,
     replace_between,
     statements_of,
+    taken_name,
     with_pragmas,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.shared_sums import (
     NoSuchLoop,
     exchanged,
-    is_function,
     parts_for,
     sums_of,
     written_at,
@@ -80,10 +81,7 @@ def column_sums(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str])
 
     data, step = data_of(kernel), indent_unit(kernel)
 
-    def named(wanted: str) -> str:
-        name = fresh_name(wanted, taken)
-        taken.add(name)
-        return name
+    named = partial(taken_name, taken=taken)
 
     def moved(lines: list[str], by: int = 1) -> list[str]:
         return [step * by + line if line.strip() else "" for line in lines]

@@ -7,11 +7,20 @@ eight lanes have eight rows, of which each lane sums its part; then they exchang
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, declarators, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    bare,
+    contains,
+    declarators,
+    is_function,
+    operator_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import Edit, replace_node
@@ -20,13 +29,13 @@ from kernel_lineage.rewrite.assists.layout import (
     data_of,
     dedented,
     descendants,
-    fresh_name,
     indent_at,
     indent_unit,
     insert_before,
     newline_of,
     replace_between,
     statements_of,
+    taken_name,
     with_pragmas,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language, promised_apart
@@ -36,7 +45,6 @@ from kernel_lineage.rewrite.assists.row_loops import RowLoop, counts
 from kernel_lineage.rewrite.assists.shared_sums import (
     NoSuchLoop,
     exchanged,
-    is_function,
     parts_for,
     sums_of,
     written_at,
@@ -169,10 +177,7 @@ def _edits(kernel: Kernel, rows: _Rows, taken: set[str]) -> list[Edit]:
     data, step, newline = data_of(kernel), indent_unit(kernel), newline_of(data_of(kernel))
     outer, loop, body = rows.outer, rows.row.loop, rows.body
 
-    def named(wanted: str) -> str:
-        name = fresh_name(wanted, taken)
-        taken.add(name)
-        return name
+    named = partial(taken_name, taken=taken)
 
     lane, first, wide, groups, group, mate, place = map(
         named, ("lane", "first", "wide", "groups", body.group, "mate", "place")

@@ -26,12 +26,12 @@ from kernel_lineage.rewrite.assists.layout import (
     dedented,
     descendants,
     either_way,
-    fresh_name,
     indent_at,
     indent_unit,
     newline_of,
     replace_between,
     syntax_of,
+    taken_name,
 )
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.candidate import Edit
@@ -141,8 +141,7 @@ class _Splitting:
         for name, variable in self._variables.items():
             self._check(variable)
             for _, member in structure.members:
-                new = fresh_name(f"{name}_{member}", taken)
-                taken.add(new)
+                new = taken_name(f"{name}_{member}", taken)
                 self._named[name, member] = new
 
     def edits(self) -> list[Edit]:

@@ -26,11 +26,11 @@ from kernel_lineage.rewrite.assists.hidden_reads import macros_of
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
-    fresh_name,
     indent_unit,
     newline_of,
     replace_between,
     syntax_of,
+    taken_name,
 )
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.split_structures import other_names
@@ -148,8 +148,7 @@ def fields_apart(kernel: Kernel) -> FieldsApart:
         declared, paths = ([written], [""]) if whole else ([], [])
         names: dict[str, str] = {}
         for path, (one, nodes) in places.items():
-            names[path] = name = fresh_name(f"{parameter.name}{path.replace('.', '_')}", taken)
-            taken.add(name)
+            names[path] = name = taken_name(f"{parameter.name}{path.replace('.', '_')}", taken)
             fields[name] = parameter.name + path
             declared.append(one.declared(name))
             paths.append(path)

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import changed_by, contains, declarators, text_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.digit_steps import DigitSteps
-from kernel_lineage.rewrite.assists.layout import descendants, fresh_name
+from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, with_changes
 from kernel_lineage.rewrite.assists.moved_element import Moved, on_one_line
 from kernel_lineage.rewrite.assists.neighbour_steps import over_element
 from kernel_lineage.rewrite.assists.term_text import c_text
@@ -36,7 +36,6 @@ class TilePlaces:
 
     def written(self, node: Node, high: str, wide: str, part: Node | None = None, text: str = "") -> str:
         """A statement or an expression for the element so many steps from the first one."""
-        whole = text_of(node).encode()
         changes = [(part, text)] if part is not None and contains(node, part) else []
         for access in descendants(node):
             if access.id in self.steps and not any(contains(p, access) for p, _ in changes):
@@ -49,10 +48,7 @@ class TilePlaces:
                     if by != "0"
                 ]
                 changes.append((indices, f"[{first}{''.join(moved)}]"))
-        for old, new in sorted(changes, key=lambda c: c[0].start_byte, reverse=True):
-            begin, end = old.start_byte - node.start_byte, old.end_byte - node.start_byte
-            whole = whole[:begin] + new.encode() + whole[end:]
-        return " ".join(whole.decode().split())
+        return " ".join(with_changes(text_of(node).encode(), node.start_byte, changes).split())
 
 
 def tile_places(

@@ -12,6 +12,7 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     replace_between,
     start_of_line,
+    taken_name,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_places import calls_of, holds_text_of_lines, span_of, stored_names
@@ -43,8 +44,7 @@ def in_loop(kernel: Kernel, function: ast.FunctionDef, bound: str) -> Edit:
     if row is not None and stored.count(row) == 1:
         kept = inner[1:]
     else:
-        row, kept = fresh_name("row", taken), inner
-        taken.add(row)
+        row, kept = taken_name("row", taken), inner
     if not kept:
         raise Refusal(f"{kernel.name} does nothing with its row")
     names = {name: fresh_name(f"{name}_of_row", taken) for name in moved}

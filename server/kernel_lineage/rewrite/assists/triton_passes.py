@@ -12,11 +12,11 @@ from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,
-    fresh_name,
     indent_at,
     insert_before,
     replace_between,
     start_of_line,
+    taken_name,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_block_choices import kernel_after
@@ -78,8 +78,7 @@ def with_loads_named(kernel: Kernel, loops: list[ast.For]) -> Kernel:
         within = _loaded(statement) is None and places.count(ast.unparse(call.args[0])) > 1
         if not within or not begins_line(data, whole.start):
             continue
-        name = fresh_name("loaded", taken)
-        taken.add(name)
+        name = taken_name("loaded", taken)
         margin = indent_at(data, whole.start)
         edits += [
             insert_before(kernel, whole.start, f"{name} = {ast.unparse(call)}\n{margin}"),

@@ -35,7 +35,7 @@ from kernel_lineage.rewrite.assists.element_uses import (
     is_written,
     reads_too,
 )
-from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, taken_name
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import type_parameters
 from kernel_lineage.rewrite.assists.ways_through import always
@@ -199,8 +199,7 @@ def vector_body(
     body = VectorBody(tuple(accesses), tuple(statements), index, False, outside, apart)
     taken = identifiers_in(syntax.entry.node)
     for access in accesses:
-        access.name = fresh_name(f"{access.pointer}_{body.group}", taken)
-        taken.add(access.name)
+        access.name = taken_name(f"{access.pointer}_{body.group}", taken)
     replaced = {id(n): n for a in accesses for n in a.nodes}
     spans = [(n.start_byte, n.end_byte) for n in replaced.values()]
     uses_index = any(

@@ -19,6 +19,7 @@ from kernel_lineage.kernels.cuda_forms import (
     contains,
     declarators,
     field_of,
+    is_function,
     operator_of,
     text_of,
 )
@@ -31,6 +32,7 @@ from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.template_types import type_parameters
+from kernel_lineage.rewrite.assists.written import dense
 
 _LANE = re.compile(r"threadIdx(?!\s*\.\s*[yz])|\basm\b|laneid|__activemask|clock")
 _TELLS_APART = re.compile(
@@ -64,7 +66,7 @@ class WarpValues:
             case "assignment_expression" | "update_expression" | "lambda_expression":
                 return False
             case "identifier":
-                return _is_called(node) or self.name_is_same(text_of(node), node)
+                return is_function(node) or self.name_is_same(text_of(node), node)
             case "call_expression":
                 unit = self._called(node)
                 if unit is not None:
@@ -262,26 +264,12 @@ class WarpValues:
             if self.is_same(part.node):
                 continue
             below = part.below
-            bound = below[1] if below is not None and "".join(text_of(below[0]).split()) in columns else None
+            bound = below[1] if below is not None and dense(below[0]) in columns else None
             if bound is None or not self.is_same(bound):
                 raise Refusal(f"lanes may go different ways at `{text_of(part.node)}`")
             yield text_of(bound)
         if not parts:
             raise Refusal(f"lanes may go different ways in line {statement.start_point.row + 1}")
-
-
-def _has_references(unit: Unit) -> bool:
-    return any(node.type == "reference_declarator" for node in descendants(unit.node))
-
-
-def _is_called(name: Node) -> bool:
-    """Whether a name stands for a function, or for a member of something."""
-    parent = name.parent
-    return (
-        parent is not None
-        and parent.type == "call_expression"
-        and parent.child_by_field_name("function") == name
-    )
 
 
 _TYPES = re.compile(r"unsigned|size_t|half|__half2?|__nv_bfloat16|u?int\d+_t|float\d")

@@ -22,13 +22,13 @@ from kernel_lineage.rewrite.assists.layout import (
     begins_line,
     data_of,
     descendants,
-    fresh_name,
     indent_at,
     indent_unit,
     newline_of,
     replace_between,
     statements_of,
     syntax_of,
+    taken_name,
 )
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.written_out_bodies import Body
@@ -87,7 +87,7 @@ def _written_out(
         if formal.reference or _stands_for(syntax, unit, formal, argument):
             renamed[formal.name] = text_of(argument)
             continue
-        renamed[formal.name] = _fresh(formal.name, taken)
+        renamed[formal.name] = taken_name(formal.name, taken)
         steady = not formal.pointer and "const" not in formal.declared and not is_changed(unit, formal.name)
         declared = formal.declared.format(renamed[formal.name])
         before.append(f"{'const ' * steady}{declared} = {text_of(argument)};")
@@ -95,7 +95,7 @@ def _written_out(
     kept = _kept(unit, target, statement, call)
     for variable in unit.variables:
         if variable.name not in renamed:
-            renamed[variable.name] = target if variable.name == kept else _fresh(variable.name, taken)
+            renamed[variable.name] = target if variable.name == kept else taken_name(variable.name, taken)
     body = Body(data, tuple(statements_of(unit.node.child_by_field_name("body"))), renamed, step)
     lines = [*before, *_lines(unit, formals, body, call, statement, target, taken)]
     if any(line.lstrip().startswith("#") for line in lines) and not begins_line(data, statement.start_byte):
@@ -118,12 +118,6 @@ def _taken(syntax: CudaSyntax) -> set[str]:
     for _, own, text in macros_of(syntax.kernel):
         taken |= set(WORD.findall(text)) - own
     return taken
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    name = fresh_name(name, taken)
-    taken.add(name)
-    return name
 
 
 def _returned(unit: Unit) -> str:
@@ -181,7 +175,7 @@ def _lines(
         return [*([f"{kind} {target};"] if declares else []), *body.lines(target)]
     if value is not None and value == body.renamed.get(_returned(unit)):
         return [*first, *_with(body.data, statement, call, value)]
-    name = _fresh(unit.name, taken)
+    name = taken_name(unit.name, taken)
     if value is not None:
         first.append(f"const {kind} {name} = {value};")
     else:
