@@ -7,7 +7,7 @@ Products of tensor cores and sums of atomics are not looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy.typing as npt
 from kernel_gate.devices.base import Birth, BirthKind
 from kernel_gate.emulated.exactly import EXACTLY
 from kernel_gate.emulated.formats import FORMATS, opened
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Wave
 
 MOST = 20
@@ -48,17 +47,14 @@ class Births:
         reads = [site.read(position, kind) for position, kind in enumerate(operands, 1)]
         overwrites = site.operand(0) in site.instruction.operands[1:]
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                before = [read(wave) for read in reads] if overwrites else None
-                step(wave)
-                made = _values(out(wave), result)
-                if not all(_is_usual(half, result).all() for half in made):
-                    self._look(wave, site, (made, result), before or [r(wave) for r in reads], operands)
+        def watched(wave: Wave) -> Iterator[None]:
+            before = [read(wave) for read in reads] if overwrites else None
+            yield
+            made = _values(out(wave), result)
+            if not all(_is_usual(half, result).all() for half in made):
+                self._look(wave, site, (made, result), before or [r(wave) for r in reads], operands)
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _look(
         self,

@@ -6,17 +6,16 @@ Only the first wave of a launch is looked at, and the first visits of each threa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kernel_gate.emulated.operands import bases
 from kernel_gate.emulated.ptx.model import Address, Register
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES, Array
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Index, Wave
 
 VISITS = 3
@@ -81,31 +80,25 @@ class Decisions:
         assert isinstance(operand.base, Register)
         read, offset = site.reader(operand.base, TYPES["u64"]), operand.offset
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                if self._is_first(wave):
-                    addresses = wave.spread(np.asarray(read(wave))).astype(np.int64) + offset
-                    for one in self.inputs:
-                        place = addresses - one.address
-                        inside = (place >= 0) & (place < one.nbytes)
-                        if inside.any():
-                            self._last[one.name][wave.index[inside]] = place[inside] // one.itemsize
-                step(wave)
+        def watched(wave: Wave) -> Iterator[None]:
+            if self._is_first(wave):
+                addresses = wave.spread(np.asarray(read(wave))).astype(np.int64) + offset
+                for one in self.inputs:
+                    place = addresses - one.address
+                    inside = (place >= 0) & (place < one.nbytes)
+                    if inside.any():
+                        self._last[one.name][wave.index[inside]] = place[inside] // one.itemsize
+            yield
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _decision(self, site: Site, measure: Callable[[Wave], tuple[Array, Array]]) -> Wrap:
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                if self._is_first(wave):
-                    self._keep(wave, site, *measure(wave))
-                step(wave)
+        def watched(wave: Wave) -> Iterator[None]:
+            if self._is_first(wave):
+                self._keep(wave, site, *measure(wave))
+            yield
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _keep(self, wave: Wave, site: Site, distance: Array, scale: Array) -> None:
         shape = (VISITS, wave.threads)

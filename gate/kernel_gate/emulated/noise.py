@@ -7,7 +7,7 @@ floats apart. A conversion to half precision is moved where arithmetic goes on w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,11 +16,10 @@ from kernel_gate.emulated.exactly import EXACTLY
 from kernel_gate.emulated.formats import FORMATS, opened, pack
 from kernel_gate.emulated.operands import names
 from kernel_gate.emulated.ptx.model import Instruction
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.rounding import fused, two_sum
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Wave
 
 _UNITS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
@@ -64,23 +63,20 @@ class Noise:
         out, put = site.read(0, result), site.write(0, result)
         reads = [site.read(position, kind) for position, kind in enumerate(operands, 1)]
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                operand_lanes = [opened(read(wave), kind) for read, kind in zip(reads, operands, strict=True)]
-                step(wave)
-                halves = opened(out(wave), result)
-                moved = []
-                for lane, value in enumerate(halves):
-                    # Two floats into one register: the first is the upper half.
-                    used = operand_lanes[::-1][lane : lane + 1] if is_pair else operand_lanes
-                    wide = [np.asarray(g[lane % len(g)], np.float64) for g in used]
-                    exact = _is_exact(name, np.asarray(value, np.float64), wide)
-                    moved.append(self._moved(wave.spread(value), wave.spread(exact), result))
-                put(wave, _close(moved, result))
+        def watched(wave: Wave) -> Iterator[None]:
+            operand_lanes = [opened(read(wave), kind) for read, kind in zip(reads, operands, strict=True)]
+            yield
+            halves = opened(out(wave), result)
+            moved = []
+            for lane, value in enumerate(halves):
+                # Two floats into one register: the first is the upper half.
+                used = operand_lanes[::-1][lane : lane + 1] if is_pair else operand_lanes
+                wide = [np.asarray(g[lane % len(g)], np.float64) for g in used]
+                exact = _is_exact(name, np.asarray(value, np.float64), wide)
+                moved.append(self._moved(wave.spread(value), wave.spread(exact), result))
+            put(wave, _close(moved, result))
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _kinds(self, site: Site) -> tuple[PtxType, list[PtxType]] | None:
         """Types of the result and of each operand of an instruction that rounds to at most 32 bits."""

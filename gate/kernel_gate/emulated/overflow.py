@@ -13,6 +13,7 @@ not looked at. Sums of 64 bits are not looked at either.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,10 +22,9 @@ import numpy as np
 from kernel_gate.emulated.address_registers import keeps_numbers
 from kernel_gate.emulated.operands import bases, names
 from kernel_gate.emulated.ptx.model import Register
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES, Array
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Index, Wave
 from kernel_gate.emulated.whole_numbers import CAN_WRAP, NUMBERS, beyond_unsigned, expression_of, fits
 
@@ -90,17 +90,14 @@ class AddressOverflow:
     def _forget(self, written: list[str]) -> Wrap:
         """New numbers: nothing of what stood in the registers is left."""
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                step(wave)
-                if self.shadows:
-                    self._enter(wave)
-                    for name in written:
-                        self._clear(wave, name)
+        def watched(wave: Wave) -> Iterator[None]:
+            yield
+            if self.shadows:
+                self._enter(wave)
+                for name in written:
+                    self._clear(wave, name)
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _clear(self, wave: Wave, name: str) -> None:
         if name not in self.shadows:
@@ -114,21 +111,18 @@ class AddressOverflow:
             del self.shadows[name]
 
     def _access(self, site: Site, based: list[str], written: list[str]) -> Wrap:
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                if not self.shadows:
-                    step(wave)
-                    return
-                self._enter(wave)
-                for name in based:
-                    self._require_right(wave, site, name)
-                step(wave)
-                for name in written:
-                    self._clear(wave, name)
+        def watched(wave: Wave) -> Iterator[None]:
+            if not self.shadows:
+                yield
+                return
+            self._enter(wave)
+            for name in based:
+                self._require_right(wave, site, name)
+            yield
+            for name in written:
+                self._clear(wave, name)
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _require_right(self, wave: Wave, site: Site, name: str) -> None:
         shadow = self.shadows.get(name)
@@ -163,26 +157,23 @@ class AddressOverflow:
         makes = site.parts[0] in CAN_WRAP
         out = site.read(0, kind)
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                has_shadow = bool(self.shadows) and any(source in self.shadows for source in sources)
-                values = [read(wave) for read in reads] if has_shadow or makes else []
-                if not has_shadow and (not makes or fits(site, values)):
-                    step(wave)
-                    if self.shadows:
-                        self._enter(wave)
-                        self._clear(wave, name)
-                    return
-                self._enter(wave)
-                chosen = () if choose is None else (choose(wave),)
-                held = [self._number(wave, source, v) for source, v in zip(sources, values, strict=True)]
-                step(wave)
-                result = wave.spread(np.asarray(compute(*(number for number, _ in held), *chosen)))
-                self._keep(wave, site, name, result, out(wave), held)
+        def watched(wave: Wave) -> Iterator[None]:
+            has_shadow = bool(self.shadows) and any(source in self.shadows for source in sources)
+            values = [read(wave) for read in reads] if has_shadow or makes else []
+            if not has_shadow and (not makes or fits(site, values)):
+                yield
+                if self.shadows:
+                    self._enter(wave)
+                    self._clear(wave, name)
+                return
+            self._enter(wave)
+            chosen = () if choose is None else (choose(wave),)
+            held = [self._number(wave, source, v) for source, v in zip(sources, values, strict=True)]
+            yield
+            result = wave.spread(np.asarray(compute(*(number for number, _ in held), *chosen)))
+            self._keep(wave, site, name, result, out(wave), held)
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def _number(self, wave: Wave, name: str | None, value: Array) -> tuple[Any, Any]:
         """What a register stands for, and where it wrapped."""
@@ -234,25 +225,22 @@ class AddressOverflow:
         narrow = {source for source, kind in kinds.items() if kind is not None and kind.size == 4}
         unsigned = narrow if site.parts[-1].startswith("u") else set()
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                if not self.shadows:
-                    step(wave)
-                    return
-                self._enter(wave)
-                marked: Any = np.full(wave.active_count, _NONE)
-                for source in sources:
-                    if shadow := self.shadows.get(source):
-                        origin = shadow.origin[wave.index]
-                        if source in unsigned:
-                            origin = np.where(beyond_unsigned(shadow.number[wave.index]), origin, _NONE)
-                        marked = np.where(marked == _NONE, origin, marked)
-                step(wave)
-                if (marked != _NONE).any():
-                    self._store(wave, name, np.zeros((), np.int64), marked)
-                else:
-                    self._clear(wave, name)
+        def watched(wave: Wave) -> Iterator[None]:
+            if not self.shadows:
+                yield
+                return
+            self._enter(wave)
+            marked: Any = np.full(wave.active_count, _NONE)
+            for source in sources:
+                if shadow := self.shadows.get(source):
+                    origin = shadow.origin[wave.index]
+                    if source in unsigned:
+                        origin = np.where(beyond_unsigned(shadow.number[wave.index]), origin, _NONE)
+                    marked = np.where(marked == _NONE, origin, marked)
+            yield
+            if (marked != _NONE).any():
+                self._store(wave, name, np.zeros((), np.int64), marked)
+            else:
+                self._clear(wave, name)
 
-            return watched
-
-        return wrap
+        return around(watched)

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.emulated.ptx.model import Address, Group, Operand, Register
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Wave
 
 FLOATS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"})
@@ -59,21 +58,16 @@ class Terms:
         results = [] if name in ("st", "red") else list(_names(site.operand(0)))
         sources = [list(_names(site.operand(n))) for n in range(len(results) > 0, site.operand_count)]
 
-        def wrap(step: Step) -> Step:
-            def counted(wave: Wave) -> None:
-                self._enter(wave)
-                self._touched.clear()
-                before = [self._largest(names, wave) for names in sources]
-                step(wave)
-                counts = (
-                    self._memory(name, site, before, wave) if memory else self._counts(name, site, before)
-                )
-                for register in results:
-                    self._write(register, counts, wave)
+        def watched(wave: Wave) -> Iterator[None]:
+            self._enter(wave)
+            self._touched.clear()
+            before = [self._largest(names, wave) for names in sources]
+            yield
+            counts = self._memory(name, site, before, wave) if memory else self._counts(name, site, before)
+            for register in results:
+                self._write(register, counts, wave)
 
-            return counted
-
-        return wrap
+        return around(watched)
 
     def _enter(self, wave: Wave) -> None:
         if wave is not self._wave:

@@ -7,7 +7,7 @@ a guard or a branch that it reaches is. Not followed: copies within local memory
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,12 +19,11 @@ from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.operands import bases, items
 from kernel_gate.emulated.program import Block, DecodedKernel
 from kernel_gate.emulated.ptx.model import Instruction, Operand, Register
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.slicing.operands import effect_of
 from kernel_gate.emulated.terminators import Branch
 from kernel_gate.emulated.types import TYPES, Array
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Index, Wave
 
 _STORES = ("st", "red", "atom")
@@ -74,25 +73,22 @@ class UndefinedLocals:
         used = effect.reads if outside else (*addresses, *effect.guard)
         origins_of = self._origins(site)
 
-        def wrap(step: Step) -> Step:
-            def watched(wave: Wave) -> None:
-                origins = None
-                if self.undefined:
-                    self.use(wave, used, site.instruction)
-                    origins = None if effect.of_a_warp else origins_of(wave)
-                step(wave)
-                if self.undefined:
-                    for register in effect.writes:
-                        self._assign(wave, register, origins)
-                for part, threads, number in self._fresh:
-                    target = loaded[part] if part < len(loaded) else None
-                    if target is not None:
-                        self.undefined.setdefault(target, np.zeros(wave.threads, np.int32))[threads] = number
-                self._fresh.clear()
+        def watched(wave: Wave) -> Iterator[None]:
+            origins = None
+            if self.undefined:
+                self.use(wave, used, site.instruction)
+                origins = None if effect.of_a_warp else origins_of(wave)
+            yield
+            if self.undefined:
+                for register in effect.writes:
+                    self._assign(wave, register, origins)
+            for part, threads, number in self._fresh:
+                target = loaded[part] if part < len(loaded) else None
+                if target is not None:
+                    self.undefined.setdefault(target, np.zeros(wave.threads, np.int32))[threads] = number
+            self._fresh.clear()
 
-            return watched
-
-        return wrap
+        return around(watched)
 
     def with_branches(self, kernel: DecodedKernel) -> DecodedKernel:
         """The kernel, whose conditional branches are looked at too."""

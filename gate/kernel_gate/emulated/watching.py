@@ -5,7 +5,7 @@ They are put around the steps of one launch that asks for them, so that others p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -13,10 +13,30 @@ from kernel_gate.emulated.program import Block, DecodedKernel, guarded
 from kernel_gate.emulated.registry import Step, Unsupported
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES
+from kernel_gate.emulated.wave import Wave
 
 Wrap: TypeAlias = Callable[[Step], Step]
+Watch: TypeAlias = Callable[[Wave], Iterator[None]]
+"""What looks at a step: before it yields, at the operands, and after, at the result."""
 Watcher: TypeAlias = Callable[[Site], Wrap | None]
 """What to put around the step of an instruction; None: nothing. It runs for the threads that execute it."""
+
+
+def around(watch: Watch, enter: Callable[[Wave], None] | None = None) -> Wrap:
+    """What to put around a step: `enter`, and what looks at it."""
+
+    def wrap(step: Step) -> Step:
+        def watched(wave: Wave) -> None:
+            if enter is not None:
+                enter(wave)
+            watching = watch(wave)
+            next(watching)
+            step(wave)
+            next(watching, None)
+
+        return watched
+
+    return wrap
 
 
 def watched(kernel: DecodedKernel, watchers: Sequence[Watcher]) -> DecodedKernel:

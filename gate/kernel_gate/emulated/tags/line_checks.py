@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernel_gate.emulated.access import Located
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, memory
 from kernel_gate.emulated.tags.assertions import Assertions
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys, over_lanes
 from kernel_gate.emulated.tags.shadows import Shadows
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Wrap, around
 from kernel_gate.emulated.wave import Wave
 from kernel_gate.invariants.model import AT, LEFT, RIGHT, STORED, Assertion, Binding
 from kernel_gate.program import WARP
@@ -50,25 +49,19 @@ class LineChecks:
         packed = bool(site.types) and site.type.kind in ("packed", "lanes")
         first, second = site.operand(1), site.operand(2)
 
-        def wrap(step: Step) -> Step:
-            follow = step if inner is None else inner(step)
+        def watched(wave: Wave) -> Iterator[None]:
+            self.shadows.enter(wave)
+            tags = [self.shadows.get(wave, operand) for operand in (first, second)]
+            if any(tag is not None for tag in tags):
+                lanes = max(tag.shape[1] for tag in tags if tag is not None) if packed else 1
+                full = [self.shadows.filled(wave, tag if packed else over_lanes(tag), lanes) for tag in tags]
+                operands = {LEFT: full[0], RIGHT: full[1]}
+                for assertion in asserted:
+                    self.seen.check(wave, assertion, operands, {}, site.instruction)
+            yield
 
-            def watched(wave: Wave) -> None:
-                self.shadows.enter(wave)
-                tags = [self.shadows.get(wave, operand) for operand in (first, second)]
-                if any(tag is not None for tag in tags):
-                    lanes = max(tag.shape[1] for tag in tags if tag is not None) if packed else 1
-                    full = [
-                        self.shadows.filled(wave, tag if packed else over_lanes(tag), lanes) for tag in tags
-                    ]
-                    operands = {LEFT: full[0], RIGHT: full[1]}
-                    for assertion in asserted:
-                        self.seen.check(wave, assertion, operands, {}, site.instruction)
-                follow(wave)
-
-            return watched
-
-        return wrap
+        wrap = around(watched)
+        return wrap if inner is None else lambda step: wrap(inner(step))
 
     def matrices(self, site: Site, asserted: Sequence[Assertion]) -> matrices.Look | None:
         """At a product of matrices: of every step of k the column of A and the row of B, a warp for a thread."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated import watching
 from kernel_gate.emulated.access import Located
 from kernel_gate.emulated.addresses import Segment
 from kernel_gate.emulated.operands import items, names
 from kernel_gate.emulated.ptx.model import Operand, Register
-from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.flow import Flow
 from kernel_gate.emulated.tags.keys import UNTAGGED, Coding, Index, Keys, joined
-from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.watching import Watch, Wrap
 from kernel_gate.emulated.wave import Wave
 
 _AS_DECLARED = UNTAGGED - 1
@@ -218,17 +218,6 @@ class Shadows:
         return tags if tags is None else tags.min(axis=1, keepdims=True)
 
 
-def around(shadows: Shadows, watch: Callable[[Wave], Iterator[None]]) -> Wrap:
-    """What to put around a step: what `watch` does before it yields, and after."""
-
-    def wrap(step: Step) -> Step:
-        def watched(wave: Wave) -> None:
-            shadows.enter(wave)
-            watching = watch(wave)
-            next(watching)
-            step(wave)
-            next(watching, None)
-
-        return watched
-
-    return wrap
+def around(shadows: Shadows, watch: Watch) -> Wrap:
+    """What to put around a step that changes tags: what `watch` does before it yields, and after."""
+    return watching.around(watch, shadows.enter)
