@@ -110,5 +110,7 @@ def test_a_rewrite_is_launched_for_the_prefix_as_its_own_host_code_says(tmp_path
     path = tmp_path / "flat.py"
     path.write_text(flat)
     assert prefix.workload is not None
-    program = program_from_file(path, "doubled", prefix.workload, changed_from=text.encode())
+    program = program_from_file(
+        path, "doubled", prefix.workload, changed_from=text.encode(), views=prefix.views
+    )
     assert program.arguments == ("x_ptr", "y_ptr", "rows", "cols", "cols", "cols")

@@ -29,8 +29,8 @@ def judged_in_all_types(
 ) -> Verdict:
     """The verdict on a request, and on the same with the other types that the host code of `path` launches.
 
-    `programs` make the baseline and the candidate of a workload and `template_arguments`. A candidate that is rejected
-    with one of the types is rejected; the verdict names a type for which nothing could be judged, with the reason.
+    `programs` make the baseline and the candidate of a workload, `template_arguments` and `views`. A candidate that is
+    rejected as one of them is rejected; the verdict names one for which nothing could be judged, with the reason.
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
         return verdict
@@ -41,7 +41,9 @@ def judged_in_all_types(
             continue
         try:
             before, after = (
-                program(instance.workload, template_arguments=instance.template_arguments)
+                program(
+                    instance.workload, template_arguments=instance.template_arguments, views=instance.views
+                )
                 for program in programs
             )
         except (ProgramError, ValueError) as error:

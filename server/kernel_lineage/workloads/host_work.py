@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Step, Value
 from kernel_gate.workload import Workload
@@ -17,6 +18,7 @@ from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
 from kernel_lineage.workloads.following.launch_site import LaunchSite, followed_launch, same_launch
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError
 from kernel_lineage.workloads.triton.launch_site import TritonSite, own_parameters
@@ -78,17 +80,18 @@ def triton_host_work(
     former: Kernel | None,
     former_order: Sequence[str],
     root: Path,
+    views: Mapping[str, View] = MappingProxyType({}),
 ) -> HostWork:
     """What the file's Python does for a launch of a Triton kernel. `former` is the kernel before a change, with its own
-    `order`.
+    `order`; for `views` see `followed_launch`.
 
     Raises `LaunchChangedError`.
     """
     workload = _on_a_device(workload)
     before: TritonSite | None = None
     if former is not None and len(former_order) == len(workload.args):
-        before = followed_triton_launch(former, path, workload, former_order, root)
-    site = followed_triton_launch(kernel, path, workload, order, root, before)
+        before = followed_triton_launch(former, path, workload, former_order, root, views=views)
+    site = followed_triton_launch(kernel, path, workload, order, root, before, views)
     if site is None:
         if former is not None and former.launches and _written_otherwise(former, kernel):
             raise _not_read(path, kernel.name)

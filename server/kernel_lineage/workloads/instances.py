@@ -10,8 +10,8 @@ with the flags that their callers give.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from kernel_lineage.workloads.following.types import SCALAR_KINDS, plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.host_work import host_code
 from kernel_lineage.workloads.layouts import other_numbers, untimed_workload
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
@@ -54,6 +55,8 @@ class Instance:
     workload: Workload | None
     why: str = ""
     """Why it has no workload."""
+    views: Mapping[str, View] = field(default_factory=dict)
+    """Triton: the host's tensors that are parts of the memory which the workload gives, by its arguments."""
 
 
 def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Program) -> tuple[Instance, ...]:
@@ -63,8 +66,10 @@ def other_instances(path: Path, kernel: Kernel, workload: Workload, program: Pro
     if kernel.language is Language.TRITON:
         others = other_launches(path, kernel, workload, _MOST)
         return tuple(
-            Instance(name, (), None, answer) if isinstance(answer, str) else Instance(name, (), answer)
-            for name, answer in others
+            Instance(name, (), None, answer)
+            if isinstance(answer, str)
+            else Instance(name, (), answer, views=views)
+            for name, answer, views in others
         )
     if kernel.source is None:
         return ()

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.expressions import split_at_commas
 from kernel_gate.files.reading import read_file
@@ -32,6 +33,7 @@ from kernel_lineage.workloads.host_work import (
     triton_host_work,
 )
 from kernel_lineage.workloads.launched_beside import launched_beside
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.preprocessed import standing_before, with_headers
 from kernel_lineage.workloads.program_errors import LaunchChangedError as LaunchChangedError
 from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
@@ -62,14 +64,15 @@ def program_from_file(
     template_arguments: Sequence[str] = (),
     arguments: Sequence[str] | None = None,
     changed_from: bytes | None = None,
+    views: Mapping[str, View] = MappingProxyType({}),
 ) -> Program:
     """The program of one kernel of a file.
 
     `data` is the text when it is not what the file holds, `source` the file where it was read before; headers are read
     beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
     launch, as a candidate does: {"block": "[256]"}. `arguments` are the workload's, one for each of the kernel's own;
-    by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate. Raises
-    `ProgramError`.
+    by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate; `views`
+    are the tensors of a Triton kernel's host code that are parts of the workload's buffers. Raises `ProgramError`.
     """
     source = source or source_of(path, data)
     language = source.language
@@ -91,6 +94,7 @@ def program_from_file(
         launch=launch or {},
         template=tuple(template_arguments),
         former=former,
+        views=views,
     )
     by_names = _by_names(kernel, workload) if arguments is None and former is not None else None
     program = None
@@ -116,6 +120,7 @@ def _of_kernel(
     launch: Mapping[str, str],
     template: tuple[str, ...],
     former: SourceFile | None,
+    views: Mapping[str, View],
 ) -> Program:
     """The program of one launch of a kernel, with the workload's argument for each of the kernel's own in `order`."""
     renamed = order if order != tuple(a.name for a in workload.args) else None
@@ -124,7 +129,7 @@ def _of_kernel(
     if source.language is Language.TRITON:
         text, module, siblings = triton_text(source.data, (kernel.name,), path)
         try:
-            work = triton_host_work(kernel, path, workload, order, before, former_order, root)
+            work = triton_host_work(kernel, path, workload, order, before, former_order, root, views)
         except LaunchChangedError:
             # A candidate that says what of its launch is another one need not be read.
             if not launch:

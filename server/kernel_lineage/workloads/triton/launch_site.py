@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.arguments import Argument
 from kernel_gate.compile_time import constant, is_word
@@ -14,9 +15,8 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.model import Draft, View
+from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression
-from kernel_lineage.workloads.triton.draft import drafts_of_callers
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import (
@@ -66,12 +66,14 @@ def followed_launch(
     order: Sequence[str],
     root: Path,
     before: TritonSite | None = None,
+    views: Mapping[str, View] = MappingProxyType({}),
 ) -> TritonSite | None:
     """The launch that the file's host code comes to; None where it is not told over dims and arguments, alike at all
     shapes. `before` is the launch before a change, which may pass other numbers for arguments that are agreed there.
 
     Of several sites it is the first that launches what the workload does, else the first. `order` names the workload's
-    argument for each of the kernel's own parameters that are not constexpr, "" where it has none.
+    argument for each of the kernel's own parameters that are not constexpr, "" where it has none; `views` are the
+    arguments of which the host's tensor is a part.
     """
     if kernel.source is None or kernel.source.module is None or kernel.function is None:
         return None
@@ -83,7 +85,6 @@ def followed_launch(
     shapes += [
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
     ]
-    views = dict(_views(kernel, path, workload, modules))
     for function, call in _calls(kernel.name, own):
         bindings = _bindings(kernel, function, call, workload, order, views)
         own_names = dict(zip(own_parameters(kernel, workload), order, strict=False))
@@ -174,33 +175,6 @@ def _host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:
 def _sizes(texts: Iterable[str]) -> tuple[int | Size, ...]:
     sizes = (size_of(ast.parse(text, mode="eval").body) for text in texts)
     return tuple(size for size in sizes if isinstance(size, (int, Size)))
-
-
-def _views(kernel: Kernel, path: Path, workload: Workload, modules: Modules) -> Iterator[tuple[str, View]]:
-    """The tensors of the caller that comes with what a workload describes, where these are parts of their memory."""
-    shapes = (a.shape or () for a in workload.args)
-    if not any(len(shape) == 1 and not str(shape[0]).isalnum() for shape in shapes):
-        return  # no memory of which a tensor would be a part
-    for draft in drafts_of_callers(kernel, path, modules):
-        if _is_described(draft, workload):
-            yield from ((a.name, a.view) for a in draft.arguments if a.view is not None)
-            return
-
-
-def _is_described(draft: Draft, workload: Workload) -> bool:
-    """Whether a workload gives a draft's launch all its memory, and the numbers of the same names."""
-    if not draft.dims.keys() <= workload.dims.keys():
-        return False
-    for own in draft.arguments:
-        argument = workload.argument(own.name)
-        if argument is None:
-            continue
-        if own.kind == "scalar":
-            if str(argument.value) != str(own.value):
-                return False
-        elif (own.dtype, own.shape) != (argument.dtype, tuple(map(str, argument.shape or ()))):
-            return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from kernel_gate.dtypes import DTYPES
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.layouts import other_numbers, untimed_workload
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.triton.draft import drafts_of_callers
@@ -39,8 +39,9 @@ class _Form:
 
 def other_launches(
     path: Path, kernel: Kernel, workload: Workload, most: int
-) -> Iterator[tuple[str, Workload | str]]:
-    """What callers launch with other dtypes, flags or numbers: what it is called, and its workload, or why it has none.
+) -> Iterator[tuple[str, Workload | str, Mapping[str, View]]]:
+    """What callers launch with other dtypes, flags or numbers: what it is called, its workload, or why it has none, and
+    the tensors of the host that are parts of the memory which the workload gives.
 
     Those with other flags come first: they compile other code. Then one with other strides, before other dtypes.
     """
@@ -71,7 +72,11 @@ def other_launches(
             typed.append(name)
     for name in [*flagged[:1], *laid_out.values(), *typed, *flagged[1:]][:most]:
         draft, form = forms[name]
-        yield name, _typed(workload, form) if name in typed else untimed_workload(draft, kernel, path, state)
+        if name in typed:
+            yield name, _typed(workload, form), {}
+        else:
+            views = {a.name: a.view for a in draft.arguments if a.view is not None}
+            yield name, untimed_workload(draft, kernel, path, state), views
 
 
 def _flags(constexpr: Mapping[str, str]) -> dict[str, str]:
