@@ -275,8 +275,31 @@ class Workload(Table):
         return all(expressions.evaluate(promise, dims) for promise in self.promises)
 
     def only_where(self, conditions: Sequence[str]) -> Workload:
-        """The workload of callers whose shapes keep these conditions over dims, too."""
-        return self.model_copy(update={"promises": (*self.promises, *conditions)}) if conditions else self
+        """The workload of callers whose shapes keep these conditions over dims, too.
+
+        Where no shape that is checked keeps them and one that is timed does, a smaller one of that is checked.
+        """
+        if not conditions:
+            return self
+        own = self.model_copy(update={"promises": (*self.promises, *conditions)})
+        timed = tuple(dims for dims in self.profile_dims if own.keeps_promises(dims))
+        update: dict[str, object] = {"profile_dims": timed}
+        if timed and not any(map(own.keeps_promises, self.shapes())):
+            update["dims"] = {name: (size,) for name, size in own.halved(timed[0]).items()}
+        return own.model_copy(update=update)
+
+    def halved(self, dims: Mapping[str, int]) -> dict[str, int]:
+        """A shape whose extents are halved, the largest first, as long as promises are kept."""
+        sizes = dict(dims)
+        left = set(sizes)
+        while left:
+            name = max(sorted(left), key=sizes.__getitem__)
+            half = {**sizes, name: sizes[name] // 2}
+            if half[name] and self.keeps_promises(half):
+                sizes, left = half, set(sizes)
+            else:
+                left.discard(name)
+        return sizes
 
     def has_values(self, dims: Mapping[str, int]) -> bool:
         """Whether each range of whole numbers has a number in it: of `integers(17, V)` with V = 3 callers have none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure, Value
@@ -14,6 +15,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.instances import other_instances
 from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.promises import broken, fitted_sizes
 
 _RIGHT = (Reason.NOT_PROFILED, Reason.NO_PROFILE_DIMS)
 """How a verdict on an instance that nothing is timed of ends when it is right."""
@@ -34,7 +36,19 @@ def judged_in_all_types(
     """
     if verdict.outcome is not Outcome.ACCEPTED and verdict.code is not Reason.NOT_PROFILED:
         return verdict
-    notes = [*_conditions(request.candidate), *_no_longer_taken(request)]
+    notes = [*_no_longer_taken(request)]
+    where = request.candidate.launched_where
+    elsewhere = _elsewhere(request, programs) if where else None
+    if elsewhere is not None:
+        name = elsewhere.name
+        other = judge(elsewhere.request)
+        if other.outcome is Outcome.REJECTED:
+            return _named(other, f"{name}, launched where {' and '.join(elsewhere.where)}")
+        notes.append(_about(name, other))
+    elif where:
+        notes.append(
+            f"only where {' and '.join(where)}: elsewhere another instance is launched, which is not judged"
+        )
     for instance in other_instances(path, kernel, request.workload, request.baseline):
         if instance.workload is None:
             notes.append(f"not judged as {instance.name}: {instance.why}")
@@ -53,20 +67,61 @@ def judged_in_all_types(
         other = judge(request.model_copy(update=update))
         if other.outcome is Outcome.REJECTED:
             return _named(other, instance.name)
-        is_right = other.outcome is Outcome.ACCEPTED or other.code in _RIGHT
-        notes.append(
-            f"right as {instance.name} too" if is_right else f"not judged as {instance.name}: {other.reason}"
-        )
+        notes.append(_about(instance.name, other))
     if not notes:
         return verdict
     about = {**verdict.environment, "other_types": notes}
     return verdict.model_copy(update={"reason": "; ".join((verdict.reason, *notes)), "environment": about})
 
 
-def _conditions(candidate: Program) -> Iterator[str]:
-    where = " and ".join(candidate.launched_where)
-    if where:
-        yield f"only where {where}: elsewhere another instance is launched, which is not judged"
+def _about(name: str, verdict: Verdict) -> str:
+    is_right = verdict.outcome is Outcome.ACCEPTED or verdict.code in _RIGHT
+    return f"right as {name} too" if is_right else f"not judged as {name}: {verdict.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """The instance of a candidate's template that its host code launches at other sizes."""
+
+    name: str
+    where: tuple[str, ...]
+    """The conditions over dims on its launch."""
+    request: GateRequest
+
+
+def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]]) -> _Elsewhere | None:
+    """The other instance at sizes at which the candidate's own is not launched; None where no such sizes are seen, and
+    where no other instance is launched there.
+    """
+    workload, own = request.workload, request.candidate
+    promises = (
+        *(p for p in workload.promises if p not in own.launched_where),
+        f"not ({' and '.join(f'({c})' for c in own.launched_where)})",
+    )
+    sizes = fitted_sizes({name: extents[0] for name, extents in workload.dims.items()}, promises)
+    if broken(sizes, promises):
+        return None
+    dims = {name: (size,) for name, size in sizes.items()}
+    other = workload.model_copy(update={"dims": dims, "promises": promises, "profile_dims": ()})
+    try:
+        before, after = (program(other) for program in programs)
+    except (ProgramError, ValueError):
+        return None
+    if not after.launched_where or _template(after) == _template(own):
+        return None
+    update = {
+        "baseline": before,
+        "candidate": after,
+        "workload": other.only_where(after.launched_where),
+    }
+    name = f"{own.entry}<{', '.join(_template(after))}>"
+    return _Elsewhere(name, after.launched_where, request.model_copy(update=update))
+
+
+def _template(program: Program) -> tuple[str, ...]:
+    """The arguments of a program's templates, in the order of its launches."""
+    launches = (step for step in program.steps if isinstance(step, LaunchStep))
+    return program.template_arguments or tuple(a for step in launches for a in step.template_arguments)
 
 
 def _no_longer_taken(request: GateRequest) -> Iterator[str]:

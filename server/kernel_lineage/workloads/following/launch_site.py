@@ -94,12 +94,18 @@ def followed_launch(
         literally = bool(workload.dims) and all(isinstance(e, Number) and e.is_constant for e in extents)
         if literally:  # all sizes are written at calls or into fields: `p.rows = 32;`
             reached = look({}, threads, literally=True) or reached
+        look_again = partial(look, threads=threads, literally=literally)
+        meanings = _meanings(
+            reached[0], workload, order, {**_of_fields(kernel, unit, reached[0], workload), **also}
+        )
+        reached = _as_callers_launch(reached, look_again, meanings, workload)
         launch, parameters, sizes = reached
-        meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
+        conditions = _conditions(sizes, meanings, workload)
+        workload = workload.only_where(conditions)
         spec = _over_workload(launch, meanings, workload)
         if spec is not None:
             numbers, agreed = _numbers_passed(parameters, launch, meanings, workload, order, before)
-            one = _same_way(partial(look, threads=threads, literally=literally), meanings, spec, workload)
+            one = _same_way(look_again, meanings, spec, workload)
             cleared = _cleared(launch, meanings, workload, order)
             template = launch.template
             if entry.template:
@@ -113,9 +119,35 @@ def followed_launch(
                 numbers,
                 template,
                 agreed,
-                _conditions(sizes, meanings, workload),
+                conditions,
             )
     return None
+
+
+def _as_callers_launch(
+    reached: _Reached,
+    look: Callable[[Mapping[str, int]], _Reached | None],
+    meanings: Mapping[str, str],
+    workload: Workload,
+) -> _Reached:
+    """What `look` reaches at the sizes that are timed, else at the first that are checked, where that is another
+    instance of a template; else what was reached.
+    """
+    for dims in (*workload.profile_dims[:1], *itertools.islice(workload.shapes(), 1)):
+        at_size = look(_sizes_at(dims, meanings, workload))
+        is_other = at_size is not None and at_size[0].template != reached[0].template
+        return at_size if at_size is not None and is_other else reached
+    return reached
+
+
+def _sizes_at(dims: Mapping[str, int], meanings: Mapping[str, str], workload: Workload) -> dict[str, int]:
+    """What names of the host code are at one shape; what is no whole number, as a scale is, is no size."""
+    values = workload.numbers(dims)
+    sizes: dict[str, int] = {}
+    for name, text in meanings.items():
+        with suppress(ExpressionError):
+            sizes[name] = evaluate_int(text, values)
+    return sizes
 
 
 def _reached(
@@ -275,7 +307,7 @@ def _conditions(sizes: Sizes, meanings: Mapping[str, str], workload: Workload) -
         a.name: f"({a.value})" for a in workload.args if a.kind == "scalar" and a.name not in workload.dims
     }
     conditions: dict[str, None] = {}
-    for part in (part for text in sizes.promises for part in _conjuncts(tree_of(text))):
+    for part in _parts([tree_of(text) for text in sizes.promises]):
         text = _translated(made(True, ast.unparse(part)), meanings)
         over = WORD.sub(lambda m: scalars.get(m[0], m[0]), text or "")
         if over and names_in(over) <= workload.dims.keys():
@@ -283,12 +315,34 @@ def _conditions(sizes: Sizes, meanings: Mapping[str, str], workload: Workload) -
     return tuple(conditions)
 
 
+def _parts(promises: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    """What holds by itself: of `not (a and b)`, where `a` holds, that `b` does not."""
+    holding = {ast.unparse(part) for promise in promises for part in _conjuncts(promise)}
+    for promise in promises:
+        match promise:
+            case ast.UnaryOp(op=ast.Not(), operand=denied):
+                open_parts = [part for part in _conjuncts(denied) if ast.unparse(part) not in holding]
+                yield ast.UnaryOp(ast.Not(), open_parts[0]) if len(open_parts) == 1 else promise
+            case _:
+                yield from _conjuncts(promise)
+
+
 def _conjuncts(tree: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        for value in tree.values:
-            yield from _conjuncts(value)
-    else:
-        yield tree
+    """The parts of a condition that hold together: of `bit_or(x, n) % 16 == 0` each of the numbers is a multiple."""
+    match tree:
+        case ast.BoolOp(op=ast.And(), values=values):
+            for value in values:
+                yield from _conjuncts(value)
+        case ast.Compare(
+            left=ast.BinOp(left=ast.Call(func=ast.Name("bit_or"), args=parts), op=ast.Mod(), right=step),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(0) as none],
+        ):
+            for part in parts:
+                remainder = ast.BinOp(part, ast.Mod(), step)
+                yield from _conjuncts(ast.Compare(remainder, [ast.Eq()], [none]))
+        case _:
+            yield tree
 
 
 def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
@@ -323,13 +377,9 @@ def _same_way(
 ) -> bool:
     """Whether the host code, as `look` follows it with some sizes, comes to this launch at the workload's own sizes."""
     for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
-        values = workload.numbers(dims)
-        sizes: dict[str, int] = {}
-        for name, text in meanings.items():
-            # What is no whole number, as a scale is, is no size.
-            with suppress(ExpressionError):
-                sizes[name] = evaluate_int(text, values)
-        came = look(sizes)
+        if not workload.keeps_promises(dims):
+            continue
+        came = look(_sizes_at(dims, meanings, workload))
         if came is None:
             return False
         launch = came[0]

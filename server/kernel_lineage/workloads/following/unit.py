@@ -180,7 +180,8 @@ class Unit:
         direct = {
             f.name: None for fs in self.functions.values() for f in fs if f.of_host and kernel in f.words
         }
-        launching = [self.leading_to(name) | {kernel} for name in direct] or [self.leading_to(kernel)]
+        by_macros = self.leading_to(kernel) & {kernel, *self.macros}
+        launching = [self.leading_to(name) | by_macros for name in direct] or [self.leading_to(kernel)]
         return [(leading, entry) for leading in launching for entry in self.entries(leading)]
 
     def outermost(self, kernel: str) -> frozenset[str]:

@@ -150,8 +150,8 @@ def combined(operator: str, a: Number, b: Number) -> Number:
         return plain({"&": x & y, "|": x | y, "^": x ^ y}[operator])
     if operator == "&" and b.is_constant:
         return _masked(a, int(b.value))
-    if operator == "|" and all(address_name("") in n.text for n in (a, b)):
-        # `((uintptr_t)x | (uintptr_t)y) % 16 == 0` asks for both at once.
+    if operator == "|" and any(address_name("") in n.text for n in (a, b)):
+        # `((uintptr_t)x | (uintptr_t)y | pitch * 4) % 16 == 0` asks for all at once.
         return called("bit_or", a, b)
     if operator not in _PYTHON:
         raise NotFollowed(f"`{operator}` of {a.text} and {b.text}")
