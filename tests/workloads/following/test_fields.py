@@ -62,7 +62,7 @@ def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
 
 def test_a_structure_with_an_array_is_not_taken_apart(tmp_path: Path) -> None:
     draft = _draft(tmp_path, SOURCE.replace("float factor;", "float factor; int extents[3];"))
-    assert any(why.startswith("the value of p") for why in draft.missing)
+    assert any(why.startswith("the object p, ") for why in draft.missing)
 
 
 def test_a_template_that_other_files_call_is_followed_with_the_usual_type(tmp_path: Path) -> None:

@@ -68,5 +68,17 @@ def test_no_number_is_asked_for_in_the_place_of_an_object(launch: str, tmp_path:
     path = tmp_path / "sums.cu"
     path.write_text(CODE % launch)
     draft = draft_of(target_of(path, "sums"), path, measure=False)
-    assert "the object f, `f` at the launch, which the kernel calls: nothing tells its bytes" in draft.missing
+    assert "the object f, `f` at the launch: nothing tells its bytes" in draft.missing
     assert "--set f=" not in question(draft, path)
+
+
+def test_nor_in_the_place_of_a_structure_with_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "permute.cu"
+    path.write_text(
+        "struct Order { int extents[3], axes[3]; };\n"
+        "__global__ void permute(float* out, const float* x, Order o) { out[o.axes[0]] = x[o.extents[0]]; }\n"
+        "void launch(float* out, const float* x, Order o) { permute<<<8, 32>>>(out, x, o); }\n"
+    )
+    draft = draft_of(target_of(path, "permute"), path, measure=False)
+    assert "the object o, `o` at the launch: nothing tells its bytes" in draft.missing
+    assert "--set o=" not in question(draft, path)

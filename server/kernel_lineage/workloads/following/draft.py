@@ -26,6 +26,7 @@ from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import (
     Buffer,
+    Lambda,
     Number,
     Opaque,
     Pointer,
@@ -168,6 +169,13 @@ def _draft(
     )
 
 
+def _is_object(parameter: Parameter, value: Value, unit: Unit) -> bool:
+    """Whether a parameter is a structure by value, of which fields are not given one by one."""
+    return isinstance(value, (Record, Lambda)) or bool(
+        unit.fields_of(alias_of(bare_type(parameter.type), unit))
+    )
+
+
 def is_called(parameter: Parameter, kernel: Kernel) -> bool:
     """Whether a kernel calls a parameter as a function: what a launch gives for it is an object, and no number."""
     return not parameter.pointer and re.search(rf"\b{parameter.name}\s*\(", kernel.text) is not None
@@ -207,9 +215,10 @@ def argument_of(parameter: Parameter, argument: LaunchArgument, role: str, facts
         if (kind := bare_type(parameter.type)) in facts.type_parameters:
             facts.types[kind] = value.type
         return DraftArgument(name, CONSTANT, "uint8", value="0")
-    if name in facts.called:
-        what = f"the object {name}, `{argument.written}` at the launch, which the kernel calls"
-        facts.missing.append(f"{what}: nothing tells its bytes")
+    if name in facts.called or (not parameter.pointer and _is_object(parameter, value, facts.unit)):
+        facts.missing.append(
+            f"the object {name}, `{argument.written}` at the launch: nothing tells its bytes"
+        )
         return DraftArgument(name, "scalar", None)
     dtype = _dtype(parameter, value, facts)
     if not parameter.pointer:
