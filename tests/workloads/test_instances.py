@@ -235,12 +235,12 @@ def test_a_change_that_launches_another_instance_is_that_instance_where_it_is_la
         ("__half", "2", "4")
     ]
     right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
-    verdict = judged_in_all_types(
-        right, request, before, kernel, (lambda *_, **__: baseline, lambda *_, **__: in_half), lambda _: right
+    programs = (
+        partial(program_from_file, before, "scaled"),
+        partial(program_from_file, after, "scaled", changed_from=before.read_bytes()),
     )
-    assert (
-        "only where n % 4 == 0: elsewhere another instance is launched, which is not judged" in verdict.reason
-    )
+    verdict = judged_in_all_types(right, request, before, kernel, programs, lambda _: right)
+    assert verdict.reason == "faster; right as scaled<float, 2, 1> too; right as scaled<__half, 2> too"
 
 
 @pytest.fixture
@@ -281,3 +281,73 @@ def test_a_number_that_a_candidate_no_longer_takes_is_a_condition(one_launch: tu
     ]
     assert "only where by = 0.5, which the candidate no longer takes" in reasons[0]
     assert "no longer" not in reasons[1]
+
+
+@pytest.mark.parametrize(("elsewhere", "outcome"), [("STEP", Outcome.ACCEPTED), ("VEC", Outcome.REJECTED)])
+def test_the_instance_elsewhere_is_judged_too(
+    one_launch: tuple[Path, Workload], elsewhere: str, outcome: Outcome
+) -> None:
+    path, workload = one_launch
+    kernel = kernel_of(path, "scaled")
+    text = VECTORISED.replace("+ STEP);", f"+ {elsewhere});")
+    program = partial(program_from_file, path, "scaled")
+    programs = program, partial(program, data=text.encode(), changed_from=SCALED.encode())
+    before, after = (make(workload) for make in programs)
+    request = GateRequest.of(before, after, workload)
+    right = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=(), inputs_hash="")
+    asked: list[GateRequest] = []
+
+    def judge(request: GateRequest) -> Verdict:
+        asked.append(request)
+        is_wrong = "+ VEC" in request.candidate.source and "1" in request.candidate.template_arguments
+        return _verdict(Outcome.REJECTED, Reason.WRONG_VALUE) if is_wrong else right
+
+    verdict = judged_in_all_types(right, request, path, kernel, programs, judge)
+    assert asked[0].candidate.template_arguments == ("float", "2", "1")
+    ((size,),) = asked[0].workload.dims.values()
+    assert size % 4 and not asked[0].workload.profile_dims
+    assert verdict.outcome is outcome
+    assert ("right as scaled<float, 2, 1> too" in verdict.reason) is (outcome is Outcome.ACCEPTED)
+    assert verdict.reason.startswith("as scaled<float, 2, 1>, launched where not") is (
+        outcome is Outcome.REJECTED
+    )
+
+
+BY_SIZE = """
+template <bool STAGED> __global__ void doubled(const float* x, float* y, int n) {
+  extern __shared__ float row[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    if (STAGED) row[i] = x[blockIdx.x * n + i];
+    y[blockIdx.x * n + i] = 2 * (STAGED ? row[i] : x[blockIdx.x * n + i]);
+  }
+}
+void run(const float* x, float* y, int rows, int n) {
+  const bool staged = n * sizeof(float) <= 4096;
+  if (staged) doubled<true><<<rows, 128, n * sizeof(float)>>>(x, y, n);
+  else doubled<false><<<rows, 128>>>(x, y, n);
+}
+int main() {
+  const int rows = 512, n = 5000;
+  float *x, *y;
+  cudaMalloc(&x, rows * n * sizeof(float));
+  cudaMalloc(&y, rows * n * sizeof(float));
+  run(x, y, rows, n);
+}
+"""
+BEFORE = BY_SIZE.replace("template <bool STAGED> ", "").replace("STAGED", "false").replace(
+    "if (staged) doubled<true><<<rows, 128, n * sizeof(float)>>>(x, y, n);\n  else ", ""
+).replace("doubled<false>", "doubled")  # fmt: skip
+
+
+def test_the_instance_of_callers_sizes_is_judged_at_shapes_that_launch_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(BEFORE)
+    workload = draft_of(kernel_of(path, "doubled"), path).workload()
+    assert workload.profile_dims == ({"rows": 512, "n": 5000},) and workload.dims["n"][0] < 1024
+    program = partial(program_from_file, path, "doubled", workload)
+    after = program(data=BY_SIZE.encode(), changed_from=BEFORE.encode())
+    assert after.template_arguments == ("false",)
+    request = GateRequest.of(program(), after, workload)
+    assert request.workload.profile_dims == workload.profile_dims
+    assert all(1024 < size < 5000 for size in request.workload.dims["n"])
+    assert request.workload.dims["rows"] == (1,)

@@ -107,7 +107,7 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
         before, after = (program(other) for program in programs)
     except (ProgramError, ValueError):
         return None
-    if not after.launched_where or _template(after) == _template(own):
+    if _template(after) == _template(own):
         return None
     update = {
         "baseline": before,
@@ -115,7 +115,7 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
         "workload": other.only_where(after.launched_where),
     }
     name = f"{own.entry}<{', '.join(_template(after))}>"
-    return _Elsewhere(name, after.launched_where, request.model_copy(update=update))
+    return _Elsewhere(name, after.launched_where or promises[-1:], request.model_copy(update=update))
 
 
 def _template(program: Program) -> tuple[str, ...]:

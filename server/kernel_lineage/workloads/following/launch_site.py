@@ -109,7 +109,10 @@ def followed_launch(
             cleared = _cleared(launch, meanings, workload, order)
             template = launch.template
             if entry.template:
-                template = next(templates_launched(unit, kernel.name), template)
+                # What types stand for is told by those that call the function; numbers, by the sizes here.
+                called = next(templates_launched(unit, kernel.name), template)
+                pairs = zip(template, called, strict=True) if len(called) == len(template) else ()
+                template = tuple(own if _is_number(own) else c for own, c in pairs) or called
             return LaunchSite(
                 spec if one else None,
                 meanings,
@@ -122,6 +125,10 @@ def followed_launch(
                 conditions,
             )
     return None
+
+
+def _is_number(argument: str) -> bool:
+    return argument in ("true", "false") or argument.lstrip("-").isdigit()
 
 
 def _as_callers_launch(
