@@ -42,6 +42,11 @@ def inside(node: Node) -> Iterator[Node]:
         waiting += reversed(inner.named_children)
 
 
+def uses_of(node: Node, name: str) -> list[Node]:
+    """Where a name stands in a piece of code, in order."""
+    return [n for n in inside(node) if n.type == "identifier" and text_of(n) == name]
+
+
 def operator_of(node: Node) -> str:
     """The operator of a unary, binary, assignment or update expression."""
     operator = node.child_by_field_name("operator")
@@ -159,6 +164,13 @@ class Variable:
     def start(self) -> int:
         """Where the declaration starts, in bytes."""
         return self.node.start_byte
+
+
+def within_declarator(node: Node) -> Node | None:
+    """What a declarator is around: `f(int)` in `*f(int)`, or a name."""
+    return node.child_by_field_name("declarator") or next(
+        (c for c in node.named_children if c.type.endswith(("declarator", "identifier"))), None
+    )
 
 
 def declarators(declaration: Node) -> Iterator[tuple[str, Node | None, tuple[Node, ...], bool]]:

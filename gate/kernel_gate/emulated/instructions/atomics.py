@@ -33,7 +33,7 @@ _UPDATES: dict[str, Update] = {
     "or": lambda old, b, _: old | b,
     "xor": lambda old, b, _: old ^ b,
 }
-_AT_ONCE: dict[str, Any] = {
+AT_ONCE: dict[str, Any] = {
     "add": np.add.at,
     "min": np.minimum.at,
     "max": np.maximum.at,
@@ -70,7 +70,7 @@ def atomic(site: Site) -> Step:
     results = _items(site, 0)[0] if returns else []
     writes = [site.writer(item, kind) for item in results if any(site.is_read(r) for r in results)]
     update = _update(name, kind)
-    at_once = _AT_ONCE.get(name) if not writes and kind.dtype.kind in "iuf" else None
+    at_once = AT_ONCE.get(name) if not writes and kind.dtype.kind in "iuf" else None
     if kind.name in ("bf16", "bf16x2", "f16x2") or (kind.kind == "float" and name != "add"):
         at_once = None
 

@@ -101,12 +101,8 @@ def extract_field(site: Site) -> Step:
         start = np.asarray(b(wave)).astype(np.int64) & 0xFF
         length = np.asarray(c(wave)).astype(np.int64) & 0xFF
         wide = np.asarray(values).view(kind.raw).astype(np.uint64)
-        mask = np.where(
-            length >= 64,
-            ~np.uint64(0),
-            (np.uint64(1) << np.minimum(length, 63).astype(np.uint64)) - np.uint64(1),
-        )
-        field = np.where(start >= bits, np.uint64(0), wide >> np.minimum(start, 63).astype(np.uint64)) & mask
+        field = np.where(start >= bits, np.uint64(0), wide >> np.minimum(start, 63).astype(np.uint64))
+        field = field & _ones(length.astype(np.uint64))
         if kind.kind == "int":
             top = np.minimum(start + length - 1, bits - 1)
             negative = (wide >> np.clip(top, 0, 63).astype(np.uint64)) & np.uint64(1)
@@ -130,12 +126,16 @@ def insert_field(site: Site) -> Step:
     def step(wave: Wave) -> None:
         start = np.asarray(position(wave)).astype(np.uint64) & np.uint64(0xFF)
         count = np.minimum(np.asarray(length(wave)).astype(np.uint64) & np.uint64(0xFF), np.uint64(bits))
-        ones = np.where(count >= 64, ~np.uint64(0), (np.uint64(1) << np.minimum(count, 63)) - np.uint64(1))
-        mask = np.where(start >= bits, np.uint64(0), ones << np.minimum(start, 63))
+        mask = np.where(start >= bits, np.uint64(0), _ones(count) << np.minimum(start, 63))
         low, into = np.asarray(a(wave)).astype(np.uint64), np.asarray(b(wave)).astype(np.uint64)
         write(wave, ((into & ~mask) | ((low << np.minimum(start, 63)) & mask)).astype(kind.dtype))
 
     return step
+
+
+def _ones(count: Array) -> Array:
+    """So many bits, the lowest of 64."""
+    return np.where(count >= 64, ~np.uint64(0), (np.uint64(1) << np.minimum(count, 63)) - np.uint64(1))
 
 
 @opcode("bfind")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated.instructions.atomics import AT_ONCE
 from kernel_gate.emulated.lanes import source_lanes
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
@@ -180,23 +180,13 @@ def match(site: Site) -> Step:
     return step
 
 
-_REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add.at,
-    "min": np.minimum.at,
-    "max": np.maximum.at,
-    "and": np.bitwise_and.at,
-    "or": np.bitwise_or.at,
-    "xor": np.bitwise_xor.at,
-}
-
-
 @opcode("redux")
 def reduce_warp(site: Site) -> Step:
     """`redux.sync`: one value of all lanes that execute it; lanes of different masks are different groups."""
-    name = site.first(*_REDUCTIONS)
+    name = site.first(*AT_ONCE)
     if name is None or site.type.kind == "float":
         raise site.unsupported()
-    kind, combine = site.type, _REDUCTIONS[name]
+    kind, combine = site.type, AT_ONCE[name]
     write, a, members = site.write(0, kind), site.read(1, kind), members_of(site, 2)
 
     def step(wave: Wave) -> None:

@@ -15,7 +15,7 @@ from kernel_lineage.code.cuda.scope import shown
 from kernel_lineage.code.cuda.structs import CONVERSION
 from kernel_lineage.code.model import SharedArray
 from kernel_lineage.code.values import INTEGERS, Group, Int, Opaque, Pointer, Record, Reference, Value
-from kernel_lineage.kernels.cuda_forms import operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import operator_of, text_of, within_declarator
 
 
 def declare(at: Expressions, node: Node) -> None:
@@ -54,9 +54,7 @@ def _declarator(at: Expressions, declarator: Node, kind: str, shared: bool, *, d
         if node.type == "function_declarator":
             _declared_by_call(at, node, kind)
             return
-        node = node.child_by_field_name("declarator") or next(
-            (c for c in node.named_children if c.type.endswith(("declarator", "identifier"))), None
-        )
+        node = within_declarator(node)
     if node is None:
         return
     name, pointer = text_of(node), stars > 0
@@ -170,9 +168,7 @@ def declared_names(node: Node) -> list[str]:
                 names += [text_of(c) for c in here.named_children if c.type == "identifier"]
                 here = None
                 break
-            here = here.child_by_field_name("declarator") or next(
-                (c for c in here.named_children if c.type.endswith(("declarator", "identifier"))), None
-            )
+            here = within_declarator(here)
         if here is not None:
             names.append(text_of(here))
     return names

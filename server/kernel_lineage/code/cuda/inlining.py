@@ -17,7 +17,7 @@ from kernel_lineage.code.cuda.places import place
 from kernel_lineage.code.cuda.scope import shown
 from kernel_lineage.code.cuda.structs import template_parameters
 from kernel_lineage.code.values import Int, Opaque, Pointer, Reference, Value, merged
-from kernel_lineage.kernels.cuda_forms import bare, text_of
+from kernel_lineage.kernels.cuda_forms import bare, text_of, within_declarator
 from kernel_lineage.kernels.cuda_text import at_commas
 
 _DECLARATORS = ("function_declarator", "abstract_function_declarator", "lambda_declarator")
@@ -181,9 +181,7 @@ def _result(
 def _listed(function: Node) -> Node | None:
     declarator = function.child_by_field_name("declarator")
     while declarator is not None and declarator.type not in _DECLARATORS:
-        declarator = declarator.child_by_field_name("declarator") or next(
-            (c for c in declarator.named_children if c.type.endswith("declarator")), None
-        )
+        declarator = within_declarator(declarator)
     if declarator is None:
         return None
     return declarator.child_by_field_name("parameters") or next(

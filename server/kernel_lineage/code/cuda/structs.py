@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from kernel_lineage.code.cuda.snippets import Snippets, normalised
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import text_of, within_declarator
 from kernel_lineage.kernels.cuda_text import Macro, at_commas
 
 _ALIGNED = re.compile(r"(?:__align__|alignas)\s*\(\s*(\d+)\s*\)")
@@ -126,9 +126,7 @@ def _variables(node: Node, kind: str) -> Iterator[Member]:
             if here.type == "array_declarator" and (size := here.child_by_field_name("size")) is not None:
                 sizes.insert(0, size)
             pointer += "*" if here.type == "pointer_declarator" else ""
-            here = here.child_by_field_name("declarator") or next(
-                (c for c in here.named_children if c.type.endswith(("declarator", "identifier"))), None
-            )
+            here = within_declarator(here)
         if here is not None and here.type == "field_identifier":
             yield Member(text_of(here), kind + pointer, tuple(sizes))
 
@@ -139,7 +137,5 @@ def function_name(node: Node) -> str | None:
     if here is not None and here.type == "operator_cast":
         return CONVERSION
     while here is not None and here.type != "function_declarator":
-        here = here.child_by_field_name("declarator") or next(
-            (c for c in here.named_children if c.type.endswith("declarator")), None
-        )
+        here = within_declarator(here)
     return text_of(here.child_by_field_name("declarator")) if here is not None else None

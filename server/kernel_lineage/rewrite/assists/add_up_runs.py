@@ -21,7 +21,7 @@ from kernel_gate.expr.terms import Var, add, mul
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Variable, read_call, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, read_call, text_of, uses_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -109,7 +109,7 @@ def _task(kernel: Kernel, syntax: CudaSyntax) -> _Task:
     type_ = spelt(kernel, pointee_of(kernel.parameter(pointer)), SUMMED_IN)
     if not type_:
         raise Refusal(f"`{pointer}` is not known to point to a type that is added to atomically")
-    used = [n for n in descendants(syntax.entry.node) if n.type == "identifier" and text_of(n) == pointer]
+    used = uses_of(syntax.entry.node, pointer)
     if len(used) > 2:
         raise Refusal(f"`{pointer}` is used at another place as well; the addition comes later than before")
     _check_pure([*before, place, call.arguments[1]])

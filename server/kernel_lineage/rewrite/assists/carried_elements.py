@@ -26,6 +26,7 @@ from kernel_lineage.kernels.cuda_forms import (
     field_of,
     operator_of,
     text_of,
+    uses_of,
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -154,7 +155,7 @@ def _edits(
     first, test = (
         _with(
             part,
-            [(n, start) for n in descendants(part) if n.type == "identifier" and text_of(n) == loop.counter],
+            [(n, start) for n in uses_of(part, loop.counter)],
         )
         for part in (read, loop.condition)
         if part is not None

@@ -16,6 +16,7 @@ from kernel_lineage.kernels.cuda_forms import (
     operator_of,
     test_of,
     text_of,
+    uses_of,
 )
 from kernel_lineage.rewrite.assists.choosing_steps import CHOOSING, choice_of, compared
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
@@ -76,7 +77,7 @@ def _changes_once(statement: Node, name: str) -> Node | None:
     if len(changes) != 1 or (sometimes and changes[0].parent != statement):
         return None
     (what,) = changes
-    alone = all(contains(what, n) for n in inner if n.type == "identifier" and text_of(n) == name)
+    alone = all(contains(what, n) for n in uses_of(statement, name))
     return what if alone else None
 
 

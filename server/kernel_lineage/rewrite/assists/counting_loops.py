@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, text_of, uses_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 
@@ -51,7 +51,7 @@ def _while(syntax: CudaSyntax, loop: Loop) -> Loop:
     (variable,), update = variables, body[-1].named_children[0]
     moved = update.child_by_field_name("argument") or update.child_by_field_name("left")
     beside = variable.node.parent == loop.node.parent and variable.start < loop.node.start_byte
-    used = _uses(syntax, counter)
+    used = uses_of(syntax.entry.node, counter)
     if (
         not beside
         or text_of(moved) != counter
@@ -71,11 +71,9 @@ def _is_its_own(syntax: CudaSyntax, counter: str) -> bool:
     ]
     around = [*(v.node for v in variables), *loops]
     apart = not any(a != b and contains(a, b) for a in loops for b in loops)
-    return len(variables) == 1 and apart and all(_within(u, around) for u in _uses(syntax, counter))
-
-
-def _uses(syntax: CudaSyntax, name: str) -> list[Node]:
-    return [n for n in descendants(syntax.entry.node) if n.type == "identifier" and text_of(n) == name]
+    return (
+        len(variables) == 1 and apart and all(_within(u, around) for u in uses_of(syntax.entry.node, counter))
+    )
 
 
 def _within(node: Node, parts: list[Node]) -> bool:

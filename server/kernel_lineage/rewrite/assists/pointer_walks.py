@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    Variable,
+    bare,
+    contains,
+    field_of,
+    operator_of,
+    text_of,
+    uses_of,
+)
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -71,11 +80,7 @@ def _times(counter: str, step: str) -> str:
 def _walk_of(syntax: CudaSyntax, pointer: Variable) -> _Walk | None:
     """How a pointer walks, if all that uses it is one loop behind its declaration, in the same block."""
     ends = [text_of(e.node.child_by_field_name("declarator")) for e in _ends(syntax, pointer)]
-    uses = [
-        n
-        for n in descendants(syntax.entry.node)
-        if n.type == "identifier" and text_of(n) == pointer.name and not contains(pointer.node, n)
-    ]
+    uses = [n for n in uses_of(syntax.entry.node, pointer.name) if not contains(pointer.node, n)]
     beside = [
         one
         for one in syntax.entry.loops
@@ -200,7 +205,7 @@ def _counted_to_end(syntax: CudaSyntax, loop: Loop, walks: list[_Walk]) -> tuple
     if test is None or walk is None or operator_of(test) not in ("<", "!="):
         return "", []
     end = next((e for e in _ends(syntax, walk.pointer) if e.name == right), None)
-    uses = [n for n in descendants(syntax.entry.node) if n.type == "identifier" and text_of(n) == right]
+    uses = uses_of(syntax.entry.node, right)
     if end is None or end.node.parent != walk.pointer.node.parent or len(uses) != 2:
         return "", []
     if not walk.pointer.node.end_byte <= end.node.start_byte < loop.node.start_byte:

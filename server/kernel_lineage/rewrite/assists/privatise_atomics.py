@@ -17,7 +17,7 @@ from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.global_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, operator_of, text_of, uses_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
@@ -144,7 +144,7 @@ def _loop_around(kernel: Kernel, syntax: CudaSyntax, call: Call, pointer: str, p
         raise Refusal(f"{kernel.name} has shared memory of its own")
     if call.node.parent is None or call.node.parent.type != "expression_statement":
         raise Refusal(f"what `{text_of(call.node)}` returns is used; a block's copy returns something else")
-    used = [n for n in descendants(entry.node) if n.type == "identifier" and text_of(n) == pointer]
+    used = uses_of(entry.node, pointer)
     if sum(n.parent is not None and n.parent.type != "pointer_declarator" for n in used) > 1:
         raise Refusal(f"{pointer} is used at another place as well; the addition comes later than before")
     for argument in (place, call.arguments[1]):

@@ -14,7 +14,7 @@ from tree_sitter import Node
 
 from kernel_gate.expr.terms import TRUTHS, Op, Term, Var, variables
 from kernel_lineage.code.model import Model
-from kernel_lineage.kernels.cuda_forms import above, changed_by, contains, declarators, text_of
+from kernel_lineage.kernels.cuda_forms import above, changed_by, contains, declarators, text_of, uses_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
@@ -166,11 +166,7 @@ def _places(
             )
         for name in declared[1] - dropped:
             dropped.add(name)
-            waiting += [
-                n
-                for n in descendants(body)
-                if n.type == "identifier" and text_of(n) == name and not contains(declared[0], n)
-            ]
+            waiting += [n for n in uses_of(body, name) if not contains(declared[0], n)]
         edits[declared[0].start_byte, declared[0].end_byte] = replace_node(declared[0], "")
     # What is replaced as a whole takes the place of what was replaced within it.
     return [

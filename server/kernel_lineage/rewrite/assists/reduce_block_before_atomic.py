@@ -16,7 +16,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Call, above, changed_by, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Call, above, changed_by, contains, text_of, uses_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -86,7 +86,7 @@ def _check_safe(kernel: Kernel, syntax: CudaSyntax, call: Call, root: str) -> No
         raise Refusal(f"some threads may leave in line {line}, and would be missing at the barriers")
     if root not in identifiers_in(call.arguments[0]):
         raise Refusal(f"`{text_of(call.arguments[0])}` comes to {root} through another pointer")
-    others = [n for n in descendants(body) if n.type == "identifier" and text_of(n) == root]
+    others = uses_of(body, root)
     if sum(1 for n in others if n.parent is not None and n.parent.type != "pointer_declarator") > 1:
         raise Refusal(f"{root} is used at another place as well; the addition comes later than before")
     doubtful = _differs(kernel, syntax, call.arguments[0], set())

@@ -26,6 +26,7 @@ from kernel_lineage.kernels.cuda_forms import (
     field_of,
     operator_of,
     text_of,
+    uses_of,
 )
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_parameters import dtype_of
@@ -181,7 +182,7 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str, carried: tuple[tuple[s
     kinds = types_meant(syntax.kernel, variable.type) if variable is not None else frozenset()
     if variable is None or not kinds or not kinds <= _SHUFFLED or variable.sizes or variable.pointer:
         raise recurrence
-    used = [n for n in descendants(loop.node) if n.type == "identifier" and text_of(n) == name]
+    used = uses_of(loop.node, name)
     operations: set[str] = set()
     seen = 0
     for statement in _statements_in(loop.body):
@@ -232,7 +233,7 @@ def _step(statement: Node, name: str, carried: set[str]) -> tuple[str, int] | No
         or any(name in identifiers_in(p) for p in step.parts)
     ):
         return None
-    return step.operation, [text_of(n) for n in descendants(statement) if n.type == "identifier"].count(name)
+    return step.operation, len(uses_of(statement, name))
 
 
 def _remembers(statement: Node, name: str) -> set[str]:

@@ -24,6 +24,7 @@ from kernel_lineage.kernels.cuda_forms import (
     field_of,
     operator_of,
     text_of,
+    uses_of,
 )
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -122,8 +123,8 @@ def running_value(syntax: CudaSyntax, loop: Loop, name: str, types: frozenset[st
         return (
             None  # Each round may round; a product in another order may pass through an infinity and a zero.
         )
-    uses = [n for s in statements for n in descendants(s) if n.type == "identifier" and text_of(n) == name]
-    own = [n for n in descendants(statement) if n.type == "identifier" and text_of(n) == name]
+    uses = [n for s in statements for n in uses_of(s, name)]
+    own = uses_of(statement, name)
     handed_on = statement.type == "expression_statement" and changed_by(statement.named_children[0]) != name
     if len(uses) == len(own) and not handed_on:
         return None  # Nothing uses what it is so far: a sum like any other.

@@ -24,9 +24,10 @@ from kernel_lineage.kernels.cuda_forms import (
     operator_of,
     test_of,
     text_of,
+    uses_of,
 )
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.rewrite.assists.layout import descendants, statements_of
+from kernel_lineage.rewrite.assists.layout import statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_loops import SIGNED, counts
@@ -293,7 +294,5 @@ def is_used_behind(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
     """Whether a name is used after the loop, or anywhere else in the loops around it."""
     around = syntax.entry.loops_around(loop.node)
     start = around[0].node.start_byte if around else loop.node.end_byte
-    return any(
-        n.type == "identifier" and text_of(n) == name and n.start_byte >= start and not contains(loop.node, n)
-        for n in descendants(syntax.entry.node)
-    )
+    uses = uses_of(syntax.entry.node, name)
+    return any(n.start_byte >= start and not contains(loop.node, n) for n in uses)

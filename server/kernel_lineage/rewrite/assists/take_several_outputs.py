@@ -28,7 +28,7 @@ from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import contains, text_of
+from kernel_lineage.kernels.cuda_forms import contains, text_of, uses_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -252,9 +252,7 @@ def _candidate(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, made: _Tog
         "}",
     ]
     text = newline.join(margin + line if line else "" for line in lines)[len(margin) :]
-    declarator = next(
-        n for n in descendants(work.index.node) if n.type == "identifier" and text_of(n) == index
-    )
+    declarator = uses_of(work.index.node, index)[0]
     launches = [
         change_blocks(kernel, launch, lambda blocks: f"({blocks} + {made.count - 1}) / {made.count}")
         for launch in launches_of(kernel)

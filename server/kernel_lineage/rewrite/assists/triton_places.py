@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import TritonSyntax, triton_syntax
 from kernel_lineage.rewrite.assists.layout import (
@@ -90,7 +91,7 @@ def parameter_added(kernel: Kernel, function: ast.FunctionDef, name: str) -> Edi
         or not arguments.args
     ):
         raise Refusal(f"{kernel.name} has parameters behind which none can be added")
-    if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(function)):
+    if name in names_in(function):
         raise Refusal(f"{kernel.name} knows another {name}")
     data, span = data_of(kernel), span_of(kernel, arguments.args[-1])
     line = data[start_of_line(data, span.start) : span.start]

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.rewrite.assists.triton_places import called, stored_names
 
 IDENTITY = {"sum": 0.0, "max": -math.inf, "min": math.inf}
@@ -119,7 +120,7 @@ def is_carried(body: list[ast.stmt], name: str) -> bool:
     """Whether a round may read what the round before has left in a name."""
     for statement in body:
         value = statement.value if isinstance(statement, ast.Assign) else statement
-        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value)):
+        if name in names_in(value):
             return True
         if isinstance(statement, ast.Assign) and name in stored_names(statement):
             return False
@@ -128,7 +129,7 @@ def is_carried(body: list[ast.stmt], name: str) -> bool:
 
 def combined_in(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.expr] | None:
     """The one statement of a loop's body that uses a name, where that combines it with something: how, and what."""
-    users = [s for s in body if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(s))]
+    users = [s for s in body if name in names_in(s)]
     if len(users) != 1:
         return None
     match users[0]:
@@ -149,5 +150,5 @@ def combined_in(body: list[ast.stmt], name: str) -> tuple[ast.stmt, str, ast.exp
             other = rest[0] if how != "sum" else ast.copy_location(ast.Call(call.func, rest, kept), call)
         case _:
             return None
-    inside = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(other))
+    inside = name in names_in(other)
     return None if inside else (users[0], how, other)

@@ -22,7 +22,16 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Loop, bare, changed_by, field_of, operator_of, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    bare,
+    changed_by,
+    field_of,
+    operator_of,
+    test_of,
+    text_of,
+    uses_of,
+)
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -111,8 +120,8 @@ def _rewritten(kernel: Kernel, syntax: CudaSyntax, loop: Loop, taken: set[str]) 
         loop.counter,
     ):
         raise Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
-    later = [n for n in descendants(syntax.entry.node) if n.start_byte >= loop.node.end_byte]
-    if not declares(loop) and any(n.type == "identifier" and text_of(n) == loop.counter for n in later):
+    used = uses_of(syntax.entry.node, loop.counter)
+    if not declares(loop) and any(n.start_byte >= loop.node.end_byte for n in used):
         raise Refusal(f"`{loop.counter}` is used behind the tree as well")
     thread, branch = _tree(syntax, loop)
     threads = {block_threads(launch) for launch in kernel.launches}

@@ -23,7 +23,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import Loop, Variable, contains, test_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, Variable, contains, test_of, text_of, uses_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.cuda_tests import Condition, conditions
 from kernel_lineage.kernels.edits import replace_node
@@ -309,9 +309,7 @@ def _element_edits(
         "}",
     ]
     end = max(guard.end_byte, inner[-1].end_byte)
-    declarator = next(
-        n for n in descendants(index.node) if n.type == "identifier" and text_of(n) == index.name
-    )
+    declarator = uses_of(index.node, index.name)[0]
     return [
         replace_node(declarator, quad),
         replace_between(kernel, guard.start_byte, end, place.written(lines)),
