@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from agents.conftest import KERNELS
 from kernel_lineage.agents import jobs
 from kernel_lineage.agents.root import Root
 from kernel_lineage.agents.server import agent_server
 from longer import first_now
+from two_kernels import KERNELS
 
 ERAS = ["auto", "legacy"]
 """`server/discover` of 2026, `initialize` of 2025."""

@@ -8,7 +8,6 @@ import sqlite3
 import pytest
 from click.testing import CliRunner
 
-from agents.conftest import KERNELS, WORKLOAD
 from agents.test_hook import HALVED, REFUSED, changed, edit, gated, hook
 from agents.test_server import call, refused, server
 from gate.reporting.verdicts import ACCEPTED, UNTIMED
@@ -18,6 +17,7 @@ from kernel_lineage.agents import jobs
 from kernel_lineage.cache_file import CACHE
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.cli.main import main
+from two_kernels import KERNELS, WORKLOAD
 
 WRONG = KERNELS.replace("out[i] = twice(x[i]);", "out[i] = 0.5f * x[i];")
 

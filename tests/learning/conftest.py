@@ -1,7 +1,8 @@
-"""The sample repository, mined once for all tests of this folder."""
+"""What tests of this folder share: the sample repository, mined once, and a process that judges."""
 
 import pytest
 
+from kernel_gate.worker import Worker
 from kernel_lineage.demo.sample import build_sample_repository
 from kernel_lineage.history.mine import mine
 
@@ -16,3 +17,9 @@ def sample(tmp_path_factory):
 @pytest.fixture(scope="session")
 def mined(sample):
     return mine(sample, use_cache=False, jobs=1)
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as worker:
+        yield worker

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from git import Actor, Repo
 
+import two_kernels
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.standing import ExitCode, Standing, worst
@@ -16,55 +17,10 @@ from kernel_lineage.history.git import RepositoryError, open_repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import changes_between
 from kernel_lineage.learning.gate_changes import KernelVerdict, gate_changes
+from two_kernels import WORKLOAD
 
 HEADER = "#define FACTOR 2.0f\n#define OTHER 1\n"
-KERNELS = """\
-#include "factor.h"
-
-__global__ void scale(float* out, const float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        out[i] = FACTOR * x[i];
-    }
-}
-
-__global__ void shift(float* out, const float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        out[i] = x[i] + 1.0f;
-    }
-}
-
-void run(float* out, const float* x, int n) {
-    scale<<<(n + 127) / 128, 128>>>(out, x, n);
-    shift<<<(n + 127) / 128, 128>>>(out, x, n);
-}
-"""
-WORKLOAD = """\
-kernel = "scale"
-language = "cuda"
-source = "kernels.cu"
-[dims]
-n = [200]
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "int32"
-value = "n"
-[launch]
-grid = ["ceil_div(n, 128)"]
-block = [128]
-"""
+KERNELS = two_kernels.KERNELS.replace('"twice.cuh"', '"factor.h"').replace("twice(x[i])", "FACTOR * x[i]")
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.launch_site import LaunchError, configuration, launch_edits
+from kernel_texts import kernel_in_text
 
 HEAD = "template <typename T, int B>\n__global__ void k(T* x, int n) { x[0] = n; }\n"
 CUDA = {
@@ -66,8 +66,7 @@ TRITON = {
 
 
 def kernel_of(language: Language, code: str) -> Kernel:
-    kernel = read(code.encode(), language).kernel("k")
-    assert kernel is not None
+    kernel = kernel_in_text(code, "k", language)
     assert len(kernel.launches) == 1
     return kernel
 

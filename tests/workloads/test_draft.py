@@ -14,6 +14,7 @@ from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.of_state import State, draft_for
 from kernel_lineage.workloads.preprocessed import active_text
+from kernel_texts import kernel_in_text
 
 FILE = """\
 #define ENABLE_HALF
@@ -74,8 +75,7 @@ int main() {
 
 
 def drafted(code: str, kernel: str) -> Draft:
-    kernel_source = read(code.encode(), Language.CUDA).kernel(kernel)
-    assert kernel_source is not None
+    kernel_source = kernel_in_text(code, kernel)
     return draft_of(kernel_source, Path("embed.cu"))
 
 
@@ -425,8 +425,7 @@ int main() {
 }
 """
     (tmp_path / "k.cu").write_text(code)
-    kernel = read(code.encode(), Language.CUDA).kernel("k")
-    assert kernel is not None
+    kernel = kernel_in_text(code, "k")
     draft = draft_of(kernel, tmp_path / "k.cu")
     assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]
 
@@ -448,8 +447,7 @@ def test_what_is_not_seen_to_be_written_is_told_by_a_run(tmp_path: Path) -> None
         "    cudaMalloc(&x, n * sizeof(float));\n    k<<<(n + 127) / 128, 128>>>(out, x, n);\n}\n"
     )
     (tmp_path / "k.cu").write_text(code)
-    kernel = read(code.encode(), Language.CUDA).kernel("k")
-    assert kernel is not None
+    kernel = kernel_in_text(code, "k")
 
     draft = draft_of(kernel, tmp_path / "k.cu")
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kernel_gate.worker import Worker
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.registry import axes
 from learning.probes.axis_examples import EXAMPLES
@@ -12,12 +11,6 @@ CASES = [
     for axis, examples in EXAMPLES.items()
     for number, example in enumerate(examples)
 ]
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as worker:
-        yield worker
 
 
 def test_every_axis_has_examples():

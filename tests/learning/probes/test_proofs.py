@@ -3,7 +3,6 @@
 import pytest
 
 from kernel_gate.program import LaunchSpec, Program
-from kernel_gate.worker import Worker
 from kernel_gate.workload import parse_workload
 from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.probe import probe
@@ -107,12 +106,6 @@ def test_a_sequence_of_launches_is_said_not_to_be_proved():
         Ground(base_of(Step("t1", asked.before, asked.after, sequence), {"N": 3, "C": 40}, 91)), 91, "t1"
     )
     assert report.conditions == () and "one launch" in report.why_not
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as worker:
-        yield worker
 
 
 def test_a_proved_condition_stands_in_the_report_with_its_origin(worker):

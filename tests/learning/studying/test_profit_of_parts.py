@@ -1,10 +1,7 @@
 """A part that a GPU has timed is timed over sizes too, and where it pays becomes a condition of its own."""
 
-import pytest
-
 from kernel_gate.program import Program
 from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, Speedup, Verdict
-from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.steps import Step
@@ -60,12 +57,6 @@ def timed(request):
         outcome=Outcome.ACCEPTED, reason="", stages=[], speedup=speedup, inputs_hash="",
         environment={"device": {"name": "a GPU of a test"}},
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as worker:
-        yield worker
 
 
 def test_where_a_timed_part_pays_is_a_condition_of_that_part(worker):

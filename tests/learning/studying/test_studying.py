@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from git import Actor, Repo
 
 from kernel_gate.fleet.places import emulated_places
 from kernel_gate.fleet.pool import LocalPool
@@ -23,17 +22,10 @@ from kernel_lineage.learning.studying.lessons import Origin as RepositoryOrigin
 from kernel_lineage.learning.studying.lessons import lessons_of
 from kernel_lineage.skills.card import Category, Condition, ConditionKind, Origin
 from kernel_lineage.skills.skill_file import read_skill
+from learning.distillation.lessons import BEFORE
+from learning.studying.studied import make_studied
 
 SOMEWHERE = RepositoryOrigin("https://example.org/kernels", "MIT", "klineage replay")
-BEFORE = """\
-__global__ void gain(float* dst, const float* src, float factor, int OC) {
-    const float* row = src + blockIdx.x * OC;
-    float* to = dst + blockIdx.x * OC;
-    for (int i = threadIdx.x; i < OC; i += blockDim.x) {
-        to[i] = factor * row[i];
-    }
-}
-"""
 AFTER = """\
 __global__ void gain(float* __restrict__ dst, const float* __restrict__ src, float factor, int OC) {
     const float4* row = reinterpret_cast<const float4*>(src + blockIdx.x * OC);
@@ -81,18 +73,8 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    top = tmp_path_factory.mktemp("studied")
-    (top / ".klineage/workloads").mkdir(parents=True)
-    (top / ".klineage/workloads/gain.toml").write_text(WORKLOAD)
-    (top / "LICENSE").write_text("SPDX-License-Identifier: MIT\n")
-    repo = Repo.init(top)
-    someone = Actor("A. Author", "a@example.org")
-    for message, text in (("Scale rows", BEFORE), ("Speed up: 16-byte loads, twice as fast", AFTER)):
-        (top / "gain.cu").write_text(text)
-        repo.git.add("-A")
-        repo.index.commit(message, author=someone, committer=someone)
-    repo.close()
-    return top
+    states = (("Scale rows", BEFORE), ("Speed up: 16-byte loads, twice as fast", AFTER))
+    return make_studied(tmp_path_factory.mktemp("studied"), "gain", "gain.cu", WORKLOAD, states)
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from git import Actor, Repo
 
 from kernel_gate.fleet.places import emulated_places
 from kernel_gate.fleet.pool import LocalPool
 from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.skills.skill_file import read_skill
+from learning.studying.studied import make_studied
 
 pytestmark = pytest.mark.long
 
@@ -80,18 +80,8 @@ STATES = (
 
 @pytest.fixture(scope="module")
 def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    top = tmp_path_factory.mktemp("studied_triton")
-    (top / ".klineage/workloads").mkdir(parents=True)
-    (top / ".klineage/workloads/unit_rows.toml").write_text(WORKLOAD)
-    (top / "LICENSE").write_text("SPDX-License-Identifier: MIT\n")
-    repo = Repo.init(top)
-    someone = Actor("A. Author", "a@example.org")
-    for message, text in STATES:
-        (top / "unit.py").write_text(HEAD + text)
-        repo.git.add("-A")
-        repo.index.commit(message, author=someone, committer=someone)
-    repo.close()
-    return top
+    states = ((message, HEAD + text) for message, text in STATES)
+    return make_studied(tmp_path_factory.mktemp("studied_triton"), "unit_rows", "unit.py", WORKLOAD, states)
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ from kernel_gate.options import GateOptions
 from kernel_gate.verdict import StageStatus
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.edits import edited
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.carried_elements import carried_elements
 from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_texts import kernel_in_text
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
 
@@ -41,9 +41,7 @@ _MOST = (
 
 
 def _kernel(code: str) -> Kernel:
-    kernel = read(_KERNEL.format(code=code).encode(), Language.CUDA).kernel("scan")
-    assert kernel is not None
-    return kernel
+    return kernel_in_text(_KERNEL.format(code=code), "scan")
 
 
 def _kept(code: str) -> str:

@@ -8,12 +8,12 @@ from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import StageStatus
 from kernel_lineage.kernels.anchors.registry import anchors_of
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
+from kernel_texts import kernel_in_text
 from longer import first_now
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
@@ -35,8 +35,7 @@ void backward(float* grad, const float* above, int tokens, int width) {
 
 def made_of(code: str) -> list[Candidate]:
     assist = all_assists()["share_column_out"]
-    kernel = read(code.encode(), Language.CUDA).kernel("gradient")
-    assert kernel is not None
+    kernel = kernel_in_text(code, "gradient")
     made = assist.rewrite(kernel, next(a for a in anchors_of(kernel) if a.pattern == assist.pattern))
     assert isinstance(made, Candidate), made.reason
     return [made, *made.alternatives]
@@ -61,8 +60,7 @@ def test_rows_that_are_split_over_blocks_add_up_to_the_same(number: int) -> None
         "grad: inout float32 [C]", "above: input float32 [T, C]", "tokens: int32 = T", "width: int32 = C",
     )  # fmt: skip
     spec = load.launch.spec()
-    kernel = read(after.encode(), Language.CUDA).kernel("gradient")
-    assert kernel is not None
+    kernel = kernel_in_text(after, "gradient")
     followed = followed_launch(kernel, unit_of(after), load, [a.name for a in load.args])
     assert followed is not None
     shared = followed.launch

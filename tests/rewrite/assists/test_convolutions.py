@@ -12,12 +12,13 @@ from kernel_gate.program import Program
 from kernel_gate.verdict import StageStatus
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.programs import device_code
+from kernel_texts import kernel_in_text
 from rewrite.assists.workloads import workload
 
 OPTIONS = GateOptions(check_seconds=3600.0, hidden=False, seed=11)
@@ -57,14 +58,8 @@ LOAD = workload(
 )  # fmt: skip
 
 
-def kernel_of(code: str) -> Kernel:
-    kernel = read(code.encode(), Language.CUDA).kernel("convolve")
-    assert kernel is not None
-    return kernel
-
-
 def made() -> list[Candidate]:
-    assist, kernel = all_assists()["take_several_outputs"], kernel_of(CODE)
+    assist, kernel = all_assists()["take_several_outputs"], kernel_in_text(CODE, "convolve")
     (one,) = [
         c
         for a in anchors_of(kernel)
@@ -84,7 +79,7 @@ def test_output_channels_of_one_thread_are_right_with_and_without_a_tail(number:
     programs, launched = [], None
     for code in (CODE, made()[number].apply(CODE.encode()).decode()):
         launched = followed_launch(
-            kernel_of(code), unit_of(code), LOAD, [a.name for a in LOAD.args], launched
+            kernel_in_text(code, "convolve"), unit_of(code), LOAD, [a.name for a in LOAD.args], launched
         )
         assert launched is not None
         assert launched.launch is not None

@@ -6,21 +6,15 @@ import pytest
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_texts import kernel_in_text
 from rewrite.assists.examples_read import APPLICATIONS, REFUSALS, Application, Refused
 
 APPLIES = [pytest.param(e, id=f"{e.assist.id}-{e.kernel}") for e in APPLICATIONS]
 REFUSES = [pytest.param(e, id=f"{e.assist.id}-{e.reason}") for e in REFUSALS]
-
-
-def kernel_of(language: Language, name: str, code: str) -> Kernel:
-    kernel = read(code.encode(), language).kernel(name)
-    assert kernel is not None
-    return kernel
 
 
 def kernel_data(kernel: Kernel) -> bytes:
@@ -36,14 +30,14 @@ def results(assist: Assist, kernel: Kernel) -> list[Candidate | Refusal]:
 
 @pytest.mark.parametrize("example", APPLIES)
 def test_it_makes_of_a_file_what_the_example_says(example: Application) -> None:
-    outcomes = results(example.assist, kernel_of(example.language, example.kernel, example.before))
+    outcomes = results(example.assist, kernel_in_text(example.before, example.kernel, example.language))
     made = [o.apply(example.before.encode()).decode() for o in outcomes if isinstance(o, Candidate)]
     assert example.after in made, [getattr(o, "reason", "") for o in outcomes] + made
 
 
 @pytest.mark.parametrize("example", APPLIES)
 def test_its_pattern_leads_to_it(example: Application) -> None:
-    kernel = kernel_of(example.language, example.kernel, example.before)
+    kernel = kernel_in_text(example.before, example.kernel, example.language)
     assist = example.assist
     made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
     assert any(
@@ -53,7 +47,7 @@ def test_its_pattern_leads_to_it(example: Application) -> None:
 
 @pytest.mark.parametrize("example", REFUSES)
 def test_it_leaves_a_file_alone_and_says_why(example: Refused) -> None:
-    kernel = kernel_of(example.language, example.kernel, example.code)
+    kernel = kernel_in_text(example.code, example.kernel, example.language)
     outcomes = results(example.assist, kernel)
     reasons = [o.reason for o in outcomes if isinstance(o, Refusal)]
     assert len(reasons) == len(outcomes)
@@ -62,7 +56,7 @@ def test_it_leaves_a_file_alone_and_says_why(example: Refused) -> None:
 
 @pytest.mark.parametrize("example", APPLIES)
 def test_it_does_not_apply_to_its_own_result(example: Application) -> None:
-    outcomes = results(example.assist, kernel_of(example.language, example.kernel, example.after))
+    outcomes = results(example.assist, kernel_in_text(example.after, example.kernel, example.language))
     again = [o.apply(example.after.encode()).decode() for o in outcomes if isinstance(o, Candidate)]
     assert all(text == example.after for text in again)
 
@@ -82,7 +76,7 @@ __global__ void scaled(float* __restrict__ y, const float* __restrict__ x, const
 }
 """
     wide = all_assists()["vectorise_row_access"]
-    kernel = kernel_of(Language.CUDA, "scaled", code)
+    kernel = kernel_in_text(code, "scaled")
     made = [m for a in anchors_of(kernel) if isinstance(m := wide.rewrite(kernel, a), Candidate)]
     places = {a.span for a in anchors_of(kernel) if a.pattern == wide.pattern}
     assert len(places) > 1

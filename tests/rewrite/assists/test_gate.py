@@ -19,6 +19,7 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.programs import device_code, with_launch
+from kernel_texts import kernel_in_text
 from longer import first_now
 from rewrite.assists.examples_read import APPLICATIONS, Application, applications_of
 from rewrite.assists.workloads import WORKLOADS
@@ -34,8 +35,7 @@ CASES = [
 
 
 def program(language: Language, source: str, entry: str, launch: LaunchSpec | None = None) -> Program:
-    kernel = read(source.encode(), language).kernel(entry)
-    assert kernel is not None
+    kernel = kernel_in_text(source, entry, language)
     head = "".join(
         f"{line}\n"
         for line in source.splitlines()

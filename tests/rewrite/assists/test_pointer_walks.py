@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kernel_lineage.kernels.edits import edited
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.pointer_walks import indexed_walks
 from kernel_lineage.rewrite.optimise.proposals import proposals
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
 from kernel_lineage.skills.library import library
+from kernel_texts import kernel_in_text
 
 _KERNEL = """\
 __global__ void walk(float* out, const float* x, int rows, int cols) {{
@@ -26,8 +25,7 @@ void run(float* out, const float* x, int rows, int cols) {{ walk<<<(rows + 127) 
 
 def _indexed(code: str) -> str:
     data = _KERNEL.format(code=code).encode()
-    kernel = read(data, Language.CUDA).kernel("walk")
-    assert kernel is not None
+    kernel = kernel_in_text(data, "walk")
     lines = (
         edited(data, tuple(sorted(indexed_walks(kernel), key=lambda e: e.span.start))).decode().splitlines()
     )
@@ -81,8 +79,7 @@ def test_what_moves_on_in_another_way_stays_as_it_is(code: str) -> None:
 
 def test_rows_that_pointers_walk_along_are_shared_out() -> None:
     code = "const float* p = x + row * cols; for (int i = 0; i < cols; i++) sum += *p++;"
-    kernel = read(_KERNEL.format(code=code).encode(), Language.CUDA).kernel("walk")
-    assert kernel is not None
+    kernel = kernel_in_text(_KERNEL.format(code=code), "walk")
     stated: dict[str, Scalar] = {
         f"launch.block.{axis}": extent for axis, extent in zip("xyz", (128, 1, 1), strict=True)
     }

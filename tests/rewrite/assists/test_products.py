@@ -13,11 +13,11 @@ from kernel_gate.verdict import StageStatus, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_texts import kernel_in_text
 from rewrite.assists.product_spellings import REFUSED, SPELLINGS
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
@@ -46,9 +46,7 @@ def assist(identity: str) -> Assist:
 
 
 def kernel_of(code: str) -> Kernel:
-    kernel = read(code.encode(), Language.CUDA).kernel("prod")
-    assert kernel is not None
-    return kernel
+    return kernel_in_text(code, "prod")
 
 
 def made_of(one: Assist, code: str) -> list[Candidate]:

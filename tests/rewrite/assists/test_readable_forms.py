@@ -9,10 +9,9 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_texts import kernel_in_text
 from rewrite.assists.workloads import workload
 
 _PAIRS = """
@@ -155,8 +154,7 @@ _CASES = [
 @pytest.mark.parametrize(("source", "load", "gone"), _CASES)
 @pytest.mark.long
 def test_it_computes_the_same(source: str, load: Workload, gone: tuple[str, ...]) -> None:
-    kernel = read(source.encode(), Language.CUDA).kernel(load.kernel)
-    assert kernel is not None
+    kernel = kernel_in_text(source, load.kernel)
     form = readable_form(kernel)
     assert form is not None
     assert not [text for text in gone if text in form.kernel.text]
@@ -169,8 +167,7 @@ def test_it_computes_the_same(source: str, load: Workload, gone: tuple[str, ...]
 
 
 def test_a_candidate_for_it_is_one_for_the_kernel() -> None:
-    kernel = read(_BLOCKS.encode(), Language.CUDA).kernel("spread")
-    assert kernel is not None
+    kernel = kernel_in_text(_BLOCKS, "spread")
     form = readable_form(kernel)
     assert form is not None
     assert form.kernel.source is not None

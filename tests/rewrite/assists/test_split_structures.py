@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernel_lineage.kernels.edits import edited
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.split_structures import split_structures
+from kernel_texts import kernel_in_text
 
 _KERNEL = """\
 {types}
@@ -22,10 +21,8 @@ _PAIR = "struct Pair { float v; int at; };"
 
 def _split(code: str, types: str = _PAIR) -> str:
     data = _KERNEL.format(types=types, code=code).encode()
-    kernel = read(data, Language.CUDA).kernel("work")
-    assert kernel is not None
-    again = read(edited(data, split_structures(kernel)), Language.CUDA).kernel("work")
-    assert again is not None
+    kernel = kernel_in_text(data, "work")
+    again = kernel_in_text(edited(data, split_structures(kernel)), "work")
     return " ".join(" ".join(line.strip() for line in again.text.splitlines()[2:-1]).split())
 
 

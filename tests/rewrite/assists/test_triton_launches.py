@@ -14,7 +14,6 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.registry import anchors_of
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.registry import all_assists
@@ -25,6 +24,7 @@ from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
 from kernel_lineage.workloads.programs import with_launch
 from kernel_lineage.workloads.triton.launch_site import followed_launch
+from kernel_texts import kernel_in_text
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
 
@@ -137,8 +137,7 @@ def run(y, x):
 
 def made_of(code: str, name: str) -> Candidate | Refusal:
     assist = all_assists()["set_triton_launch_options"]
-    kernel = read(code.encode(), Language.TRITON).kernel(name)
-    assert kernel is not None
+    kernel = kernel_in_text(code, name, Language.TRITON)
     return assist.rewrite(kernel, next(a for a in anchors_of(kernel) if a.pattern == assist.pattern))
 
 
@@ -237,8 +236,7 @@ def test_a_tiles_elements_are_shared_with_the_blocks_other_axes(
 
 
 def test_no_size_is_tried_with_which_registers_do_not_hold_a_block() -> None:
-    kernel = read(SPANS.replace("LANES", "65536").encode(), Language.TRITON).kernel("spans")
-    assert kernel is not None
+    kernel = kernel_in_text(SPANS.replace("LANES", "65536"), "spans", Language.TRITON)
     with pytest.raises(Refusal, match="registers do not hold a block of spans"):
         block_choices(kernel)
 
@@ -386,8 +384,7 @@ def test_what_is_computed_is_the_same_with_tiles_of_any_size_that_is_tried(code:
 
 
 def _read(text: str, load: Workload) -> LaunchSpec | None:
-    kernel = read(text.encode(), Language.TRITON).kernel(load.kernel)
-    assert kernel is not None
+    kernel = kernel_in_text(text, load.kernel, Language.TRITON)
     site = followed_launch(kernel, Path("module.py"), load, [a.name for a in load.args], Path())
     return site.launch if site is not None else None
 
@@ -400,8 +397,7 @@ def test_what_a_launch_works_out_is_left_to_it(option: str) -> None:
 
 
 def test_a_launch_that_says_its_warps_is_searched() -> None:
-    kernel = read(GRAM.replace("OPTIONS", ", num_warps=4").encode(), Language.TRITON).kernel("gram")
-    assert kernel is not None
+    kernel = kernel_in_text(GRAM.replace("OPTIONS", ", num_warps=4"), "gram", Language.TRITON)
     offered = proposals(kernel, library(), Facts())
     assert [p for p in offered.made if p.skill == "triton-launch-options"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kernel_lineage.kernels.edits import edited
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.readable_forms import readable_form
 from kernel_lineage.rewrite.assists.written_out_calls import written_out_calls
+from kernel_texts import kernel_in_text
 
 _KERNEL = """\
 {functions}
@@ -22,10 +21,8 @@ __global__ void work(float* out, const float* x, const float* y, int n) {{
 def _written(functions: str, code: str) -> str:
     """What stands in the kernel behind `int i`, in one line."""
     data = _KERNEL.format(functions=functions, code=code).encode()
-    kernel = read(data, Language.CUDA).kernel("work")
-    assert kernel is not None
-    again = read(edited(data, written_out_calls(kernel)), Language.CUDA).kernel("work")
-    assert again is not None
+    kernel = kernel_in_text(data, "work")
+    again = kernel_in_text(edited(data, written_out_calls(kernel)), "work")
     return " ".join(line.strip() for line in again.text.splitlines()[2:-1])
 
 
@@ -140,8 +137,7 @@ def test_functions_that_call_others_are_written_out_as_well() -> None:
     functions = f"{_SIGN} __device__ float both(float a, float b) {{ return sign(a) + sign(b); }}"
     code = "float a = x[i], b = y[i]; float c = both(a, b); float d = both(b, a); out[i] = c + d;"
     data = _KERNEL.format(functions=functions, code=code).encode()
-    kernel = read(data, Language.CUDA).kernel("work")
-    assert kernel is not None
+    kernel = kernel_in_text(data, "work")
     form = readable_form(kernel)
     assert form is not None
     again = form.kernel

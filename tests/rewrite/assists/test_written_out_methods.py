@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernel_lineage.kernels.edits import edited
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.written_out_methods import written_out_methods
+from kernel_texts import kernel_in_text
 
 _MATRIX = """\
 #define HD __host__ __device__ __forceinline__
@@ -61,8 +60,7 @@ def _written(code: str) -> str:
     """What stands in the kernel behind `j`, in one line."""
     data = (_MATRIX + _KERNEL.format(code=code)).encode()
     for _ in range(8):
-        kernel = read(data, Language.CUDA).kernel("work")
-        assert kernel is not None
+        kernel = kernel_in_text(data, "work")
         edits = written_out_methods(kernel)
         if not edits:
             break

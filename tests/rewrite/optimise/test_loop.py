@@ -17,6 +17,7 @@ from kernel_lineage.rewrite.optimise.loop import Ended, Search, Version, optimis
 from kernel_lineage.rewrite.optimise.proposals import proposals
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.library import library
+from kernel_texts import kernel_in_text
 
 ADD = b"""\
 __global__ void add(const float* a, const float* b, float* c, int n) {
@@ -260,8 +261,7 @@ def test_a_step_that_the_full_gate_rejects_is_taken_back() -> None:
 
 
 def test_a_skill_is_proposed_only_where_its_assist_makes_a_candidate() -> None:
-    kernel = read(ADD.replace(b"a[i] + b[i]", b"c[i] + c[n - 1 - i]"), Language.CUDA).kernel("add")
-    assert kernel is not None
+    kernel = kernel_in_text(ADD.replace(b"a[i] + b[i]", b"c[i] + c[n - 1 - i]"), "add")
     offers = proposals(kernel, SKILLS, FACTS)
     assert "vectorised-row-access" not in [p.skill for p in offers.made]
     assert (
@@ -293,8 +293,7 @@ def scaled(facts: str, **changed: str) -> tuple[dict[str, str], dict[str, str]]:
     text = SCALED
     for before, after in changed.items():
         text = text.replace(before, after)
-    kernel = read(text.encode(), Language.CUDA).kernel("scaled")
-    assert kernel is not None
+    kernel = kernel_in_text(text, "scaled")
     offers = proposals(kernel, SKILLS, stated_facts(facts, "stated"))
     return {p.skill: p.text.decode() for p in offers.made}, {r.skill: r.reason for r in offers.refused}
 
@@ -435,8 +434,7 @@ void launch(int* out, const float* x, const float* to, int rows, int others, int
 
 
 def test_what_a_function_of_the_file_does_is_proposed_as_if_it_stood_in_the_kernel() -> None:
-    kernel = read(NEAREST.encode(), Language.CUDA).kernel("nearest")
-    assert kernel is not None
+    kernel = kernel_in_text(NEAREST, "nearest")
     facts = (
         "launch.block.x = 128, launch.block.y = 1, launch.block.z = 1, toolchain.cuda = (13, 0), size = 2 | 3"
     )

@@ -9,7 +9,7 @@ import pytest
 from kernel_lineage.workloads.files import target_of
 from kernel_lineage.workloads.following.draft import followed_drafts
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.model import Draft
+from workloads.following.first_drafts import first_draft
 
 SOURCE = """\
 struct Common { using index_t = int64_t; int rows, cols; index_t stride; };
@@ -33,15 +33,8 @@ at::Tensor forward(at::Tensor x, double factor) {
 """
 
 
-def _draft(tmp_path: Path, source: str) -> Draft:
-    path = tmp_path / "scale.cu"
-    path.write_text(source)
-    kernel = target_of(path, "scale")
-    return next(followed_drafts(kernel, unit_of(source), path.name, kernel))
-
-
 def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
-    draft = _draft(tmp_path, SOURCE)
+    draft = first_draft(tmp_path, SOURCE)
     assert draft.missing == ()
     extents = ("x_size_0", "x_size_1", "x_size_2")
     arguments = [
@@ -61,7 +54,7 @@ def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
 
 
 def test_a_structure_with_an_array_is_not_taken_apart(tmp_path: Path) -> None:
-    draft = _draft(tmp_path, SOURCE.replace("float factor;", "float factor; int extents[3];"))
+    draft = first_draft(tmp_path, SOURCE.replace("float factor;", "float factor; int extents[3];"))
     assert any(why.startswith("the object p, ") for why in draft.missing)
 
 
@@ -70,7 +63,7 @@ def test_a_template_that_other_files_call_is_followed_with_the_usual_type(tmp_pa
         "template <typename T> __global__ void scale(const T* x, T* y, int n) { if (threadIdx.x < n) y[0] = x[0]; }\n"
         "template <typename T> void launch(const T* x, T* y, int n) { scale<T><<<(n + 31) / 32, 32>>>(x, y, n); }\n"
     )
-    draft = _draft(tmp_path, source)
+    draft = first_draft(tmp_path, source)
     assert [a.dtype for a in draft.arguments] == ["float32", "float32", "int32"]
     assert draft.template_arguments == ("float",)
     assert any("taken to be float" in note for note in draft.assumed)
@@ -84,7 +77,7 @@ def test_types_to_compute_in_are_wider(tmp_path: Path) -> None:
         "    using acc_t = at::acc_type<scalar_t, true>;\n"
         "    scale<scalar_t, acc_t><<<1, 32>>>(x.data_ptr<scalar_t>(), y.data_ptr<acc_t>()); }));\n}\n"
     )
-    assert [a.dtype for a in _draft(tmp_path, source).arguments] == ["float32", "float32"]
+    assert [a.dtype for a in first_draft(tmp_path, source).arguments] == ["float32", "float32"]
 
 
 def test_an_enumerator_is_no_number_where_a_template_asks_for_it(tmp_path: Path) -> None:
@@ -94,7 +87,7 @@ def test_an_enumerator_is_no_number_where_a_template_asks_for_it(tmp_path: Path)
         "}\n"
         "void launch(const float* x, float* y) { ops::scale<ops::Mode::Max><<<1, 32>>>(x, y); }\n"
     )
-    assert _draft(tmp_path, source).template_arguments == ("(ops::Mode)5",)
+    assert first_draft(tmp_path, source).template_arguments == ("(ops::Mode)5",)
 
 
 VECTORS = """__global__ void scale(uchar4* y, const float3 colour, uchar4 edge, int2 size) {
@@ -109,7 +102,7 @@ def test_vectors_by_value_are_given_by_their_axes(tmp_path: Path) -> None:
         "  const float3 c = make_float3(0.25f, 0.5f, 1.f);\n"
         "  scale<<<h, 32>>>(y, c, edge, make_int2(w, h));\n}\n"
     )
-    draft = _draft(tmp_path, VECTORS + host)
+    draft = first_draft(tmp_path, VECTORS + host)
     scalars = {a.name: (a.dtype, a.value) for a in draft.arguments if a.kind == "scalar"}
     assert scalars == {
         **{
@@ -124,7 +117,7 @@ def test_vectors_by_value_are_given_by_their_axes(tmp_path: Path) -> None:
 
 def test_a_vector_that_a_caller_gives_names_its_axes(tmp_path: Path) -> None:
     host = "void launch(uchar4* y, float3 c, uchar4 e, int2 size) { scale<<<size.y, 32>>>(y, c, e, size); }\n"
-    draft = _draft(tmp_path, VECTORS + host)
+    draft = first_draft(tmp_path, VECTORS + host)
     assert draft.grid == ("size_y",)
     assert next(a.value for a in draft.arguments if a.name == "size_x") == "size_x"
 
@@ -161,7 +154,7 @@ at::Tensor forward(at::Tensor x) {
 def test_a_list_in_braces_is_the_structure_that_is_asked_for(
     tmp_path: Path, returned: str, argument: str
 ) -> None:
-    draft = _draft(tmp_path, EXTENTS.replace("RETURNED", returned).replace("GIVEN", argument))
+    draft = first_draft(tmp_path, EXTENTS.replace("RETURNED", returned).replace("GIVEN", argument))
     assert draft.missing == ()
     assert [a.value for a in draft.arguments if a.kind == "scalar"] == [*draft.dims]
     assert draft.block == ("128",)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernel_lineage.workloads.files import target_of
-from kernel_lineage.workloads.following.draft import followed_drafts
-from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.model import Draft
+from workloads.following.first_drafts import first_draft
 
 SOURCE = """\
 enum Kind { PLAIN, SCALED = 4, SHIFTED };
@@ -46,15 +43,8 @@ void forward(at::Tensor x, at::Tensor y) {
 """
 
 
-def _draft(tmp_path: Path, source: str) -> Draft:
-    path = tmp_path / "scale.cu"
-    path.write_text(source)
-    kernel = target_of(path, "scale")
-    return next(followed_drafts(kernel, unit_of(source), path.name, kernel))
-
-
 def test_constants_and_types_of_traits_are_read_for_their_arguments(tmp_path: Path) -> None:
-    draft = _draft(tmp_path, SOURCE)
+    draft = first_draft(tmp_path, SOURCE)
     assert draft.template_arguments == ("Traits<128, true, float>",)
     assert draft.block == ("128",)
     assert draft.grid == ("ceil_div(n, 128)",)
@@ -63,5 +53,5 @@ def test_constants_and_types_of_traits_are_read_for_their_arguments(tmp_path: Pa
 
 
 def test_an_enumerator_without_a_value_is_one_more_than_the_one_before_it(tmp_path: Path) -> None:
-    draft = _draft(tmp_path, SOURCE)
+    draft = first_draft(tmp_path, SOURCE)
     assert next(a.value for a in draft.arguments if a.name == "kind") == "5"

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads import sizes_that_run
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.promises import broken
+from kernel_texts import kernel_in_text
 
 KERNELS = """\
 __global__ void fill(float* x, int n) { x[threadIdx.x] = n; }
@@ -29,8 +28,7 @@ __global__ void add(float* out, const float* x, const int* at, int n) {
 def drafted(tmp_path: Path, host: str, kernel: str = "add") -> Draft:
     path = tmp_path / "add.cu"
     path.write_text(KERNELS + host)
-    kernel_source = read(path.read_bytes(), Language.CUDA).kernel(kernel)
-    assert kernel_source is not None
+    kernel_source = kernel_in_text(path.read_bytes(), kernel)
     return draft_of(kernel_source, path, measure=False)
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernel_lineage.workloads.files import target_of
-from kernel_lineage.workloads.following.draft import followed_drafts
-from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.model import Draft
+from workloads.following.first_drafts import first_draft
 
 COPY = (
     "__global__ void copy(const float* x, float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i]; }\n"
@@ -15,10 +13,7 @@ COPY = (
 
 
 def _draft(tmp_path: Path, host: str) -> Draft:
-    path = tmp_path / "copy.cu"
-    path.write_text(COPY + host)
-    kernel = target_of(path, "copy")
-    return next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
+    return first_draft(tmp_path, COPY + host, "copy")
 
 
 def _shapes(draft: Draft) -> dict[str, tuple[str, ...] | None]:

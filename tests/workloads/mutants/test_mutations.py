@@ -6,25 +6,19 @@ import ast
 
 import pytest
 
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.mutants.ground import ground_of
 from kernel_lineage.workloads.mutants.model import Mutation, MutationExample, UntouchedExample
 from kernel_lineage.workloads.mutants.registry import all_mutations, mutants_of
+from kernel_texts import kernel_in_text
 
 MUTATES = [(m, e) for m in all_mutations() for e in m.mutates]
 LEAVES = [(m, e) for m in all_mutations() for e in m.leaves]
 
 
-def kernel_of(language: Language, name: str, code: str) -> Kernel:
-    kernel = read(code.encode(), language).kernel(name)
-    assert kernel is not None
-    return kernel
-
-
 @pytest.mark.parametrize(("mutation", "example"), MUTATES, ids=[f"{m.id}-{e.kernel}" for m, e in MUTATES])
 def test_it_makes_the_mistake_that_its_example_shows(mutation: Mutation, example: MutationExample) -> None:
-    mutants = mutants_of(kernel_of(example.language, example.kernel, example.before))
+    mutants = mutants_of(kernel_in_text(example.before, example.kernel, example.language))
     made = {m.source.decode(): m for m in mutants}
     assert example.after in made, [m.after for m in mutants if m.kind == mutation.id]
     assert made[example.after].kind == mutation.id
@@ -32,7 +26,7 @@ def test_it_makes_the_mistake_that_its_example_shows(mutation: Mutation, example
 
 @pytest.mark.parametrize(("mutation", "example"), LEAVES, ids=[f"{m.id}-{e.kernel}" for m, e in LEAVES])
 def test_it_finds_nothing_where_there_is_nothing(mutation: Mutation, example: UntouchedExample) -> None:
-    ground = ground_of(kernel_of(example.language, example.kernel, example.code))
+    ground = ground_of(kernel_in_text(example.code, example.kernel, example.language))
     assert ground is not None
     assert list(mutation.mutate(ground)) == []
 
@@ -45,7 +39,7 @@ def test_it_has_examples_of_both_kinds(mutation: Mutation) -> None:
 
 @pytest.mark.parametrize(("mutation", "example"), MUTATES, ids=[f"{m.id}-{e.kernel}" for m, e in MUTATES])
 def test_every_mutant_is_another_file_that_still_reads(mutation: Mutation, example: MutationExample) -> None:
-    mutants = mutants_of(kernel_of(example.language, example.kernel, example.before))
+    mutants = mutants_of(kernel_in_text(example.before, example.kernel, example.language))
     assert len({m.source for m in mutants}) == len({m.id for m in mutants}) == len(mutants)
     for mutant in mutants:
         assert mutant.source != example.before.encode()
@@ -53,8 +47,7 @@ def test_every_mutant_is_another_file_that_still_reads(mutation: Mutation, examp
         if example.language is Language.TRITON:
             ast.parse(mutant.source)
         else:
-            kernel = read(mutant.source, example.language).kernel(example.kernel)
-            assert kernel is not None
+            kernel = kernel_in_text(mutant.source, example.kernel, example.language)
             assert kernel.node is not None
             assert not kernel.node.has_error, mutant.after
 
@@ -62,9 +55,7 @@ def test_every_mutant_is_another_file_that_still_reads(mutation: Mutation, examp
 def test_a_mutant_says_where_it_is_and_what_changed() -> None:
     mutation = next(m for m in all_mutations() if m.id == "zero_output")
     example = mutation.mutates[0]
-    mutant = next(
-        m for m in mutants_of(kernel_of(Language.CUDA, "scale", example.before)) if m.kind == "zero_output"
-    )
+    mutant = next(m for m in mutants_of(kernel_in_text(example.before, "scale")) if m.kind == "zero_output")
     assert (mutant.id, mutant.line) == ("zero_output:4", 4)
     assert (mutant.before, mutant.after) == ("out[i] = factor * x[i];", "out[i] = 0.0f;")
 
@@ -72,8 +63,8 @@ def test_a_mutant_says_where_it_is_and_what_changed() -> None:
 def test_device_functions_are_mutated_with_their_kernel() -> None:
     device = "__device__ float twice(float x) { return x + x * 0.5f; }\n"
     code = device + "__global__ void k(float* y) { y[0] = twice(y[0]); }\n"
-    assert {m.line for m in mutants_of(kernel_of(Language.CUDA, "k", code))} == {1, 2}
+    assert {m.line for m in mutants_of(kernel_in_text(code, "k"))} == {1, 2}
 
 
 def test_a_kernel_that_does_not_parse_has_no_mutants() -> None:
-    assert mutants_of(kernel_of(Language.CUDA, "k", "__global__ void k(float* y) { y[0] = = 1; }\n")) == ()
+    assert mutants_of(kernel_in_text("__global__ void k(float* y) { y[0] = = 1; }\n", "k")) == ()

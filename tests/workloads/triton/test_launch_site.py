@@ -9,6 +9,7 @@ from kernel_gate.workload import parse_workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.triton.launch_site import followed_launch
+from kernel_texts import kernel_in_text
 
 CODE = """\
 import torch
@@ -61,8 +62,7 @@ constexpr = { GROUP = "32", EACH = "1" }
 
 def test_names_that_are_passed_stand_for_what_the_workload_gives_there() -> None:
     workload = parse_workload(WORKLOAD)
-    kernel = read(CODE.encode(), Language.TRITON).kernel("groups_of")
-    assert kernel is not None
+    kernel = kernel_in_text(CODE, "groups_of", Language.TRITON)
     site = followed_launch(kernel, Path("m.py"), workload, [a.name for a in workload.args], Path())
     assert site is not None
     assert site.launch.constexpr == {"GROUP": "32", "EACH": "8"}
