@@ -13,7 +13,6 @@ from kernel_lineage.code.model import Model
 from kernel_lineage.code.setting import Setting
 
 _V = TypeVar("_V")
-_SHOWN = 60
 
 
 @dataclass
@@ -86,9 +85,3 @@ class Path(Generic[_V]):
             return False
         self.path = path if condition == TRUE else (*path, condition)
         return read()
-
-
-def on_one_line(text: str) -> str:
-    """A piece of code on one line, cut where it is long."""
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kernel_lineage.history.difference import Difference
-from kernel_lineage.history.message_signs import Sign, from_message, short
+from kernel_lineage.history.message_signs import Sign, from_message
 from kernel_lineage.history.model import Commit, Intent
 from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 from kernel_lineage.kernels.mechanisms.registry import title_of
-from kernel_lineage.kernels.words import WORD
+from kernel_lineage.kernels.words import WORD, short
 
 _ENOUGH = 0.8
 _ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation", "kernel_fusion"})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kernel_lineage.history.model import Commit, Intent
+from kernel_lineage.kernels.words import short
 
 Sign = tuple[Intent, float, str]
 """An intent, how much speaks for it, and what does."""
@@ -155,12 +156,6 @@ def says_fix(commit: Commit | None) -> bool:
     if commit is None or _FIXES_PROSE.search(commit.subject) or _TOOLS.search(commit.subject):
         return False
     return _FIX.search(_CODE.sub(" ", commit.subject)) is not None
-
-
-def short(text: str, limit: int = 90) -> str:
-    """A text in one line of at most so many characters."""
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _from_body(body: str, share: float) -> list[Sign]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -14,10 +13,10 @@ from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.files import Target, kernel_in, source_of, target_in
+from kernel_lineage.workloads.files_below import files_below
 from kernel_lineage.workloads.following.bindings import IS_BINDING
 from kernel_lineage.workloads.triton.modules import Modules
 
-_MOST_FILES = 5000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _NO_CALL = re.compile(rb"//[^\n]*|/\*.*?\*/|(?<![.>:])\btemplate\b(?!\s*<)[^;{}]*;", re.DOTALL)
 """Where a name of a function before `(` is none of its calls: comments, and templates that are made for some types."""
@@ -126,7 +125,7 @@ class State:
 
     def _cpp(self) -> dict[Path, bytes]:
         if self._all is None:
-            self._all = {path: _bytes(path) for path in sorted(_files(self.root.resolve()))}
+            self._all = {path: _bytes(path) for path in sorted(files_below(self.root.resolve(), _CPP))}
         return self._all
 
     def _launchers(self) -> dict[Path, bytes]:
@@ -140,16 +139,6 @@ def _apart(near: Path, path: Path) -> int:
     return -sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(near.parts, path.parts, strict=False))
     )
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    left = _MOST_FILES
-    for at, folders, names in os.walk(folder):
-        folders[:] = [f for f in folders if not f.startswith(".")]
-        for name in names:
-            if name.endswith(_CPP) and left > 0:
-                left -= 1
-                yield Path(at, name)
 
 
 def _bytes(path: Path) -> bytes:

@@ -11,9 +11,10 @@ from kernel_gate.expr.terms import Var
 from kernel_lineage.code.cuda.names import Names
 from kernel_lineage.code.integers import Site
 from kernel_lineage.code.model import Access, Address, Event
-from kernel_lineage.code.paths import Path, on_one_line
+from kernel_lineage.code.paths import Path
 from kernel_lineage.code.values import Element, Int, Pointer, Symbol, Value
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.words import short
 
 
 @dataclass
@@ -130,4 +131,4 @@ class Scope(Path[Value]):
 
 def shown(node: Node) -> str:
     """A node's text on one line, cut where it is long."""
-    return on_one_line(text_of(node))
+    return short(text_of(node), 60)

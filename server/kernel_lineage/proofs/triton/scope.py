@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from kernel_gate.expr.terms import ONE, TRUE, ZERO, Num, Term, Var, at_most, less, substituted, variables
 from kernel_lineage.code.integers import Site
 from kernel_lineage.code.model import Access, Claim, Ways
-from kernel_lineage.code.paths import Path, on_one_line
+from kernel_lineage.code.paths import Path
 from kernel_lineage.code.values import Int, IntType, Pointer, fresh, unknown
+from kernel_lineage.kernels.words import short
 from kernel_lineage.proofs.triton.values import LANES, MOST_ELEMENTS, Shape, Tile, Value, lane, lane_at
 
 
@@ -173,4 +174,4 @@ def _place(node: ast.AST) -> str:
 
 def shown(node: ast.AST) -> str:
     """A node's text on one line, cut where it is long."""
-    return on_one_line(ast.unparse(node))
+    return short(ast.unparse(node), 60)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import inside, text_of
+from kernel_lineage.kernels.cuda_launches import bind
 from kernel_lineage.kernels.cuda_text import Macro
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -46,13 +47,9 @@ def snippet(body: str) -> Node | None:
 
 def _written_out(macro: Macro, listed: Node | None) -> str:
     """What stands in the place of a macro with some arguments."""
-    args = [text_of(n) for n in arguments_of(listed)]
-    bound: dict[str, str] = {}
-    for at, name in enumerate(macro.parameters or ()):
-        if name.endswith("..."):
-            bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(args[at:])
-        else:
-            bound[name] = args[at] if at < len(args) else ""
+    names = macro.parameters or ()
+    bound = {name: "" for name in names if not name.endswith("...")}
+    bound |= bind(names, [text_of(n) for n in arguments_of(listed)])
     body = macro.body
     if bound:
         pattern = "|".join(map(re.escape, bound))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
+from kernel_lineage.workloads.files_below import files_below
 
 _MOST_FILES, _MOST_BYTES = 2000, 1 << 20
 _PASSED = re.compile(
@@ -40,13 +40,8 @@ def is_setting(number: float) -> bool:
 
 
 def _python(root: Path) -> Iterator[bytes]:
-    left = _MOST_FILES
-    for at, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        for name in sorted(names):
-            if name.endswith(".py") and left:
-                left -= 1
-                try:
-                    yield read_file(Path(at, name), within=root, most=_MOST_BYTES)
-                except OSError:
-                    continue
+    for path in files_below(root, (".py",), most=_MOST_FILES):
+        try:
+            yield read_file(path, within=root, most=_MOST_BYTES)
+        except OSError:
+            continue

@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Iterable, Mapping
 
+from kernel_lineage.kernels.mechanisms.tuning import argument
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
 
@@ -90,13 +91,6 @@ def _of_torch(function: str, args: list[ast.expr], named: Iterable[ast.keyword] 
     return ast.Call(ast.Attribute(_name("torch"), function, ast.Load()), args, list(named))
 
 
-def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
-    """What a call gives a parameter, by its place or its name."""
-    if place < len(node.args):
-        return node.args[place]
-    return next((k.value for k in node.keywords if k.arg == name), None)
-
-
 class _Reworded(ast.NodeTransformer):
     """Arrays as tensors, and kernels by their names; `arrays` are the names of modules and generators."""
 
@@ -135,9 +129,7 @@ class _Reworded(ast.NodeTransformer):
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [self.visit(k) for k in node.keywords]
         last = _last(node.func)
-        kernel = {"RawKernel": _argument(node, 1, "name"), "get_function": _argument(node, 0, "name")}.get(
-            last
-        )
+        kernel = {"RawKernel": argument(node, 1, "name"), "get_function": argument(node, 0, "name")}.get(last)
         if isinstance(kernel, ast.Constant) and isinstance(kernel.value, str):
             return _name(name_of(kernel.value))
         if _root(node.func) in self._arrays:
@@ -149,7 +141,7 @@ class _Reworded(ast.NodeTransformer):
 
 def _function_of_arrays(node: ast.Call, last: str) -> ast.expr:
     """The same of torch, by its last name."""
-    first = _argument(node, 0, "shape")
+    first = argument(node, 0, "shape")
     is_listed = isinstance(first, (ast.List, ast.ListComp, ast.Tuple, ast.Constant))
     types = [k for k in node.keywords if k.arg == "dtype"]
     if last in _NUMBERS and len(node.args) == 1:
@@ -160,7 +152,7 @@ def _function_of_arrays(node: ast.Call, last: str) -> ast.expr:
         return _of_torch("as_tensor", [first], types)
     if last in _SIZED and first is not None:
         return _of_torch(last, [first], types)
-    if last in _DRAWN and (shape := _argument(node, 2, "size")) is not None:
+    if last in _DRAWN and (shape := argument(node, 2, "size")) is not None:
         return _of_torch(_DRAWN[last], [shape])
     if last in _OF_NUMBERS and len(node.args) == 1:
         return ast.Call(ast.Attribute(_name("math"), last, ast.Load()), node.args, [])
@@ -237,7 +229,7 @@ class _Launches(ast.NodeTransformer):
         if "block" in named and "args" not in named:
             grid = named.get("grid", ast.Constant(1))
             return _launch(kernel, grid, named["block"], node.args, named.get("shared", none))
-        parts = [_argument(node, place, name) for place, name in enumerate(("grid", "block", "args"))]
+        parts = [argument(node, place, name) for place, name in enumerate(("grid", "block", "args"))]
         if all(parts):
             grid, block, listed = (p for p in parts if p is not None)
             args = (
@@ -245,7 +237,7 @@ class _Launches(ast.NodeTransformer):
                 if isinstance(listed, (ast.Tuple, ast.List))
                 else [ast.Starred(listed, ast.Load())]
             )
-            return _launch(kernel, grid, block, args, _argument(node, 3, "shared_mem") or none)
+            return _launch(kernel, grid, block, args, argument(node, 3, "shared_mem") or none)
         return node
 
 

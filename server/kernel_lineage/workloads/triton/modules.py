@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernel_lineage.workloads.files_below import files_below
 from kernel_lineage.workloads.triton.host_modules import HostModule, read_module, words_of
 
-_MOST_FILES = 5000
 _SKIPPED = frozenset({"node_modules", "build", "dist", "site-packages", "__pycache__"})
 
 
@@ -35,7 +34,9 @@ class Modules:
     def mentioning(self, names: frozenset[bytes]) -> list[Path]:
         """The Python files of the folder in which one of some names stands, in the order of their paths."""
         if not self.words:
-            self.words.update((path, words_of(path)) for path in sorted(_python_files(self.folder)))
+            self.words.update(
+                (path, words_of(path)) for path in sorted(files_below(self.folder, (".py",), _SKIPPED))
+            )
         return [path for path, words in self.words.items() if not names.isdisjoint(words)]
 
     def read(self, path: Path) -> HostModule | None:
@@ -115,13 +116,3 @@ _STOOD_IN = frozenset({"torch", "triton"})
 
 def _joined(base: str, inner: str) -> str:
     return f".{inner}" if inner and not base.endswith(".") else inner
-
-
-def _python_files(folder: Path) -> Iterator[Path]:
-    left = _MOST_FILES
-    for at, folders, names in os.walk(folder):
-        folders[:] = [f for f in folders if not f.startswith(".") and f not in _SKIPPED]
-        for name in names:
-            if name.endswith(".py") and left > 0:
-                left -= 1
-                yield Path(at, name)
