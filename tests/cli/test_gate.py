@@ -10,31 +10,16 @@ from git import Actor, Repo
 from kernel_gate.standing import ExitCode
 from kernel_gate.verdict import Verdict
 from kernel_lineage.cli.main import main
+from workload_texts import workload_text
 
-WORKLOAD = """
-kernel = "twice"
-language = "cuda"
-[dims]
-n = [100]
-[[args]]
-name = "y"
-kind = "output"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "int32"
-value = "n"
-[launch]
-grid = ["ceil_div(n, 64)"]
-block = [64]
-"""
+WORKLOAD = workload_text(
+    "twice",
+    "n = [100]",
+    'grid = ["ceil_div(n, 64)"]\nblock = [64]',
+    "y: output float32 [n]",
+    "x: input float32 [n]",
+    "n: int32 = n",
+)
 KERNEL = """__global__ void twice(float* y, const float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] + x[i];

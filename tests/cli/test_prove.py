@@ -9,31 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 from kernel_lineage.cli.main import main
+from workload_texts import workload_text
 
-WORKLOAD = """\
-kernel = "copy"
-language = "cuda"
-[dims]
-N = 1000
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["N"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["N"]
-[[args]]
-name = "N"
-kind = "scalar"
-dtype = "int32"
-value = "N"
-[launch]
-grid = ["ceil_div(N, 256)"]
-block = [256]
-"""
+WORKLOAD = workload_text(
+    "copy",
+    "N = 1000",
+    'grid = ["ceil_div(N, 256)"]\nblock = [256]',
+    "out: output float32 [N]",
+    "x: input float32 [N]",
+    "N: int32 = N",
+)
 COPY = """\
 __global__ void copy(float* out, const float* x, int N) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -10,37 +10,17 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.stages.statements import first_value, givers, head_around, loop_around, without_value
 from kernel_gate.workload import parse_workload
+from workload_texts import workload_text
 
-WORKLOAD = """
-kernel = "centre"
-language = "cuda"
-[dims]
-N = [5]
-C = [70]
-[[args]]
-name = "y"
-kind = "output"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "N"
-kind = "scalar"
-dtype = "int32"
-value = "N"
-[[args]]
-name = "C"
-kind = "scalar"
-dtype = "int32"
-value = "C"
-[launch]
-grid = ["ceil_div(N, 2)"]
-block = [64]
-"""
+WORKLOAD = workload_text(
+    "centre",
+    "N = [5]\nC = [70]",
+    'grid = ["ceil_div(N, 2)"]\nblock = [64]',
+    "y: output float32 [N, C]",
+    "x: input float32 [N, C]",
+    "N: int32 = N",
+    "C: int32 = C",
+)
 PLAIN = """
 extern "C" __global__ void centre(float* to, const float* from, int rows, int width) {
     int at = blockIdx.x * width;

@@ -10,37 +10,17 @@ from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Pointer, Scr
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from workload_texts import workload_text
 
-WORKLOAD = """
-kernel = "launch"
-language = "cuda"
-[dims]
-N = [3]
-C = [64, 70]
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "N"
-kind = "scalar"
-dtype = "int32"
-value = "N"
-[[args]]
-name = "C"
-kind = "scalar"
-dtype = "int32"
-value = "C"
-[launch]
-grid = [1]
-block = [64]
-"""
+WORKLOAD = workload_text(
+    "launch",
+    "N = [3]\nC = [64, 70]",
+    "grid = [1]\nblock = [64]",
+    "out: output float32 [N, C]",
+    "x: input float32 [N, C]",
+    "N: int32 = N",
+    "C: int32 = C",
+)
 KERNELS = """#define WARP 32
 template <int THREADS> __global__ void scaled(float* out, const float* x, int n) {
     int i = blockIdx.x * THREADS + threadIdx.x;

@@ -11,6 +11,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.programs import program_from_file
+from workload_texts import workload_text
 
 CUDA = """
 __global__ void sums(float* out, const float* x, int n) { out[threadIdx.x] = x[threadIdx.x]; }
@@ -73,30 +74,14 @@ def test_kernels_that_the_same_host_function_launches_after_a_change_of_triton(a
     assert launched_beside("sums", before, now) == beside
 
 
-WORKLOAD = """
-kernel = "sums"
-language = "cuda"
-[dims]
-n = [32]
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["n"]
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "int32"
-value = "n"
-[launch]
-grid = [1]
-block = [32]
-"""
+WORKLOAD = workload_text(
+    "sums",
+    "n = [32]",
+    "grid = [1]\nblock = [32]",
+    "out: output float32 [n]",
+    "x: input float32 [n]",
+    "n: int32 = n",
+)
 
 
 @pytest.mark.parametrize("name", ["sums", "ours::sums", "::ours::sums", "3"])

@@ -8,37 +8,17 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_gate.workload import parse_workload
+from workload_texts import workload_text
 
-WORKLOAD = """
-kernel = "scale"
-language = "cuda"
-[dims]
-N = [2]
-C = [40]
-[[args]]
-name = "y"
-kind = "output"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "s"
-kind = "input"
-dtype = "float32"
-shape = ["C"]
-[[args]]
-name = "C"
-kind = "scalar"
-dtype = "int32"
-value = "C"
-[launch]
-grid = ["N"]
-block = [32]
-"""
+WORKLOAD = workload_text(
+    "scale",
+    "N = [2]\nC = [40]",
+    'grid = ["N"]\nblock = [32]',
+    "y: output float32 [N, C]",
+    "x: input float32 [N, C]",
+    "s: input float32 [C]",
+    "C: int32 = C",
+)
 SCALE = """__global__ void scale(float *y, const float *x, const float *s, int C) {
     // klineage: tag x[row][col]
     // klineage: tag s[col]

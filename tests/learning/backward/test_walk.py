@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernel_lineage.cli.main import main
+from workload_texts import workload_text
 
 EXPERT = """\
 #define TILE 32
@@ -36,31 +37,15 @@ __global__ void turn(float* out, const float* x, int n) {
     }
 }
 """
-WORKLOAD = """\
-kernel = "turn"
-language = "cuda"
-source = "turn.cu"
-[dims]
-n = [16, 37]
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["n", "n"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["n", "n"]
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "int32"
-value = "n"
-[launch]
-grid = ["ceil_div(n, 32)", "ceil_div(n, 32)"]
-block = [32, 32]
-"""
+WORKLOAD = workload_text(
+    "turn",
+    "n = [16, 37]",
+    'grid = ["ceil_div(n, 32)", "ceil_div(n, 32)"]\nblock = [32, 32]',
+    "out: output float32 [n, n]",
+    "x: input float32 [n, n]",
+    "n: int32 = n",
+    source="turn.cu",
+)
 
 
 @pytest.fixture(scope="module")

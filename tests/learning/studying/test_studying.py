@@ -24,6 +24,7 @@ from kernel_lineage.skills.card import Category, Condition, ConditionKind, Origi
 from kernel_lineage.skills.skill_file import read_skill
 from learning.distillation.lessons import BEFORE
 from learning.studying.studied import make_studied
+from workload_texts import workload_text
 
 SOMEWHERE = RepositoryOrigin("https://example.org/kernels", "MIT", "klineage replay")
 AFTER = """\
@@ -36,37 +37,16 @@ __global__ void gain(float* __restrict__ dst, const float* __restrict__ src, flo
     }
 }
 """
-WORKLOAD = """\
-kernel = "gain"
-language = "cuda"
-source = "gain.cu"
-[dims]
-N = [2]
-OC = [32, 64]
-[[args]]
-name = "dst"
-kind = "output"
-dtype = "float32"
-shape = ["N", "OC"]
-[[args]]
-name = "src"
-kind = "input"
-dtype = "float32"
-shape = ["N", "OC"]
-[[args]]
-name = "factor"
-kind = "scalar"
-dtype = "float32"
-value = "3"
-[[args]]
-name = "OC"
-kind = "scalar"
-dtype = "int32"
-value = "OC"
-[launch]
-grid = ["N"]
-block = [32]
-"""
+WORKLOAD = workload_text(
+    "gain",
+    "N = [2]\nOC = [32, 64]",
+    'grid = ["N"]\nblock = [32]',
+    "dst: output float32 [N, OC]",
+    "src: input float32 [N, OC]",
+    "factor: float32 = 3",
+    "OC: int32 = OC",
+    source="gain.cu",
+)
 
 pytestmark = pytest.mark.long
 

@@ -15,6 +15,7 @@ from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.skills.skill_file import read_skill
 from learning.studying.studied import make_studied
+from workload_texts import workload_text
 
 pytestmark = pytest.mark.long
 
@@ -36,42 +37,18 @@ def unit(x):
     unit_rows[(min(n_rows, 4),)](out, x, n_rows, n_cols, 0.001, BLOCK=64)
     return out
 """
-WORKLOAD = """\
-kernel = "unit_rows"
-language = "triton"
-source = "unit.py"
-[dims]
-N = [5]
-C = [40]
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "n_rows"
-kind = "scalar"
-dtype = "int32"
-value = "N"
-[[args]]
-name = "n_cols"
-kind = "scalar"
-dtype = "int32"
-value = "C"
-[[args]]
-name = "eps"
-kind = "scalar"
-dtype = "float32"
-value = "0.001"
-[launch]
-grid = ["N"]
-constexpr = { BLOCK = "64" }
-"""
+WORKLOAD = workload_text(
+    "unit_rows",
+    "N = [5]\nC = [40]",
+    'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
+    "out: output float32 [N, C]",
+    "x: input float32 [N, C]",
+    "n_rows: int32 = N",
+    "n_cols: int32 = C",
+    "eps: float32 = 0.001",
+    language="triton",
+    source="unit.py",
+)
 STATES = (
     ("Bring rows to unit length", WALKING),
     ("Speed up: rsqrt saves a division", WALKING.replace("1.0 / tl.sqrt", "tl.rsqrt")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernel_gate.workload import Workload, parse_workload
+from workload_texts import workload_text
 
 _VALUES = {
     "group": "integers(0, 5000)", "starts": "offsets(N)", "column": "integers(0, 70)", "target": "integers(0, C)",
@@ -23,26 +24,19 @@ def workload(
     promise: str = "",
     align: int = 0,
 ) -> Workload:
-    """`out: output float32 [N, C]`, `x: input float32 [N]`, `n: int32 = N * C`."""
-    text = f'kernel = "{kernel}"\nlanguage = "{language}"\n'
-    text += f'promises = ["{promise}"]\n' if promise else ""
-    text += f"[dims]\n{dims}\n[launch]\n{launch}\n"
-    for argument in arguments:
-        name, rest = argument.split(": ")
-        if "=" in rest:
-            dtype, value = rest.split(" = ")
-            text += f'[[args]]\nname = "{name}"\nkind = "scalar"\ndtype = "{dtype}"\nvalue = "{value}"\n'
-        else:
-            kind, dtype, shape = rest.split(" ", 2)
-            extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
-            text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
-            text += f"align = {align}\n" if align else ""
-            whole = dtype.startswith(("int", "uint")) and kind != "output"
-            indexes = f'values = "{_VALUES.get(name, "integers")}"\n'
-            text += indexes if whole else ""
+    """The workload of `workload_text`; buffers of whole numbers hold what their names say."""
+    listed = (f"{a} {_values_of(a)}".strip() for a in arguments)
+    text = workload_text(kernel, dims, launch, *listed, language=language, promise=promise, align=align)
     if oracle:
         text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
     return parse_workload(text, folder=Path(__file__).parent)
+
+
+def _values_of(argument: str) -> str:
+    name, rest = argument.split(": ")
+    kind, dtype, *_ = rest.split(" ")
+    whole = "=" not in rest and dtype.startswith(("int", "uint")) and kind != "output"
+    return _VALUES.get(name, "integers") if whole else ""
 
 
 ELEMENTS = 'grid = ["ceil_div(n, 256)"]\nblock = [256]'

@@ -10,6 +10,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.triton.launch_site import followed_launch
 from kernel_texts import kernel_in_text
+from workload_texts import workload_text
 
 CODE = """\
 import torch
@@ -29,35 +30,16 @@ def run(y, x, group_size=128):
     groups_of[(triton.cdiv(rows * groups, each),)](y, x, rows, groups, GROUP=group_size, EACH=each)
 """
 # The rows are one, and the buffers are flat: the workload does not say what `x.shape` is.
-WORKLOAD = """\
-kernel = "groups_of"
-language = "triton"
-[dims]
-C = [64, 320]
-[[args]]
-name = "y"
-kind = "output"
-dtype = "float32"
-shape = ["C"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["C"]
-[[args]]
-name = "rows"
-kind = "scalar"
-dtype = "int32"
-value = "1"
-[[args]]
-name = "groups"
-kind = "scalar"
-dtype = "int32"
-value = "C // 32"
-[launch]
-grid = ["C // 32"]
-constexpr = { GROUP = "32", EACH = "1" }
-"""
+WORKLOAD = workload_text(
+    "groups_of",
+    "C = [64, 320]",
+    'grid = ["C // 32"]\nconstexpr = { GROUP = "32", EACH = "1" }',
+    "y: output float32 [C]",
+    "x: input float32 [C]",
+    "rows: int32 = 1",
+    "groups: int32 = C // 32",
+    language="triton",
+)
 
 
 def test_names_that_are_passed_stand_for_what_the_workload_gives_there() -> None:
