@@ -9,6 +9,8 @@ import pytest
 from kernel_gate.expressions import evaluate, evaluate_int
 from kernel_gate.program import LaunchStep, Program, Value
 from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 _KERNEL = """\
@@ -359,3 +361,48 @@ def test_a_changed_launch_is_read_where_all_sizes_are_written_into_a_structure(t
     (step,) = program.steps
     assert isinstance(step, LaunchStep)
     assert [evaluate_int(step.launch.grid[0], {"n": n, "s_count": n}) for n in (70, 1000)] == [10, 100]
+
+
+WHOLE = """\
+__global__ void doubled(float* x, int rows, int cols) {
+  int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at < rows * cols) x[at] *= 2;
+}
+void run(float* x, int rows, int cols) { doubled<<<(rows * cols + 127) / 128, 128>>>(x, rows, cols); }
+int main() { int rows = 40, cols = 500; float* x; cudaMalloc(&x, rows * cols * 4); run(x, rows, cols); }
+"""
+BY_ROWS = (
+    WHOLE.replace("float* x, int rows, int cols) {\n  int at", "float* x, int cols) {\n  int at")
+    .replace("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x * cols + threadIdx.x")
+    .replace("if (at < rows * cols) x[at]", "for (; at < (blockIdx.x + 1) * cols; at += blockDim.x) x[at]")
+    .replace("<<<(rows * cols + 127) / 128, 128>>>(x, rows, cols)", "<<<rows, 128>>>(x, cols)")
+)
+
+
+def test_a_grid_that_is_a_dim_of_the_workload_is_not_the_grid_before(tmp_path: Path) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(WHOLE)
+    workload = draft_of(kernel_of(path, "doubled"), path).workload()
+    after = program_from_file(path, "doubled", workload, data=BY_ROWS.encode(), changed_from=WHOLE.encode())
+    assert after.launch is not None and after.launch.grid == ("rows",)
+    assert after.arguments == ("x", "cols")
+
+
+SCALED = """\
+__global__ void scaled(float* x, int n, float by) {
+  int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at < n) x[at] *= by;
+}
+void run(float* x, int n) { scaled<<<(n + 127) / 128, 128>>>(x, n, 2.0f); }
+int main() { int n = 5000; float* x; cudaMalloc(&x, n * 4); run(x, n); }
+"""
+
+
+def test_a_change_that_moves_arguments_to_other_places_is_not_read_by_places(tmp_path: Path) -> None:
+    path = tmp_path / "scaled.cu"
+    path.write_text(SCALED)
+    workload = draft_of(kernel_of(path, "scaled"), path).workload()
+    other = SCALED.replace("int n, float by", "const float* factor, int n").replace("*= by", "*= *factor")
+    other = other.replace("(x, n, 2.0f)", "(x, table(n), n)")
+    with pytest.raises(ProgramError, match=r"the launch of `scaled` is changed|takes 3 arguments"):
+        program_from_file(path, "scaled", workload, data=other.encode(), changed_from=SCALED.encode())

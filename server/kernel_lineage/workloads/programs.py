@@ -239,7 +239,8 @@ def _launched(
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path, is_changed: bool = False) -> tuple[str, ...]:
-    """The workload's argument for each parameter: by name when the workload knows all names, else by position.
+    """The workload's argument for each parameter: by name when the workload knows all names, else by position, where a
+    change has left names at theirs.
 
     "" where the workload has none: a change may give a kernel more numbers, which its launch tells. It may take inputs
     and numbers from it too, where the parameters that are left have their names still.
@@ -248,7 +249,8 @@ def _order(kernel: Kernel, workload: Workload, path: Path, is_changed: bool = Fa
     declared = [a.name for a in workload.args]
     if set(parameters) <= set(declared):
         return tuple(parameters)
-    if len(parameters) == len(declared):
+    moved = any(p in declared and p != d for p, d in zip(parameters, declared, strict=False))
+    if len(parameters) == len(declared) and not (is_changed and moved):
         return tuple(declared)
     left = {a.name for a in workload.args if a.kind in ("output", "inout")} if is_changed else {*declared}
     if left <= set(parameters):

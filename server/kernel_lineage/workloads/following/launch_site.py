@@ -253,7 +253,8 @@ def _meanings(
 ) -> dict[str, str]:
     """Names of the host code → expressions of the workload.
 
-    A kernel's argument tells what a name stands for; so does an extent of the grid that is a name alone.
+    A kernel's argument tells what a name stands for; so does an extent of the grid that is a name alone, if nothing
+    else does: a change may launch another grid.
     """
     meanings: dict[str, str] = {}
     for argued, name in zip(launch.arguments, order, strict=True):
@@ -272,12 +273,12 @@ def _meanings(
         for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
             if WORD.fullmatch(extent.text):
                 meanings.setdefault(extent.text, str(size))
+    for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
+        meanings.setdefault(name, text)
     grid = workload.launch.grid
     for value, text in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
         if isinstance(value, Number) and WORD.fullmatch(value.text):
             meanings.setdefault(value.text, str(text))
-    for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
-        meanings.setdefault(name, text)
     return meanings
 
 
