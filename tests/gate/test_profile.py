@@ -311,3 +311,60 @@ def test_a_shape_that_the_baseline_does_not_fill_is_none_of_its_callers():
     v = judged(replace(affine(), launch=LaunchSpec(("ceil_div(N * C, 50)",), ("50",))), baseline, asked=asked)
     assert v.outcome is Outcome.ACCEPTED, v.reason
     assert v.stage("profile").details["agrees_near_callers_at"] is None
+
+
+COUNTED = """__global__ void count(unsigned *out, const unsigned char *x, int n) {
+    unsigned same = 0;
+    for (int i = threadIdx.x; i < n; i += 32) same += x[i] == x[0];
+    atomicAdd(out, same);
+}
+"""
+COUNTING = """
+kernel = "count"
+language = "cuda"
+
+[dims]
+n = [40, 64]
+[[profile_dims]]
+n = 9600
+
+[[args]]
+name = "out"
+kind = "inout"
+dtype = "uint32"
+shape = [1]
+values = "integers(0, 1)"
+[[args]]
+name = "x"
+kind = "input"
+dtype = "uint8"
+shape = ["n"]
+values = "integers"
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+
+[launch]
+grid = [1]
+block = [32]
+"""
+
+
+@pytest.mark.parametrize("type_of_count", ["unsigned char", "unsigned short"])
+def test_a_counter_that_overflows_on_a_blank_image_of_callers_size_is_seen(type_of_count):
+    candidate = COUNTED.replace("unsigned same", f"{type_of_count} same")
+    v = judged(
+        Program("cuda", candidate, "count", name="count.cu"),
+        Program("cuda", COUNTED, "count", name="count.cu"),
+        asked=Workload.model_validate(tomllib.loads(COUNTING)),
+        need="not_slower",
+        profile_seconds=0.5,
+    )
+    if type_of_count == "unsigned char":
+        assert v.code is Reason.WRONG_AFTER_TIMING and "with equal numbers in x, out[0] = " in v.reason, (
+            v.reason
+        )
+    else:
+        assert v.stage("profile").code is not Reason.WRONG_AFTER_TIMING, v.reason

@@ -2,10 +2,13 @@
 
 import pytest
 
+from gate.programs import AFFINE
+from gate.programs import WORKLOAD as AFFINE_WORKLOAD
 from kernel_gate.cases import Case, parse_dims, repeat_options, the_case
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchStep, Program, Value
+from kernel_gate.reasons import Reason
 from kernel_gate.workload import parse_workload
 
 KERNEL = """__global__ void keep(float *y, const float *x, long long seed, int n) {
@@ -208,3 +211,24 @@ def test_a_number_that_stands_for_no_index_may_be_one(left_out: str, conditions:
     judged = judge(*programs, parse_workload(OF_LABELS), device="emulated")
     check = judged.stage("check")
     assert (check.status, [c["expr"] for c in check.details["conditions"]]) == ("pass", conditions)
+
+
+def test_a_number_of_the_host_that_divides_by_zero_is_a_condition() -> None:
+    text = AFFINE_WORKLOAD.replace(
+        "[launch]", '[[args]]\nname = "p"\nkind = "scalar"\ndtype = "float32"\nvalue = "0.25"\n\n[launch]'
+    )
+    asked = parse_workload(text)
+    code = AFFINE.replace("int n)", "int n, float p)").replace("2.0f * x[i] + 1.0f", "x[i] / (1.0f - p)")
+    candidate = code.replace("float p)", "float by)").replace("/ (1.0f - p)", "* by")
+    arguments = ("y", "x", "n", Value("1.0 / (1.0 - p)", "float32"))
+    step = LaunchStep("affine", asked.launch.spec(), arguments)
+    v = judge(
+        Program("cuda", code, "affine"),
+        Program("cuda", candidate, "affine", steps=(step,)),
+        asked,
+        device="emulated",
+        options=GateOptions(seed=7),
+    )
+    assert v.code is Reason.NOT_PROFILED, v.reason
+    conditions = [c["expr"] for c in v.stages[1].details["conditions"]]
+    assert conditions == ["p != 1"]

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from kernel_gate.dtypes import DTYPES
 from kernel_gate.inputs import other_inputs, thinned
 from kernel_gate.stages.timed_outputs import Outputs, difference, difference_of
 from kernel_gate.stages.timed_programs import TimedPrograms
 from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Launch
 
 _FIRST = Launch(CANDIDATE, 0, 0)
+_NARROW = 2
+"""Bytes of an integer that is data, and no index."""
 _FEW_TERMS = 512
 """Few enough for one of them to show in their sum."""
 
@@ -25,6 +30,7 @@ def wrong_after_timing(timed: TimedPrograms) -> str:
         or _beside_the_buffers(timed)
         or _with_new_data(timed)
         or _with_few_terms(timed)
+        or _with_equal_integers(timed)
     )
     return f"{wrong}; {timed.case}; {timed.labels[CANDIDATE]}" if wrong else ""
 
@@ -72,6 +78,25 @@ def _with_few_terms(timed: TimedPrograms) -> str:
     leeway = replace(timed.leeway(), depth=2 * _FEW_TERMS, another_order=False)
     wrong = difference(timed.workload, timed.case, own, expected, leeway)
     return f"with about {_FEW_TERMS} terms that are not zero in a sum, {wrong}" if wrong else ""
+
+
+def _with_equal_integers(timed: TimedPrograms) -> str:
+    """Narrow integers of an input all alike, as of a blank image: what counts them in too few bits overflows.
+
+    Wider ones may be indices: where several threads write one element, the last one decides.
+    """
+    equal = {
+        a.name: np.full_like(timed.inputs[a.name], timed.inputs[a.name].flat[0])
+        for a in timed.workload.args
+        if a.kind == "input" and a.values_spec[0] == "integers" and DTYPES[a.dtype].itemsize <= _NARROW
+        if not DTYPES[a.dtype].is_float and timed.inputs[a.name].size
+    }
+    if not equal:
+        return ""
+    timed.replace_inputs({**timed.inputs, **equal})
+    own, expected = _both_outputs(timed)
+    wrong = difference(timed.workload, timed.case, own, expected, timed.leeway())
+    return f"with equal numbers in {' and '.join(equal)}, {wrong}" if wrong else ""
 
 
 def _both_outputs(timed: TimedPrograms) -> tuple[Outputs, Outputs]:

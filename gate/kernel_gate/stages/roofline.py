@@ -74,15 +74,16 @@ def work_of(
 ) -> Work:
     """The work of a shape. `device` is what `Device.describe` says, `counted` what `counted_work` says.
 
-    Inputs count towards the floor only where the workload declares the bytes, or the candidate was counted to read
-    them: a right kernel may leave a part of an input unread, but not all of what it reads at other shapes. Of what is
-    written, as much as the L2 cache holds may reach memory after the launch.
+    Buffers other than outputs count towards the floor only where the workload declares the bytes, or the candidate was
+    counted to move them: a right kernel may leave a part of an input unread, as of a buffer that it updates, but not
+    all of what it reads at other shapes. Of what is written, as much as the L2 cache holds may reach memory after the
+    launch.
     """
     names = {**dims, **workload.scalars(dims)}
     declared, terms = workload.work, (counted or {}).get("terms", {})
-    written = _bytes(workload, dims, {"output", "inout"})
-    moved: float = written + _bytes(workload, dims, {"input", "inout"})
-    needed: float = written
+    needed: float = _bytes(workload, dims, {"output"})
+    updated = _bytes(workload, dims, {"inout"})
+    written, moved = needed, needed + 2 * updated + _bytes(workload, dims, {"input"})
     bytes_from: Literal["declared", "counted", "arguments"] = "arguments"
     if declared.bytes is not None:
         moved = needed = float(evaluate(declared.bytes, names))

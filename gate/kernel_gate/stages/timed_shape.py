@@ -112,7 +112,8 @@ def asks_to_keep_lines(built: Built) -> bool:
 
 def _details(dims: Mapping[str, int], comparison: Comparison, work: Work | None) -> dict[str, Any]:
     """What one comparison showed; times against the roofline where the work is known and the cache was cold."""
-    implausible = work is not None and comparison.candidate_us < work.floor_us
+    # A baseline that is faster than the floor shows that less is moved than that counts.
+    implausible = work is not None and comparison.candidate_us < work.floor_us <= comparison.baseline_us
     code = Reason.IMPLAUSIBLE_SPEED if implausible else comparison.code
     return {
         "dims": dict(dims),

@@ -14,6 +14,7 @@ from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.written import tidy
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.promises import broken
+from kernel_lineage.workloads.state import State
 from kernel_texts import kernel_in_text
 
 KERNELS = """\
@@ -616,3 +617,33 @@ def test_a_launch_that_is_not_reached_is_not_said_to_be_missing(tmp_path: Path) 
     assert draft.missing == (
         "grid, block and sizes: the host code is not followed to the launch in line 13 of add.cu",
     )
+
+
+RUNS = """\
+#include <cuda_runtime.h>
+__global__ void doubled(float* x, int rows, int cols) {
+  for (int i = threadIdx.x; i < cols; i += blockDim.x) x[blockIdx.x * cols + i] *= 2;
+}
+void run(const char* name, int rows, int cols) {
+  float* x;
+  cudaMalloc(&x, size_t(rows) * cols * sizeof(float));
+  doubled<<<rows, 128>>>(x, rows, cols);
+  for (int i = 0; i < 10; ++i) doubled<<<rows, 128>>>(x, rows, cols);
+}
+int main() {
+  run("small", 4, 500);
+  run("wide", 8, 30000);
+  run("odd", 7, 37);
+  run("too large to be timed", 1 << 20, 1 << 20);
+}
+"""
+
+
+def test_the_largest_of_the_sizes_that_a_program_runs_is_timed_too(tmp_path: Path) -> None:
+    path = tmp_path / "runs.cu"
+    path.write_text(RUNS)
+    draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
+    assert draft.timed == ({"rows": 4, "cols": 500}, {"rows": 8, "cols": 30000})
+    path.write_text(RUNS.replace('run("wide", 8, 30000);', ""))
+    draft = draft_of(kernel_of(path, "doubled"), path, State(tmp_path), measure=False)
+    assert draft.timed == ({"rows": 4, "cols": 500},)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 
 from kernel_gate.expressions import evaluate_int
 from kernel_gate.value_kinds import MOST_LISTED
@@ -17,6 +19,7 @@ from kernel_lineage.workloads.following.compiled_sizes import is_large, with_com
 from kernel_lineage.workloads.following.copied import words_of
 from kernel_lineage.workloads.following.fields import Passed, alias_of, passed
 from kernel_lineage.workloads.following.functions import bare_type
+from kernel_lineage.workloads.following.further_sizes import largest_of
 from kernel_lineage.workloads.following.gathered import Gathered
 from kernel_lineage.workloads.following.launches import LaunchArgument, Launched
 from kernel_lineage.workloads.following.library import buffer_at
@@ -57,6 +60,8 @@ _ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
+_MOST_SIZES = 10
+"""Launches of one function whose sizes are looked at."""
 _MOST_LAUNCHES = 4
 """Launches of one function that are looked at."""
 
@@ -77,21 +82,22 @@ def followed_drafts(
             return
         reached = way_to_launch(unit, kernel.name, leading, entry, block)
         if reached is not None:
-            draft = _draft(kernel, path_name, roles, unit, *reached)
+            drafted = partial(_draft, kernel, path_name, roles, unit)
+            look = partial(follow_way, unit, kernel.name, leading, entry, block)
+            draft = drafted(*reached)
             if not draft.dims.keys() - {MULTIPROCESSORS} or is_large(draft):
                 # Sizes are written at calls: `run(make_shape(32, 224, 224))`.
-                literally = follow_way(unit, kernel.name, leading, entry, block, with_literals=True)
-                if literally is not None:
-                    sized = _draft(kernel, path_name, roles, unit, *literally)
-                    draft = sized if len(sized.missing) <= len(draft.missing) else draft
+                literally = look(with_literals=True)
+                sized = drafted(*literally) if literally is not None else draft
+                if sized is not draft and len(sized.missing) <= len(draft.missing):
+                    further = (look(passes=n, with_literals=True) for n in range(1, _MOST_SIZES))
+                    later = [drafted(*one) for one in takewhile(bool, further) if one is not None]
+                    draft = replace(sized, others=largest_of(sized, later))
             if is_large(draft) and not (draft.template_arguments or draft.has_fields):
                 names = unit.compiled_constants()
-                compiled = (
-                    follow_way(unit, kernel.name, leading, entry, block, compiled=names) if names else None
-                )
+                compiled = look(compiled=names) if names else None
                 if compiled is not None:
-                    sized = _draft(kernel, path_name, roles, unit, *compiled)
-                    draft = with_compiled_sizes(draft, sized, names)
+                    draft = with_compiled_sizes(draft, drafted(*compiled), names)
             draft = _with_unseen(draft, unseen)
             is_open &= bool(draft.missing) or entry.template != ()
             yield draft

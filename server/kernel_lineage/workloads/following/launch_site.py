@@ -276,9 +276,9 @@ def _meanings(
     for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
         meanings.setdefault(name, text)
     grid = workload.launch.grid
-    for value, text in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
+    for value, written in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
         if isinstance(value, Number) and WORD.fullmatch(value.text):
-            meanings.setdefault(value.text, str(text))
+            meanings.setdefault(value.text, str(written))
     return meanings
 
 

@@ -196,7 +196,9 @@ class Sizes:
         """
         if name in self.threads:
             return plain(size)
-        other = f"{name}_{where}"
+        other, count = f"{name}_{where}", 2
+        while other not in self.given and self.in_code.get(other, size) != size:
+            other, count = f"{name}_{where}_{count}", count + 1
         differs = self.dims.get(name, size) != size and name not in self.given
         if differs or (other in self.given and self.in_code.get(name, size) != size):
             name = other
