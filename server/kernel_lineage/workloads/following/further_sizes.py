@@ -11,14 +11,17 @@ from kernel_lineage.workloads.model import Draft
 
 _MOST_TIMED = 1 << 31
 """Elements of a launch that is timed."""
+_TIMES = 8
+"""Times the elements of the first launch that say something new, of counters that overflow and of long loops."""
 
 
 def largest_of(draft: Draft, later: Iterable[Draft]) -> tuple[Mapping[str, int], ...]:
-    """The largest sizes of later launches that are timed, in the draft's dims, where they are larger than its own."""
+    """The largest sizes of later launches that are timed, in the draft's dims; none where its own are nearly as large."""
     sizes = [draft.dims, *(s for d in later if (s := _in_dims_of(draft, d)) is not None)]
     timed = {n: s for n, s in enumerate(sizes) if _elements(draft, s) <= _MOST_TIMED}
     largest = max(timed, key=lambda n: (_elements(draft, sizes[n]), -n), default=0)
-    return (sizes[largest],) if largest else ()
+    more = _elements(draft, sizes[largest]) >= _TIMES * max(1, _elements(draft, draft.dims))
+    return (sizes[largest],) if more else ()
 
 
 def _in_dims_of(draft: Draft, other: Draft) -> dict[str, int] | None:
