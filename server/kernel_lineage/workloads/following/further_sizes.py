@@ -16,7 +16,7 @@ _TIMES = 8
 
 
 def largest_of(draft: Draft, later: Iterable[Draft]) -> tuple[Mapping[str, int], ...]:
-    """The largest sizes of later launches that are timed, in the draft's dims; none where its own are nearly as large."""
+    """The largest sizes of later launches that are timed, in the draft's dims; none where those are nearly as large."""
     sizes = [draft.dims, *(s for d in later if (s := _in_dims_of(draft, d)) is not None)]
     timed = {n: s for n, s in enumerate(sizes) if _elements(draft, s) <= _MOST_TIMED}
     largest = max(timed, key=lambda n: (_elements(draft, sizes[n]), -n), default=0)
