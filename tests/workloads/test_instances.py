@@ -239,8 +239,12 @@ def test_a_change_that_launches_another_instance_is_that_instance_where_it_is_la
         partial(program_from_file, before, "scaled"),
         partial(program_from_file, after, "scaled", changed_from=before.read_bytes()),
     )
-    verdict = judged_in_all_types(right, request, before, kernel, programs, lambda _: right)
+    asked: list[GateRequest] = []
+    verdict = judged_in_all_types(
+        right, request, before, kernel, programs, lambda request: asked.append(request) or right
+    )
     assert verdict.reason == "faster; right as scaled<float, 2, 1> too; right as scaled<__half, 2> too"
+    assert "n % 4 == 0" in asked[1].workload.promises and "n % 4 == 0" not in asked[0].workload.promises
 
 
 @pytest.fixture

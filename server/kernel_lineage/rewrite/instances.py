@@ -63,7 +63,8 @@ def judged_in_all_types(
         except (ProgramError, ValueError) as error:
             notes.append(f"not judged as {instance.name}: {error}")
             continue
-        update = {"baseline": before, "candidate": after, "workload": instance.workload}
+        workload = instance.workload.only_where(after.launched_where)
+        update = {"baseline": before, "candidate": after, "workload": workload}
         other = judge(request.model_copy(update=update))
         if other.outcome is Outcome.REJECTED:
             return _named(other, instance.name)

@@ -77,6 +77,6 @@ def _number(text: object, dims: Mapping[str, int]) -> int | None:
         if text is None or text == "" or not names_in(str(text)) <= dims.keys():
             return None
         value = evaluate(str(text), dims)
-    except (ExpressionError, ArithmeticError):
+        return int(value) if int(value) == value else None
+    except (ExpressionError, ArithmeticError, ValueError):  # of infinity and of no number, too
         return None
-    return int(value) if int(value) == value else None
