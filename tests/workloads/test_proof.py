@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.deadline import ends_within
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_lineage.workloads.advice import advice
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.document import MutantDocument, ProofDocument, proof_text
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.mutants.model import Mutant
-from kernel_lineage.workloads.proof import _NO_TIME, Fate, Proof, Tried, prove
+from kernel_lineage.workloads.proof import _NO_TIME, Fate, Proof, Tried, fate_of, prove
 
 SCALE = """\
 __global__ void scale(float* out, const float* x, int N) {
@@ -126,3 +128,17 @@ def test_a_mutant_that_leaves_a_statement_out_is_told() -> None:
         mutants=[MutantDocument(**left_out)], killed=1, survived=0, kinds=["barrier"], blind="", advice=[]
     )
     assert "barrier, line 3: left out" in proof_text(proof)
+
+
+@pytest.mark.parametrize(
+    ("code", "fate"),
+    [(Reason.WRONG_AFTER_TIMING, "killed"), (Reason.SLOWER, "survived"), (Reason.NOT_FASTER, "survived")],
+)
+def test_a_mutant_that_is_wrong_at_the_callers_sizes_alone_is_noticed(code: Reason, fate: str) -> None:
+    mutant = Mutant("dropped_accumulation:3", "dropped_accumulation", "", 3, "a += b", "a = b", b"", "")
+    stages = (
+        *(Stage(name=name, status=StageStatus.PASS) for name in ("build", "check", "sanitize")),
+        Stage(name="profile", status=StageStatus.FAIL, code=code, reason=code.value),
+    )
+    verdict = Verdict(outcome=Outcome.REJECTED, code=code, reason=code.value, stages=stages, inputs_hash="")
+    assert fate_of(mutant, verdict).fate == fate

@@ -30,6 +30,7 @@ Fate = Literal["killed", "survived", "unbuildable", "same", "undecided"]
 Device = Literal["auto", "cuda", "emulated"]
 _EVERY_ONE = "zero_output"
 """The kind of which no mutant may survive."""
+_OF_SPEED = (Reason.SLOWER, Reason.SLOWER_ON_A_SHAPE, Reason.SAME_SPEED, Reason.NOT_FASTER)
 _NO_TIME = "no time was left for it"
 _AT_LEAST_ONE = ("dropped_term", "dropped_accumulation")
 """The kinds of which some mutant must be noticed: one term may be as small as an epsilon, not all."""
@@ -208,6 +209,9 @@ def fate_of(mutant: Mutant, verdict: Verdict) -> Tried:
     """What became of a mutant that the gate judged beside its kernel."""
     ended = _ended(verdict)
     if ended is None:
+        if verdict.outcome is Outcome.REJECTED and verdict.code not in _OF_SPEED:
+            # Wrong at the callers' sizes, or as the emulated device watches it.
+            return Tried(mutant, "killed", verdict.reason)
         if _same_code(verdict):
             return Tried(mutant, "same", "it compiles to the code of the kernel itself")
         return Tried(mutant, "survived", mutant.may_survive)
