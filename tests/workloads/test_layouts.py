@@ -114,3 +114,19 @@ def test_a_rewrite_is_launched_for_the_prefix_as_its_own_host_code_says(tmp_path
         path, "doubled", prefix.workload, changed_from=text.encode(), views=prefix.views
     )
     assert program.arguments == ("x_ptr", "y_ptr", "rows", "cols", "cols", "cols")
+
+
+def test_a_rewrite_is_launched_for_a_transposed_tensor_as_its_own_host_code_says(tmp_path: Path) -> None:
+    text = STRIDED.replace("CALL", "double(torch.randn(200, 4, 96).permute(1, 0, 2))")
+    (transposed,) = others_of(tmp_path, "code.py", text, "doubled")
+    assert (
+        transposed.workload is not None and "stride_xb" in transposed.name and "stride_xr" in transposed.name
+    )
+    block = "BLOCK=triton.next_power_of_2(cols)"
+    tiled = text.replace(block, f"{block} * (1 if x.stride(0) > x.stride(1) else 2)")
+    program = program_from_file(
+        tmp_path / "code.py", "doubled", transposed.workload, data=tiled.encode(), changed_from=text.encode(),
+        views=transposed.views,
+    )  # fmt: skip
+    assert program.launch is not None
+    assert program.launch.constexpr["BLOCK"] == "next_power_of_2(cols) * (1 if cols > batch * cols else 2)"

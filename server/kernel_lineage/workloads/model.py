@@ -51,7 +51,7 @@ USUALLY_TAKEN = Taken()
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A tensor as host code sees it, which is a part of its memory, as expressions over dims."""
+    """A tensor as host code sees it, which is a part of its memory or transposed in it, as expressions over dims."""
 
     extents: tuple[str, ...]
     strides: tuple[str, ...]
@@ -76,7 +76,7 @@ class DraftArgument:
     variable: str = ""
     """The variable of the device's code that it fills; the launch does not give it."""
     view: View | None = None
-    """Triton: the host's tensor, where `shape` is the memory that it is a part of."""
+    """Triton: the host's tensor, where `shape` is the memory that it lies in otherwise than row by row."""
 
     @property
     def is_buffer(self) -> bool:

@@ -119,7 +119,7 @@ def buffer(
         values = "integers(0, 1)"
         reading.said.append(f"{name} is taken to be zero before")
     view = None
-    if tensor.memory is not None:
+    if tensor.memory is not None or tensor.strides is not None:
         view = View(tuple(map(text_of, tensor.shape)), tuple(map(text_of, strides_of(tensor))))
     return DraftArgument(name, role, dtype, _extents(tensor), values, view=view)
 
