@@ -82,3 +82,38 @@ def test_nor_in_the_place_of_a_structure_with_arrays(tmp_path: Path) -> None:
     draft = draft_of(target_of(path, "permute"), path, measure=False)
     assert "the object o, `o` at the launch: nothing tells its bytes" in draft.missing
     assert "--set o=" not in question(draft, path)
+
+
+IN_A_CLASS = """\
+#include <cuda_runtime.h>
+#include <vector>
+__global__ void count(const unsigned char* data, size_t n, unsigned* bins) {
+  for (size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
+    atomicAdd(&bins[data[i]], 1u);
+}
+class Histogram {
+public:
+  Histogram() { cudaMalloc(&bins_, 256 * sizeof(unsigned)); }
+  void compute(const unsigned char* data, size_t n) {
+    cudaMemset(bins_, 0, 256 * sizeof(unsigned));
+    const size_t blocks = (n + kBlock - 1) / kBlock;
+    if (n > 0) count<<<std::min<size_t>(blocks, 512), kBlock>>>(data, n, bins_);
+  }
+private:
+  static constexpr int kBlock = 128;
+  unsigned* bins_ = nullptr;
+};
+int main() {
+  std::vector<size_t> lengths = read_lengths();
+  Histogram histogram;
+  for (size_t length : lengths) histogram.compute(frame(length), length);
+}
+"""
+
+
+def test_a_launch_in_a_function_of_a_class_is_reached_with_the_constants_of_the_class(tmp_path: Path) -> None:
+    path = tmp_path / "count.cu"
+    path.write_text(IN_A_CLASS)
+    draft = draft_of(target_of(path, "count"), path, measure=False)
+    assert (draft.grid, draft.block) == (("min(ceil_div(n, 128), 512)",), ("128",))
+    assert draft.chosen == ("n",) and "n > 0" in draft.promises

@@ -131,7 +131,7 @@ class Bodies(Macros):
             if of_sizes and node is not None and is_written_out(node) and parameter.type in INTEGERS:
                 value = self.sizes.of_literal(value, parameter.name, function.name)
             if isinstance(value, Opaque) and function.name in self.leading:
-                value = self._by_its_parameter(value, parameter, inner)
+                value = self.by_its_parameter(value, parameter, inner)
             if parameter.type in function.template and parameter.type not in inner.types:
                 deduced = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""
                 if isinstance(value, Record) and value.type in self.unit.classes:
@@ -171,7 +171,7 @@ class Bodies(Macros):
         kinds.add(bare_type(text_of(function.node.child_by_field_name("type"))))
         return any(self.unit.fields_of(kind) for kind in kinds - VECTORS.keys())
 
-    def _by_its_parameter(self, value: Opaque, parameter: HostParameter, names: Names) -> Value:
+    def by_its_parameter(self, value: Opaque, parameter: HostParameter, names: Names) -> Value:
         """A number that a function on the way is given and that cannot be followed: any that a caller may give."""
         kind = self.type_named(parameter.type, names)
         if parameter.stars or kind not in (*INTEGERS, *FLOATS, "bool"):

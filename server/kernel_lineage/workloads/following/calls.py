@@ -259,8 +259,18 @@ class Calls(Bodies):
         function, inner = functions[0], Names(self.unit_names(names))
         arguments = base.type.partition("<")[2].rpartition(">")[0]
         inner.types |= dict(zip(code.template, at_commas(arguments), strict=False))
+        of_class = self.members(base.type)
+        if of_class is not None:
+            inner.values |= of_class.values
+            inner.types |= of_class.types
         inner.references |= {field: FieldReference(base, field) for field in base.fields}
-        inner.values |= {"this": base} | {p.name: v for p, v in zip(function.parameters, args, strict=True)}
+        inner.values["this"] = base
+        for parameter, value in zip(function.parameters, args, strict=True):
+            inner.values[parameter.name] = (
+                self.by_its_parameter(value, parameter, inner)
+                if isinstance(value, Opaque) and name in self.leading
+                else value
+            )
         value = self.body(function.body, inner)
         returned = self.type_named(bare_type(text_of(function.node.child_by_field_name("type"))), inner)
         return (

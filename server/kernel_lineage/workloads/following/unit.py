@@ -67,6 +67,8 @@ class Unit:
     globals: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Variables outside of functions without a value → their type and its stars."""
     classes: dict[str, ClassCode] = field(default_factory=dict)
+    methods: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Function of some class, written in its body → the words that stand in functions of this name."""
     """Struct or class → its body; of a specialisation by its name with the arguments."""
     enums: dict[str, str] = field(default_factory=dict)
     """Enumeration → its name with the namespaces and classes around it."""
@@ -132,6 +134,8 @@ class Unit:
             n: frozenset().union(*(f.words for f in fs if f.of_host)) for n, fs in self.functions.items()
         }
         words |= {m.name: frozenset(WORD.findall(m.body)) for m in self.macros.values()}
+        for name, inner in self.methods.items():
+            words[name] = words.get(name, frozenset()) | inner
         while more := {n for n, inner in words.items() if n not in names and inner & names}:
             names |= more
         return frozenset(names)
@@ -297,6 +301,9 @@ def _keep_struct(node: Node, unit: Unit) -> None:
         if child.type == "alias_declaration":
             alias = text_of(child.child_by_field_name("name"))
             unit.types.setdefault(alias, bare_type(text_of(child.child_by_field_name("type"))))
+        method = host_code(child) if child.type == "function_definition" else None
+        if method is not None and method.of_host:
+            unit.methods[method.name] = unit.methods.get(method.name, frozenset()) | method.words
         if _is_field(child):
             for declarator in child.children_by_field_name("declarator"):
                 member, stars = declared_name(declarator)
