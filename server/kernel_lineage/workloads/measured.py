@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from math import prod
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.row_offsets import row_offsets, with_row_offsets
 from kernel_lineage.workloads.trials import for_dims_of, of_two_tiles, promised, trials_of
+from kernel_lineage.workloads.tried_ranges import below_own_dim, up_to_numbers, with_ranges, without_ranges
 
 _SEED = 91
 _AGAIN = ((7, Variation.DECLARED), (29, Variation.DECLARED))
@@ -46,9 +47,6 @@ _NEARLY = 0.9
 _ROLES_SHARE = 0.25
 """The part of the time that is left for seeing which buffers are read and which are written, and nothing else."""
 _LATE = "the time for a draft is up; --seconds gives more"
-_MOST_NUMBERS = 3
-_RANGE = 5
-"""Values of an index of which nothing tells the range."""
 
 
 def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
@@ -75,7 +73,7 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
         of_rows = (with_ranges_in_bounds(d, kernel, path, root) for d in with_row_offsets(draft, starts))
         in_order = (d for d in of_rows if _in_order(d, kernel, path, root))
         draft = next(in_order, None) or with_ranges_in_bounds(draft, kernel, path, root)
-    ranged, free = _with_ranges(draft), _without_ranges(draft)
+    ranged, free = with_ranges(draft), without_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
     trials = trials_of(ranged)
     first = trials[0]
@@ -96,11 +94,11 @@ def _measured(draft: Draft, unknown: list[str], kernel: Target, path: Path, root
     partly: Draft | None = None
     free_ways = [(free, for_dims_of(free, first), True)] if free is not None else []
     counted = _with_shapes(draft, starts & {*unknown}, _Measured(ranged, first, False, kernel, path, root))
-    rows = [_with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
+    rows = [with_ranges(d) for d in with_row_offsets(counted, starts)] if counted is not None else []
     ways = [*free_ways, *((d, trials_of(d)[0], True) for d in rows), *((ranged, p, True) for p in trials)]
     is_left = False
     lengths = (
-        (d, p, True) for d in _up_to_numbers(draft) if is_left for p in (trials_of(d)[0], trials_of(d)[-1])
+        (d, p, True) for d in up_to_numbers(draft) if is_left for p in (trials_of(d)[0], trials_of(d)[-1])
     )
     for way, plan, races in chain(ways, lengths, ((d, p, False) for d, p in racing)):
         if not seconds_left():
@@ -166,15 +164,11 @@ def _in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
         dims={n: size for n, size in draft.dims.items() if n.removesuffix("_values") not in names},
         checked={n: size for n, size in draft.checked.items() if n.removesuffix("_values") not in names},
         arguments=tuple(replace(a, values="") if a.name in names else a for a in draft.arguments),
-        assumed=tuple(s for s in draft.assumed if not any(s.startswith(_below_own_dim(n)) for n in names)),
+        assumed=tuple(s for s in draft.assumed if not any(s.startswith(below_own_dim(n)) for n in names)),
         missing=tuple(f"{UNRANGED}{name}" for name in names),
     )
     ranged = with_ranges_in_bounds(asked, kernel, path, root) if names else draft
     return draft if ranged.missing else ranged
-
-
-def _below_own_dim(name: str) -> str:
-    return f"{name} is taken to hold numbers below {name}_values"
 
 
 def _with_shapes(draft: Draft, names: Set[str], measured: _Measured) -> Draft | None:
@@ -201,46 +195,6 @@ def _tried(argument: DraftArgument, room: int, drawn: bool) -> DraftArgument:
     is_kept = drawn or argument.kind == "scratch"  # cleared, which its values say
     values = argument.values if is_kept else _BELOW.sub(r"integers(\1 - 1, \1)", argument.values)
     return replace(argument, values=values, shape=(str(room),) if room else argument.shape)
-
-
-def _with_ranges(draft: Draft) -> Draft:
-    """The draft in which an index without a range gets a dim for it."""
-    wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
-    if not wanted:
-        return draft
-    dims = {**draft.dims, **{f"{name}_values": _RANGE for name in wanted}}
-    arguments = tuple(
-        replace(a, values=f"integers(0, {a.name}_values)") if a.name in wanted else a for a in draft.arguments
-    )
-    notes = tuple(f"{_below_own_dim(name)}: nothing tells their range" for name in wanted)
-    missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
-    return replace(draft, dims=dims, arguments=arguments, assumed=(*draft.assumed, *notes), missing=missing)
-
-
-def _without_ranges(draft: Draft) -> Draft | None:
-    """The draft in which numbers without a range are any of their type, as those are that index nothing, like masks."""
-    wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
-    if not wanted:
-        return None
-    arguments = tuple(replace(a, values="integers") if a.name in wanted else a for a in draft.arguments)
-    return _noted(draft, wanted, arguments, "any numbers: the kernel stays in its buffers with them")
-
-
-def _up_to_numbers(draft: Draft) -> Iterator[Draft]:
-    """The drafts in which numbers without a range go up to a dim that the kernel gets, as lengths of rows do."""
-    wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
-    passed = dict.fromkeys(a.value for a in draft.arguments if a.kind == "scalar" and a.value in draft.dims)
-    for dim in islice(passed if wanted else (), _MOST_NUMBERS):
-        values = f"integers(0, {dim} + 1)"
-        arguments = tuple(replace(a, values=values) if a.name in wanted else a for a in draft.arguments)
-        why = f"numbers up to {dim}, which the kernel gets: nothing tells their range"
-        yield _noted(draft, wanted, arguments, why)
-
-
-def _noted(draft: Draft, ranged: list[str], arguments: tuple[DraftArgument, ...], why: str) -> Draft:
-    notes = tuple(f"{name} is taken to hold {why}" for name in ranged)
-    missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
-    return replace(draft, arguments=arguments, assumed=(*draft.assumed, *notes), missing=missing)
 
 
 Shapes = Mapping[str, tuple[str, ...] | None]
