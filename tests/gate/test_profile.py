@@ -17,6 +17,7 @@ from kernel_gate.stages.timed_programs import TimedPrograms
 from kernel_gate.verdict import Outcome, SpeedState, Verdict
 from kernel_gate.workload import Workload
 from longer import first_now
+from workload_texts import workload_text
 
 TIMED = "[[profile_dims]]\nN = 3\nC = 200\n"
 SLOW = affine(
@@ -319,37 +320,14 @@ COUNTED = """__global__ void count(unsigned *out, const unsigned char *x, int n)
     atomicAdd(out, same);
 }
 """
-COUNTING = """
-kernel = "count"
-language = "cuda"
-
-[dims]
-n = [40, 64]
-[[profile_dims]]
-n = 9600
-
-[[args]]
-name = "out"
-kind = "inout"
-dtype = "uint32"
-shape = [1]
-values = "integers(0, 1)"
-[[args]]
-name = "x"
-kind = "input"
-dtype = "uint8"
-shape = ["n"]
-values = "integers"
-[[args]]
-name = "n"
-kind = "scalar"
-dtype = "int32"
-value = "n"
-
-[launch]
-grid = [1]
-block = [32]
-"""
+COUNTING = workload_text(
+    "count",
+    "n = [40, 64]\n[[profile_dims]]\nn = 9600",
+    "grid = [1]\nblock = [32]",
+    "out: inout uint32 [1] integers(0, 1)",
+    "x: input uint8 [n] integers",
+    "n: int32 = n",
+)
 
 
 @pytest.mark.parametrize("type_of_count", ["unsigned char", "unsigned short"])
