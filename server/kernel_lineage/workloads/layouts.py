@@ -50,7 +50,8 @@ def untimed_workload(draft: Draft, kernel: Kernel, path: Path, state: State) -> 
 def _dims_at(workload: Workload, draft: Draft) -> Iterator[tuple[str, int]]:
     """The sizes of a workload's dims at which it describes a launch, as far as numbers and extents tell them.
 
-    Of several for one dim the last one counts: what a kernel is passed says more than how much memory its caller has.
+    Where several name one dim, the last one counts: what a kernel is passed says more than how much memory its caller
+    has.
     """
     others = {a.name: a for a in draft.arguments}
     extents: list[tuple[object, object]] = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.workload import Workload, WorkloadError, parse_workload
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.promises import broken
@@ -154,6 +156,14 @@ class Draft:
         kept = [dict(self.dims)]
         kept += [other for other in sizes if other not in kept and not broken(other, self.promises)]
         return tuple(kept)
+
+    def elements(self, sizes: Mapping[str, int]) -> int:
+        """Elements of all buffers at some sizes of the dims; 0 where an extent cannot be computed."""
+        try:
+            shapes = (a.shape for a in self.arguments if a.shape)
+            return sum(math.prod(evaluate_int(extent, sizes) for extent in shape) for shape in shapes)
+        except ExpressionError:
+            return 0
 
     @property
     def launch_texts(self) -> tuple[str, ...]:

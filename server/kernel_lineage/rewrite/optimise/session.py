@@ -171,7 +171,7 @@ def _judge(
             old, new = (make(spot.workload) for make in programs)
         except ProgramError as error:
             return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
-        # One size tells whether a candidate is worth the last verdict, which is asked at all.
+        # One size tells whether a candidate is worth the last verdict, which times all of them.
         timed = spot.workload.profile_dims[: 1 if options == SCREENING else None]
         workload = spot.workload.model_copy(update={"profile_dims": timed})
         request = GateRequest.of(old, new, workload, device=device, options=options)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import replace
 
-from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.stages.sanitize import MOST_ELEMENTS
 from kernel_lineage.workloads.model import Draft
 
@@ -19,11 +17,7 @@ def is_large(draft: Draft) -> bool:
     are the numbers that callers write.
     """
     ones = {n: min(draft.told.get(n, (1,))) for n in draft.dims}
-    try:
-        counts = [math.prod(evaluate_int(e, ones) for e in a.shape) for a in draft.arguments if a.shape]
-    except ExpressionError:
-        return False
-    return sum(counts) > MOST_ELEMENTS
+    return draft.elements(ones) > MOST_ELEMENTS
 
 
 def with_compiled_sizes(draft: Draft, sized: Draft, names: Collection[str]) -> Draft:

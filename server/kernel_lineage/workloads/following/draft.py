@@ -107,7 +107,9 @@ def drafts_of_all_launches(kernel: Kernel, unit: Unit, path_name: str, rooted: K
     """The drafts of the launches that functions come to one after the other, the first few of each function."""
     roles, unseen = roles_of(rooted), handed_on(rooted)
     for leading, entry in unit.ways_to(kernel.name):
-        for passes in range(_MOST_LAUNCHES if not entry.template else 0):
+        if entry.template:
+            continue
+        for passes in range(_MOST_LAUNCHES):
             way = follow_way(unit, kernel.name, leading, entry, passes=passes)
             if way is None:
                 break

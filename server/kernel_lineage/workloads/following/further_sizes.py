@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.workloads.model import Draft
 
@@ -18,9 +16,9 @@ _TIMES = 8
 def largest_of(draft: Draft, later: Iterable[Draft]) -> tuple[Mapping[str, int], ...]:
     """The largest sizes of later launches that are timed, in the draft's dims; none where those are nearly as large."""
     sizes = [draft.dims, *(s for d in later if (s := _in_dims_of(draft, d)) is not None)]
-    timed = {n: s for n, s in enumerate(sizes) if _elements(draft, s) <= _MOST_TIMED}
-    largest = max(timed, key=lambda n: (_elements(draft, sizes[n]), -n), default=0)
-    more = _elements(draft, sizes[largest]) >= _TIMES * max(1, _elements(draft, draft.dims))
+    timed = {n: s for n, s in enumerate(sizes) if draft.elements(s) <= _MOST_TIMED}
+    largest = max(timed, key=lambda n: (draft.elements(sizes[n]), -n), default=0)
+    more = draft.elements(sizes[largest]) >= _TIMES * max(1, draft.elements(draft.dims))
     return (sizes[largest],) if more else ()
 
 
@@ -38,12 +36,3 @@ def _texts(draft: Draft) -> Iterator[str]:
     for argument in draft.arguments:
         yield from argument.shape or ()
         yield str(argument.value)
-
-
-def _elements(draft: Draft, sizes: Mapping[str, int]) -> int:
-    """Elements of all buffers at some sizes; 0 where that is not told."""
-    try:
-        shapes = (a.shape or ("0",) for a in draft.arguments if a.is_buffer)
-        return sum(math.prod(evaluate_int(extent, sizes) for extent in shape) for shape in shapes)
-    except ExpressionError:
-        return 0

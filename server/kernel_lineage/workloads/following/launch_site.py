@@ -140,11 +140,10 @@ def _as_callers_launch(
     """What `look` reaches at the sizes that are timed, else at the first that are checked, where that is another
     instance of a template; else what was reached.
     """
-    for dims in (*workload.profile_dims[:1], *itertools.islice(workload.shapes(), 1)):
-        at_size = look(_sizes_at(dims, meanings, workload))
-        is_other = at_size is not None and at_size[0].template != reached[0].template
-        return at_size if at_size is not None and is_other else reached
-    return reached
+    dims = workload.profile_dims[0] if workload.profile_dims else next(workload.shapes())
+    at_size = look(_sizes_at(dims, meanings, workload))
+    is_other = at_size is not None and at_size[0].template != reached[0].template
+    return at_size if at_size is not None and is_other else reached
 
 
 def _sizes_at(dims: Mapping[str, int], meanings: Mapping[str, str], workload: Workload) -> dict[str, int]:
