@@ -19,8 +19,9 @@ from kernel_lineage.coverage.attempts import drafted_instances
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.device_code import device_code
 from kernel_lineage.workloads.draft import draft_of
-from kernel_lineage.workloads.programs import ProgramError, device_code
+from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 from kernel_lineage.workloads.switches import switches_for

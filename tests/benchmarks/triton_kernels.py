@@ -24,7 +24,7 @@ from kernel_gate.devices.image import Image
 from kernel_gate.devices.opening import open_device
 from kernel_gate.emulated.types import bf16_to_f32, f32_to_bf16
 from kernel_gate.program import Program
-from kernel_lineage.workloads.programs import triton_text
+from kernel_lineage.workloads.device_code import triton_text
 
 from . import triton_liger_cases, triton_own_cases
 from .llmc_agreement import compare, relative_error

@@ -16,7 +16,7 @@ from kernel_gate.program import Program
 from kernel_lineage.coverage.sites import Sites
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Language, Parameter, SourceFile
-from kernel_lineage.workloads.programs import device_code, triton_text
+from kernel_lineage.workloads.device_code import device_code, triton_text
 from kernel_lineage.workloads.switches import switches_for
 
 Attempt = list[tuple[Program, Unit]]

@@ -93,8 +93,8 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def _reached(kernel: Kernel, path: Path, root: Path, header: Path, functions: SourceFile) -> list[str]:
     """The functions of a header that are compiled with a kernel."""
+    from kernel_lineage.workloads.device_code import device_text
     from kernel_lineage.workloads.headers import Headers
-    from kernel_lineage.workloads.programs import device_text
 
     headers, lines, at = Headers(root), set[int](), 0
     for line in device_text(kernel, path, root=root).splitlines():

@@ -23,7 +23,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.learning.same_kernel import Place, moved, replaced
-from kernel_lineage.workloads.programs import device_text
+from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
 

@@ -17,6 +17,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
+from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.divisions import with_divisions
 from kernel_lineage.workloads.equal_dims import with_one_of_equals
 from kernel_lineage.workloads.files import Launcher, Target, data_of
@@ -38,7 +39,7 @@ from kernel_lineage.workloads.model import (
     Taken,
 )
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.programs import ProgramError, device_text, program_from_file
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of

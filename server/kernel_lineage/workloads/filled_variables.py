@@ -21,11 +21,12 @@ from kernel_lineage.kernels.cuda_text import split, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.files import data_of
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import UNRANGED, WHOLE_RANGES, Draft, DraftArgument
-from kernel_lineage.workloads.programs import ProgramError, device_text, program_from_file
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 _DECLARED = re.compile(rb"(?<![\w:])([\w:\s]*?\b__(?:constant|device)__\s[^;{}()=#]*);")
 _HEAD = re.compile(r"(.*[\s>])(\w+)\s*((?:\[[^\]]*\]\s*)*)", re.DOTALL)

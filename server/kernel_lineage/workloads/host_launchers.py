@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, evaluate
@@ -34,17 +33,10 @@ from kernel_lineage.workloads.following.values import (
 from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.following.workspaces import CLEARS
 from kernel_lineage.workloads.following.written import tidy
+from kernel_lineage.workloads.host_program import HostProgram
 
 STREAM = "cudaStream_t"
 """A type of parameters of which a workload has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostProgram:
-    """What a host function does on the device."""
-
-    steps: tuple[LaunchStep | MemsetStep, ...]
-    scratch: tuple[Scratch, ...]
 
 
 def read_host_function(

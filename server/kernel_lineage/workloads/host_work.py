@@ -87,7 +87,7 @@ def triton_host_work(
 
     Raises `LaunchChangedError`.
     """
-    workload = _on_a_device(workload)
+    workload = on_a_device(workload)
     before: TritonSite | None = None
     if former is not None and len(former_order) == len(workload.args):
         before = followed_triton_launch(former, path, workload, former_order, root, views=views)
@@ -118,7 +118,7 @@ def cuda_host_work(
     """
     if not kernel.launches:
         return HostWork()
-    workload = _on_a_device(workload)
+    workload = on_a_device(workload)
     old: LaunchSite | None = None
     changed = False
     former_order = former_order or order
@@ -159,7 +159,7 @@ def changed_steps(
     """
     if former is None:
         return (), ()
-    workload = _on_a_device(workload)
+    workload = on_a_device(workload)
     steps = list(workload.steps)
     conditions: dict[str, None] = {}
     launched = [step.entry for step in steps if isinstance(step, LaunchStep)]
@@ -197,7 +197,7 @@ def _instance(asked: tuple[str, ...], before: tuple[str, ...], after: tuple[str,
     return tuple(other.get(argument, argument) for argument in after)
 
 
-def _on_a_device(workload: Workload) -> Workload:
+def on_a_device(workload: Workload) -> Workload:
     """A workload with a number of multiprocessors by each name that host code may have for it."""
     return workload.with_dims(dict.fromkeys(NAMES, (CHECKED, multiprocessors())))
 

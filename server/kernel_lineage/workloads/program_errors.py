@@ -11,3 +11,7 @@ class LaunchChangedError(ProgramError):
 
 class UnknownKernelError(ProgramError):
     """The file has no kernel of that name; the message lists those that it has."""
+
+
+class ArgumentsDifferError(ProgramError):
+    """The kernel takes other arguments than the workload has; the message lists both."""

@@ -12,17 +12,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.expressions import split_at_commas
-from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_apart, qualified_name
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.workloads.argument_order import arguments_differ, order_by_names, order_of
+from kernel_lineage.workloads.device_code import device_code, triton_text
 from kernel_lineage.workloads.files import kernel_in, source_of
 from kernel_lineage.workloads.following.sequence import Unreadable
 from kernel_lineage.workloads.following.unit import Unit, unit_of
-from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_work import (
     HostWork,
@@ -34,21 +33,14 @@ from kernel_lineage.workloads.host_work import (
 )
 from kernel_lineage.workloads.launched_beside import launched_beside
 from kernel_lineage.workloads.model import View
-from kernel_lineage.workloads.preprocessed import standing_before, with_headers
+from kernel_lineage.workloads.preprocessed import with_headers
+from kernel_lineage.workloads.program_errors import ArgumentsDifferError as ArgumentsDifferError
 from kernel_lineage.workloads.program_errors import LaunchChangedError as LaunchChangedError
 from kernel_lineage.workloads.program_errors import ProgramError as ProgramError
 from kernel_lineage.workloads.program_errors import UnknownKernelError as UnknownKernelError
 from kernel_lineage.workloads.read_from import repository_around
+from kernel_lineage.workloads.rewritten import rewritten_program
 from kernel_lineage.workloads.switches import switches_for
-from kernel_lineage.workloads.triton.launch_site import own_parameters
-from kernel_lineage.workloads.triton_module import kernel_module
-from kernel_lineage.workloads.triton_siblings import siblings_of
-
-_ASKED = re.compile(r"""\b__has_include\s*\(\s*["<]([^"<>\n]+)[">]\s*\)""")
-
-
-class ArgumentsDifferError(ProgramError):
-    """The kernel takes other arguments than the workload has; the message lists both."""
 
 
 def program_from_file(
@@ -83,6 +75,49 @@ def program_from_file(
         unit = unit_of(source.data.decode("utf-8", "replace"))
         if kernel_name in unit.functions:
             return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
+    one_launch = partial(
+        _one_launch,
+        source,
+        path,
+        kernel_name,
+        workload,
+        arguments=arguments,
+        root=root or repository_around(path),
+        launch=launch or {},
+        template=tuple(template_arguments),
+        former=former,
+        views=views,
+    )
+    if former is None or launch:
+        return replace(one_launch(), name=name or path.name)
+    try:
+        program = one_launch()
+    except ProgramError as error:
+        whole = rewritten_program(source, former, path, kernel_name, workload, root, views)
+        if isinstance(whole, str):
+            raise type(error)(f"{error}; {whole}") from error
+        return replace(whole, name=name or path.name)
+    beside = launched_beside(kernel_name, former, source)
+    if beside:
+        whole = rewritten_program(source, former, path, kernel_name, workload, root, views)
+        program = whole if isinstance(whole, Program) else replace(program, beside=beside)
+    return replace(program, name=name or path.name)
+
+
+def _one_launch(
+    source: SourceFile,
+    path: Path,
+    kernel_name: str,
+    workload: Workload,
+    *,
+    arguments: Sequence[str] | None,
+    root: Path,
+    launch: Mapping[str, str],
+    template: tuple[str, ...],
+    former: SourceFile | None,
+    views: Mapping[str, View],
+) -> Program:
+    """The program of one launch of the kernel. For `arguments` and `views` see `program_from_file`."""
     kernel = kernel_in(source, kernel_name, str(path))
     of_kernel = partial(
         _of_kernel,
@@ -90,23 +125,20 @@ def program_from_file(
         kernel.source or source,
         path,
         workload,
-        root=root or repository_around(path),
-        launch=launch or {},
-        template=tuple(template_arguments),
+        root=root,
+        launch=launch,
+        template=template,
         former=former,
         views=views,
     )
-    by_names = _by_names(kernel, workload) if arguments is None and former is not None else None
-    program = None
+    if arguments is not None:
+        return of_kernel(order=tuple(arguments))
+    by_names = order_by_names(kernel, workload) if former is not None else None
     if by_names is not None:
         # The launch tells whether the others are new or have another name.
         with suppress(ProgramError):
-            program = of_kernel(order=by_names)
-    if program is None:
-        order = _order(kernel, workload, path, former is not None) if arguments is None else tuple(arguments)
-        program = of_kernel(order=order)
-    beside = launched_beside(kernel.name, former, source) if former is not None else ()
-    return replace(program, name=name or path.name, beside=beside)
+            return of_kernel(order=by_names)
+    return of_kernel(order=order_of(kernel, workload, path, former is not None))
 
 
 def _of_kernel(
@@ -125,7 +157,7 @@ def _of_kernel(
     """The program of one launch of a kernel, with the workload's argument for each of the kernel's own in `order`."""
     renamed = order if order != tuple(a.name for a in workload.args) else None
     before = kernel_apart(former, kernel.name) if former is not None else None
-    former_order = _order(before, workload, path) if before is not None else ()
+    former_order = order_of(before, workload, path) if before is not None else ()
     if source.language is Language.TRITON:
         text, module, siblings = triton_text(source.data, (kernel.name,), path)
         try:
@@ -168,7 +200,7 @@ def _of_kernel(
         )
     made = work.done_in(program, order, workload)
     if made is None:
-        raise _arguments_differ(kernel, workload, path)
+        raise arguments_differ(kernel, workload, path)
     return made
 
 
@@ -238,51 +270,6 @@ def _launched(
     )
 
 
-def _order(kernel: Kernel, workload: Workload, path: Path, is_changed: bool = False) -> tuple[str, ...]:
-    """The workload's argument for each parameter: by name when the workload knows all names, else by position, where a
-    change has left names at theirs.
-
-    "" where the workload has none: a change may give a kernel more numbers, which its launch tells. It may take inputs
-    and numbers from it too, where the parameters that are left have their names still.
-    """
-    parameters = own_parameters(kernel, workload)
-    declared = [a.name for a in workload.args]
-    if set(parameters) <= set(declared):
-        return tuple(parameters)
-    moved = any(p in declared and p != d for p, d in zip(parameters, declared, strict=False))
-    if len(parameters) == len(declared) and not (is_changed and moved):
-        return tuple(declared)
-    left = {a.name for a in workload.args if a.kind in ("output", "inout")} if is_changed else {*declared}
-    if left <= set(parameters):
-        return tuple(p if p in declared else "" for p in parameters)
-    raise _arguments_differ(kernel, workload, path)
-
-
-def _by_names(kernel: Kernel, workload: Workload) -> tuple[str, ...] | None:
-    """The order of a kernel of as many arguments as the workload with other names for some: pointers by position, ""
-    for numbers that the workload does not name; None where names agree, or stand for two arguments.
-    """
-    parameters, declared = own_parameters(kernel, workload), [a.name for a in workload.args]
-    if len(parameters) != len(declared) or {*parameters} <= {*declared} or not {*parameters} & {*declared}:
-        return None
-    order = [
-        p if p in declared else argument.name if argument.is_pointer else ""
-        for p, argument in zip(parameters, workload.args, strict=True)
-    ]
-    named = [name for name in order if name]
-    return tuple(order) if "" in order and len({*named}) == len(named) else None
-
-
-def _arguments_differ(kernel: Kernel, workload: Workload, path: Path) -> ArgumentsDifferError:
-    parameters, declared = own_parameters(kernel, workload), [a.name for a in workload.args]
-    more = [p for p in parameters if p not in declared] if set(declared) <= set(parameters) else []
-    return ArgumentsDifferError(
-        f"{path}: `{kernel.name}` takes {len(parameters)} arguments ({', '.join(parameters)}), the workload declares "
-        f"{len(declared)} ({', '.join(declared)}); make them agree"
-        + (f", or pass {', '.join(more)} as numbers over these" if more else "")
-    )
-
-
 def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str, str]) -> LaunchSpec | None:
     """A launch with some fields replaced, as a candidate's `launch` names them; None when it is the workload's own.
 
@@ -336,59 +323,3 @@ def _template_arguments(kernel: Kernel, path: Path) -> tuple[str, ...]:
             f"{path}: `{kernel.name}` is a template over {names} and no launch in the file says with which arguments"
         )
     return ()
-
-
-def device_text(kernel: Kernel, path: Path, names: Sequence[str] = (), root: Path | None = None) -> str:
-    """The device code of a CUDA C++ kernel with what its headers give; the kernel alone where no slice can be cut."""
-    if kernel.source is None:
-        return kernel.text
-    try:
-        return device_code(kernel.source, (kernel.name,), path, root or repository_around(path), names)[0]
-    except ProgramError:
-        return kernel.text
-
-
-def device_code(
-    source: SourceFile, kernels: Sequence[str], path: Path, root: Path, names: Sequence[str]
-) -> tuple[str, tuple[str, ...]]:
-    """The device code of kernels, and the headers of other libraries that it needs and nobody has."""
-    folder = path.resolve().parent
-    inside = root.resolve()
-    headers = Headers(inside)
-
-    def resolve(header: str) -> bytes | None:
-        target = headers.at(folder, header)
-        return read_file(target, within=inside) if target is not None else None
-
-    cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
-    if not cut.text.strip():
-        message = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
-        raise ProgramError(f"{path}: {message}")
-    # What compiles the slice has no file of the repository: a question for one is answered here.
-    text = _ASKED.sub(lambda asked: "1" if headers.at(folder, asked[1]) is not None else asked[0], cut.text)
-    return text, tuple(_absent(header, inside) for header in cut.lacking)
-
-
-def _absent(header: str, root: Path) -> str:
-    """A header that nobody has, with what to do."""
-    library = re.split(r"[/.]", header)[0]
-    paths = [p for p in submodules(root) if Path(p).name == library and not any(Path(root, p).glob("*"))]
-    if paths:
-        return f"`{header}`, whose submodule is not checked out (git submodule update --init {paths[0]})"
-    where = f"neither in {root.name} nor in the CUDA toolkit"
-    return f"`{header}`, which is {where}: put {library}'s headers into the repository"
-
-
-def triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:
-    """What kernels need of their module, its path in its package, and what they need of other modules there."""
-    try:
-        text = kernel_module(data.decode("utf-8"), *kernels)
-        module, siblings = siblings_of(text, path) if text is not None else ("", {})
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise ProgramError(f"{path} does not parse: {error}") from error
-    except (OSError, ValueError) as error:
-        raise ProgramError(str(error)) from error
-    if text is None:
-        names = " or ".join(f"`{kernel}`" for kernel in kernels)
-        raise ProgramError(f"{path} has no function {names} at its top level")
-    return text, module, siblings

@@ -15,9 +15,9 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.workloads.device_code import device_code
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.programs import device_code
 from kernel_texts import kernel_in_text
 from rewrite.assists.workloads import workload
 

@@ -14,9 +14,9 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.named_sizes import named_sizes
+from kernel_lineage.workloads.device_code import device_code
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.programs import device_code
 from rewrite.assists.test_products import assist, kernel_of, made_of
 from rewrite.assists.workloads import workload
 

@@ -26,6 +26,7 @@ from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value, made
 from kernel_lineage.workloads.following.ways import names_used, templates_launched, threads_of
 from kernel_lineage.workloads.following.written import tidy
+from kernel_lineage.workloads.host_program import over_dims
 
 _SHAPES = 16
 """So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
@@ -310,16 +311,9 @@ def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Work
 
 def _conditions(sizes: Sizes, meanings: Mapping[str, str], workload: Workload) -> tuple[str, ...]:
     """What of the conditions on the way to a launch is over dims of the workload: alignment is judged by itself."""
-    scalars = {
-        a.name: f"({a.value})" for a in workload.args if a.kind == "scalar" and a.name not in workload.dims
-    }
-    conditions: dict[str, None] = {}
-    for part in _parts([tree_of(text) for text in sizes.promises]):
-        text = _translated(made(True, ast.unparse(part)), meanings)
-        over = WORD.sub(lambda m: scalars.get(m[0], m[0]), text or "")
-        if over and names_in(over) <= workload.dims.keys():
-            conditions[tidy(over)] = None
-    return tuple(conditions)
+    parts = _parts([tree_of(text) for text in sizes.promises])
+    texts = (_translated(made(True, ast.unparse(part)), meanings) for part in parts)
+    return tuple(dict.fromkeys(map(tidy, over_dims(filter(None, texts), workload))))
 
 
 def _parts(promises: Sequence[ast.expr]) -> Iterator[ast.expr]:

@@ -27,7 +27,6 @@ from kernel_lineage.workloads.triton.objects import (
     Instance,
     Method,
     Names,
-    Reached,
     Stopped,
 )
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
@@ -71,7 +70,7 @@ def read_call(frame: Frame, node: ast.Call) -> object:
             if reader.is_target(kernel) and reader.only in (None, node):
                 if reader.timing or not reader.where.only_timed:
                     if reader.passed >= reader.where.passes:
-                        raise Reached(node, frame)
+                        reader.reach(node, frame, kernel)
                     reader.passed += 1
                 return None
             if isinstance(kernel, Function):
@@ -158,6 +157,8 @@ def _method_call(
     reader: Reader, of: object, name: str, args: list[object], named: Mapping[str, object]
 ) -> tuple[object] | None:
     """What methods give that are no functions of the repository, in a tuple; None for those that are attributes."""
+    if isinstance(of, Tensor):
+        reader.uses(name, of, args, named)
     if isinstance(of, Class) and name == "apply":
         return (_applied(reader, of, args, named),)
     if isinstance(of, Instance):
@@ -278,6 +279,7 @@ def _entered(reader: Reader, function: Function, args: list[object], named: Mapp
 
 
 def _external(reader: Reader, name: str, args: list[object], named: Mapping[str, object]) -> object:
+    reader.uses(name, None, args, named)
     if name in _RAISES:
         raise Stopped(name)
     if name in _TIMES and args:

@@ -20,15 +20,19 @@ def dtype_named(name: str) -> Dtype | None:
     return Dtype(last) if last in NAMES else None
 
 
-_LARGEST = {"float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e5m2": 57344.0, "float8_e5m2fnuz": 57344.0,
-            "float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
-            "float64": 1.7976931348623157e308}  # fmt: skip
+_FLOATS = {"float8_e4m3fn": (448.0, -6, 3), "float8_e4m3fnuz": (240.0, -7, 3), "float8_e5m2": (57344.0, -14, 2),
+           "float8_e5m2fnuz": (57344.0, -15, 2), "float16": (65504.0, -14, 10),
+           "bfloat16": (3.3895313892515355e38, -126, 7), "float32": (3.4028234663852886e38, -126, 23),
+           "float64": (1.7976931348623157e308, -1022, 52)}  # fmt: skip
+"""Type → its largest number, the exponent of its smallest normal one, and the bits behind its binary point."""
 
 
 def limits_of(dtype: str) -> dict[str, object] | None:
     """What `torch.finfo` and `torch.iinfo` tell of a dtype; None for one whose limits are not known."""
-    if dtype in _LARGEST:
-        return {"max": _LARGEST[dtype], "min": -_LARGEST[dtype], "bits": 8 * dtype_bytes(dtype)}
+    if dtype in _FLOATS:
+        largest, exponent, behind = _FLOATS[dtype]
+        tiny = {"tiny": 2.0**exponent, "smallest_normal": 2.0**exponent, "eps": 2.0**-behind}
+        return {"max": largest, "min": -largest, "bits": 8 * dtype_bytes(dtype), **tiny}
     signed, bits = dtype.startswith("int"), dtype.removeprefix("u").removeprefix("int")
     if not bits.isdigit():
         return None

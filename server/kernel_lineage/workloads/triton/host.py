@@ -34,6 +34,7 @@ from kernel_lineage.workloads.triton.objects import (
     LeftLoop,
     Module,
     Names,
+    Reached,
     Returned,
     Stopped,
 )
@@ -220,6 +221,16 @@ class Reader:
         if isinstance(function.node, ast.Lambda):
             return self.evaluate(function.node.body, Frame(self, function.module, names))
         return self.run(function.node, function.module, names)
+
+    def reach(self, node: ast.Call, frame: Frame, _kernel: object) -> None:
+        """A launch that counts ends the reading. Raises `Reached`."""
+        raise Reached(node, frame)
+
+    def uncertain(self, test: ast.expr) -> None:
+        """A condition is not known: both ways are read, or a loop once."""
+
+    def uses(self, name: str, of: object, args: list[object], named: Mapping[str, object]) -> None:
+        """A function that is not read is called, a method of `of`, which is None for others."""
 
     def is_target(self, value: object) -> bool:
         """Whether this is the kernel whose launch is looked for."""

@@ -85,8 +85,9 @@ def followed_launch(
     shapes += [
         {n: max(1, int(size * f)) for n, size in dims.items()} for dims in shapes[:1] for f in (3, 0.5)
     ]
-    for function, call in _calls(kernel.name, own):
-        bindings = _bindings(kernel, function, call, workload, order, views)
+    for name, call in calls_of(kernel.name, own):
+        function = own.functions[name]
+        bindings = bindings_at(kernel, function, call, workload, order, views)
         own_names = dict(zip(own_parameters(kernel, workload), order, strict=False))
         agreed = before.agreed if before is not None else {}
         look = _Look(kernel, workload, bindings, own_names, agreed)
@@ -106,12 +107,12 @@ def followed_launch(
     return first
 
 
-def _calls(kernel: str, own: HostModule) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
-    """The launches of a kernel that stand in functions of its module, each with its function."""
-    for function in own.functions.values():
+def calls_of(kernel: str, own: HostModule) -> Iterator[tuple[str, ast.Call]]:
+    """The launches of a kernel that stand in functions of its module, each with the function's name."""
+    for name, function in own.functions.items():
         for node in ast.walk(function) if kernel in launched_in(function) else ():
             if isinstance(node, ast.Call) and kernel in launched_by(node):
-                yield function, node
+                yield name, node
 
 
 def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
@@ -129,7 +130,7 @@ def own_parameters(kernel: Kernel, workload: Workload) -> list[str]:
     return [p.name for p in kernel.parameters if not p.constexpr and p.name not in workload.launch.constexpr]
 
 
-def _bindings(
+def bindings_at(
     kernel: Kernel,
     function: ast.FunctionDef,
     call: ast.Call,
@@ -167,9 +168,16 @@ def _host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:
     """What a host name stands for that is passed for a buffer of the workload."""
     memory = _sizes(map(str, argument.shape or ()))
     if view is None:
-        return Tensor(name, memory, argument.dtype)
+        return Tensor(name, memory, argument.dtype, buffer=argument.name)
     strides = _sizes(view.strides)
-    return Tensor(name, _sizes(view.extents), argument.dtype, strides=strides, memory=product(memory))
+    return Tensor(
+        name,
+        _sizes(view.extents),
+        argument.dtype,
+        strides=strides,
+        memory=product(memory),
+        buffer=argument.name,
+    )
 
 
 def _sizes(texts: Iterable[str]) -> tuple[int | Size, ...]:

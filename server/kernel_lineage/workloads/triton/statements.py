@@ -153,6 +153,8 @@ def _for(frame: Frame, statement: ast.For) -> None:
         # A sum over all rounds would be wrong when only some are read.
         over = _largest_first(frame, statement, over)
         rounds = list(over[:_MOST_ROUNDS] if len(over) <= _MOST_ROUNDS else over[:1])
+    if over is None or len(rounds) < len(over):
+        frame.reader.uncertain(statement.iter)
     cases = _cases(statement.target, over or ())
     at = frame.reader.where.picked.get(tuple(cases[0])) if cases else None
     rounds = rounds if at is None else rounds[at : at + 1]
@@ -207,6 +209,8 @@ def _while(frame: Frame, statement: ast.While) -> None:
         holds = frame.reader.truth(frame.evaluate(statement.test))
         if holds is False:
             return
+        if holds is None:
+            frame.reader.uncertain(statement.test)
         try:
             frame.reader.block(frame, statement.body)
         except LeftLoop as left:
@@ -214,6 +218,7 @@ def _while(frame: Frame, statement: ast.While) -> None:
                 return
         if holds is None:
             return
+    frame.reader.uncertain(statement.test)
 
 
 def _if(frame: Frame, statement: ast.If) -> None:
@@ -237,6 +242,8 @@ def _if(frame: Frame, statement: ast.If) -> None:
     if holds is not None:
         reader.block(frame, branches[0] if holds else branches[1])
         return
+    if not (raises(statement.body) and not statement.orelse):
+        reader.uncertain(statement.test)
     ends: list[Names] = []
     left: LeftLoop | None = None
     for branch, taken in zip(branches, (True, False), strict=True):

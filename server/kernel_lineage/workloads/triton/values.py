@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -77,6 +77,8 @@ class Tensor:
     """Elements from its first one to the end of the memory that it lies in; None for as many as it has."""
     cleared: bool = False
     """Whether the host has made all its elements zero."""
+    buffer: str = ""
+    """Which memory it lies in, where host code is read to its end; "" for memory that nobody follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +157,25 @@ def is_bounded(value: object) -> bool:
 
 
 def called(name: str, *arguments: object) -> Size | int | float:
-    """`next_power_of_2(C)` of numbers."""
-    return size_of(ast.Call(ast.Name(name, ast.Load()), [tree_of(a) for a in arguments], []))
+    """`next_power_of_2(C)` of numbers; of `max` and `min` each number once."""
+    if name == "ceil_div" and arguments[:1] == (0,):
+        return 0
+    trees = [tree_of(a) for a in arguments]
+    if name in ("max", "min"):
+        trees = list({ast.unparse(t): t for tree in trees for t in _numbers_of(name, tree)}.values())
+        if len(trees) == 1:
+            return size_of(trees[0])
+    return size_of(ast.Call(ast.Name(name, ast.Load()), trees, []))
+
+
+def _numbers_of(name: str, tree: ast.expr) -> Iterator[ast.expr]:
+    """The numbers of which `max(a, max(b, c))` is one."""
+    match tree:
+        case ast.Call(func=ast.Name(id=inner), args=numbers) if inner == name:
+            for number in numbers:
+                yield from _numbers_of(name, number)
+        case _:
+            yield tree
 
 
 def size_of_all(case: Sequence[object], sizes: Mapping[str, Number]) -> int:

@@ -1,0 +1,50 @@
+"""What a host function does on the device, as a program: launches and memsets in order, with buffers of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kernel_gate.expressions import ExpressionError, names
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Scratch, Value
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.words import WORD
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgram:
+    """The steps of a host function over a workload's arguments."""
+
+    steps: tuple[LaunchStep | MemsetStep, ...]
+    scratch: tuple[Scratch, ...]
+    conditions: tuple[str, ...] = ()
+    """What holds over dims where the function takes these steps; elsewhere it takes others."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that it launches, each once."""
+        return tuple(dict.fromkeys(step.entry for step in self.steps if isinstance(step, LaunchStep)))
+
+    @property
+    def numbers(self) -> Iterator[LaunchSpec | Value]:
+        """All that it computes: its launches, and the numbers that they pass."""
+        for step in self.steps:
+            if isinstance(step, LaunchStep):
+                yield step.launch
+                yield from (word for word in step.arguments if isinstance(word, Value))
+
+
+def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
+    """Those conditions that are over dims alone, with scalars as the workload computes them of dims."""
+    scalars = {
+        a.name: f"({a.value})" for a in workload.args if a.kind == "scalar" and a.name not in workload.dims
+    }
+    kept: dict[str, None] = {}
+    for condition in conditions:
+        text = WORD.sub(lambda m: scalars.get(m[0], m[0]), condition)
+        try:
+            if text and names(text) <= workload.dims.keys():
+                kept[text] = None
+        except ExpressionError:
+            continue
+    return tuple(kept)

@@ -1,0 +1,299 @@
+"""The host code of Triton kernels read to its end: each launch, each buffer that it makes, each one that it clears.
+
+What reading for one launch may guess is an error here: the steps are what a program does, and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Value
+from kernel_gate.workload import Workload
+from kernel_lineage.code.types import dtype_bytes
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.triton.arguments import constant_text, is_expression, why_unknown
+from kernel_lineage.workloads.triton.grid import grid_of, option_of
+from kernel_lineage.workloads.triton.host import Reader
+from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.launch_arguments import given_at
+from kernel_lineage.workloads.triton.objects import Class, Frame, Function, Method, Names, Unclear
+from kernel_lineage.workloads.triton.values import (
+    Size,
+    Stride,
+    Tensor,
+    Unknown,
+    packed,
+    product,
+    strides_of,
+    text_of,
+    value_at,
+)
+from kernel_lineage.workloads.triton.ways import Reading
+
+_NEW = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like", "full_like", "new_empty", "new_zeros",
+                  "new_full"})  # fmt: skip
+"""Functions of torch that make a buffer which holds nothing, or one value."""
+_SAME = frozenset({"detach", "data", "T", "mT", "H", "squeeze", "unsqueeze", "transpose", "permute", "t", "swapaxes",
+                   "movedim", "expand", "expand_as", "narrow", "select", "requires_grad_"})  # fmt: skip
+"""What gives another view of the same memory."""
+_SAME_IF_PACKED = frozenset(
+    {"contiguous", "view", "reshape", "flatten", "view_as", "reshape_as", "unflatten", "ravel"}
+)
+_SAME_IF_TYPED = frozenset(
+    {"to", "type", "type_as", "float", "half", "bfloat16", "double", "int", "long", "cuda"}
+)
+_PURE = ("torch.", "triton.", "math.", "operator.", "functools.", "warnings.")
+"""Packages whose functions leave what they are handed as it is, but for those whose names say otherwise."""
+_WIDEST = 1 << 31
+
+
+@dataclass(slots=True)
+class Collector(Reader):
+    """Reads one function at one shape, and collects what it does."""
+
+    kernels: Mapping[str, Kernel] = field(default_factory=dict)
+    """The kernels of its own module."""
+    own: HostModule | None = None
+    workload: Workload | None = None
+    done: list[LaunchStep | MemsetStep] = field(default_factory=list)
+    buffers: dict[str, Tensor] = field(default_factory=dict)
+    """Buffer → its whole tensor: those of the workload, and those that the function makes."""
+    bound: Mapping[str, Size | Tensor | None] = field(default_factory=dict)
+    """What the workload says that host names are."""
+    prepared: dict[tuple[str, str], Size | Tensor | None] = field(default_factory=dict)
+    """Host name and what it is set to, which is not read → what the workload says that it is."""
+    strides: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """Tensor and axis → the scalar of the workload that is its stride."""
+    learns: bool = False
+    """Whether it is the code that the workload is of, so that its names are as the workload says."""
+    handed: list[tuple[object, ...]] = field(default_factory=list)
+    """For each launch what it passes, as the host code has it."""
+    widest: Mapping[str, float] = field(default_factory=dict)
+    """The largest sizes that a workload has: they tell the width of whole numbers."""
+    line: int = 0
+    """The statement that is being read."""
+
+    def stop(self, why: str) -> NoReturn:
+        """End the reading, as something is not understood."""
+        raise Unclear(f"line {self.line}: {why}")
+
+    def say(self, what: str) -> None:
+        """Nothing is taken for granted."""
+        self.stop(what)
+
+    def uncertain(self, test: ast.expr) -> None:
+        """A condition that is not known leads nowhere."""
+        self.stop(f"nothing tells `{ast.unparse(test)}`")
+
+    def is_target(self, value: object) -> bool:
+        """Whether this is a kernel."""
+        return self._kernel(value) is not None
+
+    def _kernel(self, value: object) -> Kernel | None:
+        if not (
+            isinstance(value, Function) and isinstance(value.node, ast.FunctionDef) and self.own is not None
+        ):
+            return None
+        return self.kernels.get(value.node.name) if value.module.path == self.own.path else None
+
+    def launches(self, _node: ast.AST, _names: Names) -> bool:
+        """No branch is taken because it launches."""
+        return False
+
+    def block(self, frame: Frame, body: list[ast.stmt]) -> None:
+        """Some statements, one after the other: none that writes to a tensor otherwise than by a launch."""
+        for statement in body:
+            self.line = statement.lineno
+            self._watch(frame, statement)
+            Reader.block(self, frame, [statement])
+            if isinstance(statement, ast.Assign):
+                self._take_prepared(frame, statement)
+
+    def _take_prepared(self, frame: Frame, statement: ast.Assign) -> None:
+        """What is not read stands for the workload's own, where the code before the change sets it the same way."""
+        for node in (n for target in statement.targets for n in ast.walk(target)):
+            name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
+            value = frame.names.get(name)
+            if not isinstance(value, Unknown) and not (isinstance(value, Tensor) and not value.buffer):
+                continue
+            key = name, ast.unparse(statement)
+            if self.learns and name in self.bound:
+                self.prepared[key] = self.bound[name]
+            if key in self.prepared:
+                frame.names[name] = self.prepared[key]
+
+    def _watch(self, frame: Frame, statement: ast.stmt) -> None:
+        match statement:
+            case ast.AugAssign(target=ast.Name(id=name)) if isinstance(frame.names.get(name), Tensor):
+                self.stop(f"torch changes `{name}`")
+            case ast.Assign(targets=[*targets]):
+                for target in targets:
+                    of = target.value if isinstance(target, ast.Subscript) else None
+                    if isinstance(of, ast.expr) and isinstance(self.evaluate(of, frame), Tensor):
+                        self.stop(f"torch changes `{ast.unparse(of)}`")
+            case ast.AugAssign(target=ast.Subscript(value=of)):
+                if isinstance(self.evaluate(of, frame), Tensor):
+                    self.stop(f"torch changes `{ast.unparse(of)}`")
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> object:
+        """What an expression stands for, a tensor with the buffer that it lies in."""
+        value = Reader.evaluate(self, node, frame)
+        if not isinstance(value, Tensor):
+            return value
+        match node:
+            case ast.Name() | ast.IfExp() | ast.BoolOp() | ast.NamedExpr():
+                return value
+            case ast.Attribute(attr=attr) if attr in _SAME:
+                return value
+            case ast.Attribute(value=ast.Name(id=name)) if not isinstance(frame.names.get(name), Tensor):
+                return value
+            case ast.Subscript(value=of):
+                held = Reader.evaluate(self, of, frame) if isinstance(of, ast.Name) else None
+                return value if held is not None else replace(value, buffer="")
+            case ast.Call(func=func):
+                return self._of_call(value, func, frame)
+        return replace(value, buffer="")
+
+    def _of_call(self, value: Tensor, func: ast.expr, frame: Frame) -> Tensor:
+        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if name in _NEW and (not name.startswith(("full", "new_full")) or value.cleared):
+            buffer = f"#{len(self.buffers)}"
+            tensor = replace(value, buffer=buffer, name="")
+            self.buffers[buffer] = tensor
+            return tensor
+        of = self._receiver(func, frame)
+        if name in _SAME or (isinstance(func, ast.Name) and self._is_own(func, frame)):
+            return value
+        if isinstance(func, ast.Attribute) and not isinstance(of, Tensor) and self._is_own(func, frame):
+            return value
+        if name in _SAME_IF_PACKED and isinstance(of, Tensor):
+            return value if of.strides in (None, strides_of(packed(of))) else replace(value, buffer="")
+        if name in _SAME_IF_TYPED and isinstance(of, Tensor):
+            return value if of.dtype == value.dtype else replace(value, buffer="")
+        return replace(value, buffer="")
+
+    @staticmethod
+    def _receiver(func: ast.expr, frame: Frame) -> object:
+        """The tensor that a method is called of, by its name; None for all others."""
+        match func:
+            case ast.Attribute(value=ast.Name(id=name)):
+                return frame.names.get(name)
+        return None
+
+    def _is_own(self, func: ast.expr, frame: Frame) -> bool:
+        """Whether a call is of a function of the repository, whose statements are read."""
+        plain = func
+        while isinstance(plain, ast.Attribute):
+            plain = plain.value
+        is_own = isinstance(plain, ast.Name)
+        return is_own and isinstance(Reader.evaluate(self, func, frame), (Function, Method, Class))
+
+    def uses(self, name: str, of: object, args: list[object], named: Mapping[str, object]) -> None:
+        """What a function that is not read is handed: one that may change a tensor is not passed over."""
+        if isinstance(of, Tensor):
+            if name in ("zero_", "fill_") and (name == "zero_" or args[:1] == [0]):
+                self.done.append(self._cleared(of))
+            elif name.endswith("_") and not name.endswith("__") and name not in _SAME:
+                self.stop(f"torch changes a tensor by `{name}`")
+            return
+        if of is not None:
+            return
+        last = name.rpartition(".")[2]
+        tensors = any(isinstance(value, Tensor) for value in (*args, *named.values()))
+        changes = last.endswith("_") or "out" in named or named.get("inplace") is True or ".ops." in name
+        if tensors and (changes or not name.startswith(_PURE)):
+            self.stop(f"`{name}` may change a tensor")
+
+    def reach(self, node: ast.Call, frame: Frame, kernel: object) -> None:
+        """Note a launch, and go on."""
+        launched, sizes = self._kernel(kernel), dict(self.sizes)
+        assert launched is not None and self.own is not None
+        reading = Reading(node, frame, launched.name)
+        passed, options = given_at(launched, self.own, reading)
+        constexpr: dict[str, str] = {}
+        operands: list[Operand] = []
+        values: list[object] = []
+        for parameter in launched.parameters:
+            if parameter.name not in passed:
+                self.stop(f"nothing gives `{parameter.name}` of `{launched.name}`")
+            value = passed[parameter.name]
+            if not parameter.constexpr and value is not None:
+                values.append(value)
+                operands.append(self._operand(value, f"`{parameter.name}` of `{launched.name}`"))
+                continue
+            text = constant_text(value)
+            if text is None:
+                self.stop(f"`{parameter.name}` of `{launched.name}`: {why_unknown(value)}")
+            constexpr[parameter.name] = text
+        grid = grid_of(reading, constexpr, passed)
+        warps, stages = (
+            option_of(options[name], name, reading) if name in options else getattr(LaunchSpec(()), name)
+            for name in ("num_warps", "num_stages")
+        )
+        if not grid or reading.missing:
+            self.stop("; ".join(reading.missing) or f"the grid of `{launched.name}`")
+        for word in operands:
+            self._clear_first(word)
+        spec = LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
+        self.done.append(LaunchStep(launched.name, spec, tuple(operands)))
+        self.handed.append(tuple(values))
+        self.sizes = sizes
+
+    def _clear_first(self, word: Operand) -> None:
+        """A buffer that is zero when it is made is cleared before the first launch that has it."""
+        name = word.buffer if isinstance(word, Pointer) else word if isinstance(word, str) else ""
+        tensor = self.buffers.get(name)
+        if tensor is not None and tensor.cleared:
+            self.buffers[name] = replace(tensor, cleared=False)
+            self.done.append(MemsetStep(name))
+
+    def _operand(self, value: object, what: str) -> Operand:
+        if isinstance(value, Tensor):
+            return self._pointer(value, what)
+        if isinstance(value, bool) or not is_expression(value):
+            self.stop(f"{what}: {why_unknown(value)}")
+        text = text_of(value)
+        stride = self.strides.get((value.tensor, value.axis)) if isinstance(value, Stride) else None
+        if stride is not None and self.sizes.get(stride) == value_at(value, self.sizes):
+            return stride
+        scalar = self.workload.argument(text) if self.workload is not None else None
+        if scalar is not None and scalar.kind == "scalar":
+            return text
+        number = value_at(value, self.sizes)
+        if number is None:
+            self.stop(f"{what}: nothing tells `{text}`")
+        most = value_at(value, self.widest)
+        if isinstance(number, float):
+            return Value(text, "float32")
+        is_wide = abs(number) >= _WIDEST or (most is not None and abs(most) >= _WIDEST)
+        return Value(text, "int64" if is_wide else "int32")
+
+    def _pointer(self, tensor: Tensor, what: str) -> str | Pointer:
+        """A tensor by its buffer, and how far behind the buffer's start it begins."""
+        if not tensor.buffer:
+            self.stop(f"{what} is worked out by torch")
+        whole = self.buffers[tensor.buffer]
+        lengths = [value_at(_length(t), self.sizes) for t in (whole, tensor)]
+        if None in lengths:
+            self.stop(f"{what}: nothing tells where it begins")
+        if lengths[0] == lengths[1]:
+            return tensor.buffer
+        if tensor.memory is None or whole.dtype is None:
+            self.stop(f"{what} is a part of a tensor")
+        offset = (_length(whole) - tensor.memory) * dtype_bytes(whole.dtype)
+        return Pointer(tensor.buffer, text_of(offset))
+
+    def _cleared(self, tensor: Tensor) -> MemsetStep:
+        """A memset of a whole tensor."""
+        name = self._pointer(tensor, "what is cleared")
+        if not isinstance(name, str) or tensor.strides is not None:
+            self.stop("a part of a tensor is cleared")
+        return MemsetStep(name)
+
+
+def _length(tensor: Tensor) -> int | Size:
+    """Elements from a tensor's first one to the end of its memory."""
+    return tensor.memory if tensor.memory is not None else product(tensor.shape or ())
