@@ -64,6 +64,7 @@ def gate_pair(
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
     from kernel_lineage.learning.steps import Step
+    from kernel_lineage.rewrite.compiled_where import where_it_compiles
     from kernel_lineage.rewrite.instances import judged_in_all_types
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
     from kernel_lineage.workloads.files import kernel_of
@@ -82,6 +83,7 @@ def gate_pair(
         programs, workload = (before, after), spot.workload
         with Worker() if remote is None else elsewhere(remote) as worker:
 
+            @where_it_compiles
             def judge(asked: GateRequest) -> Verdict:
                 return run.judge(asked, pair.candidate, programs[1].entry, worker)
 

@@ -187,6 +187,7 @@ def _verdict(
     top: Path,
 ) -> tuple[Verdict, SpotWorkload | None]:
     """The verdict, and the workload that it rests on."""
+    from kernel_lineage.rewrite.compiled_where import where_it_compiles
     from kernel_lineage.rewrite.instances import judged_in_all_types  # heavy: what drafts workloads
     from kernel_lineage.workloads.on_the_spot import resting_on
 
@@ -219,6 +220,7 @@ def _verdict(
     request = GateRequest.of(old, new, spot.workload, device=device, options=options)
     before, candidate = changed.before, top / changed.after.path
 
+    @where_it_compiles
     def judged(asked: GateRequest) -> Verdict:
         return judge(asked, candidate, name)
 

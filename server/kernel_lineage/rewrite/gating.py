@@ -13,6 +13,7 @@ from kernel_gate.worker import run_in_child
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.apply import Judge
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.compiled_where import where_it_compiles
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.rewrite.proving.both import judged_with_proofs
 from kernel_lineage.workloads.programs import program_from_file
@@ -42,6 +43,7 @@ def judge_in_child(
             ),
         )
 
+        @where_it_compiles
         def gated(request: GateRequest) -> Verdict:
             return run(request, on_progress=lambda stage, what, _share: report(stage, what))
 

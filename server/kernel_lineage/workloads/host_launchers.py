@@ -46,7 +46,7 @@ def read_host_function(
 
     `file` is the source without its headers, which tells lines.
     """
-    reading = _Reading(source, unit, file, workload)
+    reading = Reading(source, unit, file, workload)
     (function, *_) = (f for f in unit.functions[name] if f.of_host)
     reading.to_end(function, reading.arguments_of(function))
     if not any(isinstance(step, LaunchStep) for step in reading.steps):
@@ -54,24 +54,24 @@ def read_host_function(
     return HostProgram(tuple(reading.steps), tuple(reading.scratch))
 
 
-class _Reading(Sequence):
+class Reading(Sequence):
     """Collects what functions do, with numbers over the workload's arguments and dims."""
 
     def __init__(self, source: SourceFile, unit: Unit, file: Unit, workload: Workload) -> None:
         super().__init__(unit, file)
         self.steps: list[LaunchStep | MemsetStep] = []
         self.scratch: list[Scratch] = []
-        self._source, self._workload = source, workload
-        self._memory: dict[Buffer, str] = {}
+        self._source, self.workload = source, workload
+        self.memory: dict[Buffer, str] = {}
         """Memory of the device by its names."""
-        self._shapes: list[dict[str, Plain]] = [
+        self.shapes: list[dict[str, Plain]] = [
             {**dims, **workload.scalars(dims)}
             for dims in itertools.chain(workload.shapes(), workload.profile_dims)
         ]
 
     def arguments_of(self, function: HostCode) -> Mapping[str, Value]:
         """The function's parameters as the workload's arguments: by name where all are known, else by position."""
-        workload = self._workload
+        workload = self.workload
         names = {a.name for a in workload.args} | set(workload.dims)
         parameters = [p for p in function.parameters if p.type != STREAM]
         by_name = all(p.name in names or p.name.lower() in BLOCK_SIZES for p in parameters)
@@ -88,10 +88,10 @@ class _Reading(Sequence):
             if argument is not None and argument.is_pointer:
                 kind = alias_of(bare_type(parameter.type), self.unit)
                 buffer = Buffer(name, dtype=kind if bytes_of(kind) else "")
-                self._memory[buffer] = name
+                self.memory[buffer] = name
                 values[parameter.name] = Address(buffer, buffer.dtype)
             elif name in names:
-                values[parameter.name] = Number(self._shapes[0][name], (name,))
+                values[parameter.name] = Number(self.shapes[0][name], (name,))
             else:
                 values[parameter.name] = self._threads()
         return values
@@ -99,26 +99,26 @@ class _Reading(Sequence):
     def _threads(self) -> Number:
         """How many threads a block of the workload has."""
         total = plain(1)
-        for extent in map(str, self._workload.launch.block):
-            value = evaluate(extent, self._shapes[0])
+        for extent in map(str, self.workload.launch.block):
+            value = evaluate(extent, self.shapes[0])
             total = times(total, plain(value) if extent.isdigit() else made(value, extent))
         return total
 
     def decided(self, number: Number) -> Plain:
         if number.is_constant:
             return number.value
-        text = self._expression(number)
-        values = {evaluate(text, shape) for shape in self._shapes}
+        text = self.expression(number)
+        values = {evaluate(text, shape) for shape in self.shapes}
         if len(values) > 1:
             raise NotFollowed(f"`{text}`, which is not the same for all shapes,")
         return values.pop()
 
-    def _expression(self, value: Value) -> str:
+    def expression(self, value: Value) -> str:
         """A number as an expression of the workload. Raises `NotFollowed`."""
         number = self._as_number(value)
         text = tidy(number.text)
         try:
-            for shape in self._shapes:
+            for shape in self.shapes:
                 evaluate(text, shape)
         except ExpressionError as error:
             raise NotFollowed(f"`{text}`, of which {str(error).partition(': ')[2]},") from error
@@ -129,8 +129,8 @@ class _Reading(Sequence):
         kernel = self._source.kernel(callee.name)
         if kernel is None:
             raise NotFollowed(f"the launch of `{callee.name}`, which is no kernel of this file,")
-        grid, block = (tuple(map(self._expression, extents)) for extents in (launch.grid, launch.block))
-        spec = LaunchSpec(grid, block, self._expression(launch.shared))
+        grid, block = (tuple(map(self.expression, extents)) for extents in (launch.grid, launch.block))
+        spec = LaunchSpec(grid, block, self.expression(launch.shared))
         parameters = [*kernel.parameters, *[None] * len(arguments)]
         operands = tuple(self._operand(a, p) for a, p in zip(arguments, parameters, strict=False))
         self.steps.append(LaunchStep(callee.name, spec, operands, callee.template))
@@ -139,17 +139,17 @@ class _Reading(Sequence):
     def _operand(self, operand: LaunchArgument, parameter: Parameter | None) -> Operand:
         buffer = buffer_at(operand.value)
         if isinstance(operand.value, (Address, Buffer)):
-            if buffer not in self._memory:
+            if buffer not in self.memory:
                 raise NotFollowed(f"`{operand.written}`, which points to nothing that is allocated here,")
             offset = operand.value.offset if isinstance(operand.value, Address) else None
             if offset is None or (offset.is_constant and offset.value == 0):
-                return self._memory[buffer]
+                return self.memory[buffer]
             return Pointer(
-                self._memory[buffer], self._expression(times(offset, plain(self._itemsize(operand.value))))
+                self.memory[buffer], self.expression(times(offset, plain(self._itemsize(operand.value))))
             )
-        text = self._expression(operand.value)
+        text = self.expression(operand.value)
         kind = parameter and (parameter.dtype or dtype_of(alias_of(bare_type(parameter.type), self.unit)))
-        argument = self._workload.argument(text)
+        argument = self.workload.argument(text)
         if argument is not None and argument.kind == "scalar" and kind in (None, argument.dtype):
             return argument.name
         return Constant(text, kind or "int32")
@@ -158,7 +158,7 @@ class _Reading(Sequence):
         """Bytes of one element of what a pointer points to."""
         buffer = buffer_at(pointer)
         kind = pointer.dtype if isinstance(pointer, Address) else ""
-        argument = self._workload.argument(self._memory[buffer]) if buffer in self._memory else None
+        argument = self.workload.argument(self.memory[buffer]) if buffer in self.memory else None
         one = bytes_of(kind) or (DTYPES[argument.dtype].itemsize if argument is not None else None)
         if one is None:
             raise NotFollowed(f"a pointer to `{kind}`")
@@ -172,20 +172,20 @@ class _Reading(Sequence):
                 raise NotFollowed(f"the size of `{name}()`")
             kind = dtype_of(buffer.dtype) or "uint8"
             count = divided(buffer.size, plain(DTYPES[kind].itemsize))
-            self._memory[buffer] = f"{buffer.name}_{len(self.scratch)}"
-            self.scratch.append(Scratch(self._memory[buffer], kind, (self._expression(count),)))
+            self.memory[buffer] = f"{buffer.name}_{len(self.scratch)}"
+            self.scratch.append(Scratch(self.memory[buffer], kind, (self.expression(count),)))
             return True
         if name in CLEARS and len(args) >= 3:
             target = args[0]
             buffer = buffer_at(target)
-            if buffer not in self._memory:
+            if buffer not in self.memory:
                 raise NotFollowed(f"`{name}()` of what is not known here")
             offset = target.offset if isinstance(target, Address) else None
             start = (
-                self._expression(times(offset, plain(self._itemsize(target)))) if offset is not None else "0"
+                self.expression(times(offset, plain(self._itemsize(target)))) if offset is not None else "0"
             )
             value = int(self.decided(self._as_number(args[1]))) & 0xFF
-            self.steps.append(MemsetStep(self._memory[buffer], value, self._expression(args[2]), start))
+            self.steps.append(MemsetStep(self.memory[buffer], value, self.expression(args[2]), start))
             return True
         return False
 

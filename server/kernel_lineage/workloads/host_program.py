@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from kernel_gate.expressions import ExpressionError, names
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Scratch, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.words import WORD
+
+
+class Unclear(Exception):  # noqa: N818
+    """Host code that is read to its end does something that is not understood, as the message says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,13 @@ class HostProgram:
     def kernels(self) -> tuple[str, ...]:
         """The kernels that it launches, each once."""
         return tuple(dict.fromkeys(step.entry for step in self.steps if isinstance(step, LaunchStep)))
+
+    @property
+    def template_arguments(self) -> tuple[str, ...]:
+        """The arguments of templates, in the order of the launches."""
+        return tuple(
+            a for step in self.steps if isinstance(step, LaunchStep) for a in step.template_arguments
+        )
 
     @property
     def numbers(self) -> Iterator[LaunchSpec | Value]:
@@ -48,3 +59,15 @@ def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
         except ExpressionError:
             continue
     return tuple(kept)
+
+
+def buffer_of(operand: Operand) -> str:
+    """The argument or buffer that a launch is handed; "" for a number that has no name."""
+    return operand.buffer if isinstance(operand, Pointer) else operand if isinstance(operand, str) else ""
+
+
+def renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
+    """The same with other names for buffers."""
+    if isinstance(operand, Pointer):
+        return replace(operand, buffer=names.get(operand.buffer, operand.buffer))
+    return names.get(operand, operand) if isinstance(operand, str) else operand

@@ -21,6 +21,7 @@ from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
 from kernel_lineage.kernels.naming import earlier_namesake
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.compiled_where import where_it_compiles
 from kernel_lineage.rewrite.instances import judged_in_all_types
 from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
 from kernel_lineage.rewrite.optimise.loop import SCREENING, Ended, Judge, Search, Version, optimise
@@ -160,6 +161,7 @@ def _judge(
             for version, name in ((before, "before"), (after, "after"))
         ]
 
+        @where_it_compiles
         def judged(request: GateRequest) -> Verdict:
             def asked_of_worker(asked: GateRequest, on_stage: OnStage) -> Verdict:
                 left = seconds_left(_LONGEST)

@@ -30,6 +30,8 @@ class HostParameter:
     const: bool = False
     """Whether what a field points to is not written."""
     is_pack: bool = False
+    initial: Node | None = None
+    """What a field is set to where its structure is made."""
 
 
 @dataclass(frozen=True, slots=True)

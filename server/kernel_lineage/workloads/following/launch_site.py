@@ -73,12 +73,16 @@ def followed_launch(
     also = before.meanings if before is not None else {}
     leading = unit.leading_to(kernel.name)
     for entry in reversed(unit.entries(leading)):
-        look = partial(_reached, kernel, unit, entry, leading, order, compiled=workload.launch.constexpr)
+        look = partial(
+            reached_launch, kernel, unit, entry, leading, order, compiled=workload.launch.constexpr
+        )
         reached = look({}, {})
         if reached is None:
             continue
         launch, parameters, sizes = reached
-        meanings = _meanings(launch, workload, order, {**_of_fields(kernel, unit, launch, workload), **also})
+        meanings = meanings_of(
+            launch, workload, order, {**meanings_of_fields(kernel, unit, launch, workload), **also}
+        )
         named = {n for n in threads_of(launch, sizes) if n not in sizes.chosen}
         if before is not None:
             # A number that the change has given a name, as the elements of a block, is no size of the data either, nor
@@ -96,8 +100,8 @@ def followed_launch(
         if literally:  # all sizes are written at calls or into fields: `p.rows = 32;`
             reached = look({}, threads, literally=True) or reached
         look_again = partial(look, threads=threads, literally=literally)
-        meanings = _meanings(
-            reached[0], workload, order, {**_of_fields(kernel, unit, reached[0], workload), **also}
+        meanings = meanings_of(
+            reached[0], workload, order, {**meanings_of_fields(kernel, unit, reached[0], workload), **also}
         )
         reached = _as_callers_launch(reached, look_again, meanings, workload)
         launch, parameters, sizes = reached
@@ -157,7 +161,7 @@ def _sizes_at(dims: Mapping[str, int], meanings: Mapping[str, str], workload: Wo
     return sizes
 
 
-def _reached(
+def reached_launch(
     kernel: Kernel,
     unit: Unit,
     entry: HostCode,
@@ -199,7 +203,7 @@ def _numbers_passed(
     for position, (name, argued) in enumerate(zip(order, launch.arguments, strict=True)):
         argument, parameter = workload.argument(name), parameters[position]
         dtype = argument.dtype if argument is not None else parameter.dtype
-        text = _translated(argued.value, meanings) if not parameter.pointer and dtype is not None else None
+        text = translated(argued.value, meanings) if not parameter.pointer and dtype is not None else None
         if text is None or dtype is None or (argument is not None and argument.kind != "scalar"):
             continue
         if argument is not None and _is_number_of(name, text, workload):
@@ -233,7 +237,7 @@ def _cleared(
             continue
         if buffer.cleared_bytes is None:
             cleared[position] = None
-        elif (text := _translated(buffer.cleared_bytes, meanings)) is not None:
+        elif (text := translated(buffer.cleared_bytes, meanings)) is not None:
             cleared[position] = text
     return cleared
 
@@ -248,7 +252,7 @@ def same_launch(one: LaunchSpec, other: LaunchSpec, workload: Workload) -> bool:
     return all(numbers(one)) and numbers(one) == numbers(other)
 
 
-def _meanings(
+def meanings_of(
     launch: Launched, workload: Workload, order: Sequence[str], also: Mapping[str, str]
 ) -> dict[str, str]:
     """Names of the host code → expressions of the workload.
@@ -282,7 +286,7 @@ def _meanings(
     return meanings
 
 
-def _of_fields(kernel: Kernel, unit: Unit, launch: Launched, workload: Workload) -> dict[str, str]:
+def meanings_of_fields(kernel: Kernel, unit: Unit, launch: Launched, workload: Workload) -> dict[str, str]:
     """Names that the host code gives fields of a structure which the kernel takes → the workload's scalars."""
     meanings: dict[str, str] = {}
     for part in passed(kernel, launch, unit) if len(launch.arguments) == len(kernel.parameters) else ():
@@ -299,7 +303,7 @@ def _extents(value: Value) -> tuple[Number, ...]:
 
 
 def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Workload) -> LaunchSpec | None:
-    texts = [_translated(v, meanings) for v in (*launch.grid, *launch.block, launch.shared)]
+    texts = [translated(v, meanings) for v in (*launch.grid, *launch.block, launch.shared)]
     if any(t is None for t in texts):
         return None
     numbers = [t for t in texts if t is not None]
@@ -312,7 +316,7 @@ def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Work
 def _conditions(sizes: Sizes, meanings: Mapping[str, str], workload: Workload) -> tuple[str, ...]:
     """What of the conditions on the way to a launch is over dims of the workload: alignment is judged by itself."""
     parts = _parts([tree_of(text) for text in sizes.promises])
-    texts = (_translated(made(True, ast.unparse(part)), meanings) for part in parts)
+    texts = (translated(made(True, ast.unparse(part)), meanings) for part in parts)
     return tuple(dict.fromkeys(map(tidy, over_dims(filter(None, texts), workload))))
 
 
@@ -346,7 +350,8 @@ def _conjuncts(tree: ast.expr) -> Iterator[ast.expr]:
             yield tree
 
 
-def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
+def translated(value: Value, meanings: Mapping[str, str]) -> str | None:
+    """A number of the host code as an expression of the workload; None where a name in it has no meaning there."""
     if not isinstance(value, Number):
         return None
     try:

@@ -311,7 +311,10 @@ def _keep_struct(node: Node, unit: Unit) -> None:
                 array = any(n.type == "array_declarator" for n in inside(declarator))
                 if member:
                     const = any(text_of(c) == "const" for c in child.named_children)
-                    fields.append(HostParameter(member, written, stars, array=array, const=const))
+                    initial = child.child_by_field_name("default_value")
+                    fields.append(
+                        HostParameter(member, written, stars, array=array, const=const, initial=initial)
+                    )
     unit.fields[name] = tuple(fields)
 
 

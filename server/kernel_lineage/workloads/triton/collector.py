@@ -14,12 +14,13 @@ from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Poi
 from kernel_gate.workload import Workload
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.triton.arguments import constant_text, is_expression, why_unknown
 from kernel_lineage.workloads.triton.grid import grid_of, option_of
 from kernel_lineage.workloads.triton.host import Reader
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.launch_arguments import given_at
-from kernel_lineage.workloads.triton.objects import Class, Frame, Function, Method, Names, Unclear
+from kernel_lineage.workloads.triton.objects import Class, Frame, Function, Method, Names
 from kernel_lineage.workloads.triton.values import (
     Size,
     Stride,
@@ -244,7 +245,7 @@ class Collector(Reader):
 
     def _clear_first(self, word: Operand) -> None:
         """A buffer that is zero when it is made is cleared before the first launch that has it."""
-        name = word.buffer if isinstance(word, Pointer) else word if isinstance(word, str) else ""
+        name = buffer_of(word)
         tensor = self.buffers.get(name)
         if tensor is not None and tensor.cleared:
             self.buffers[name] = replace(tensor, cleared=False)

@@ -40,10 +40,6 @@ class Stopped(Exception):  # noqa: N818
     """The code ends before the launch: it raises, or takes too many steps."""
 
 
-class Unclear(Exception):  # noqa: N818
-    """Code that is read to its end does something that is not understood, as the message says."""
-
-
 class Returned(Exception):  # noqa: N818
     """A function gives its value."""
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.expressions import Number, evaluate_int
-from kernel_gate.program import LaunchStep, MemsetStep, Operand, Pointer, Scratch
+from kernel_gate.program import LaunchStep, MemsetStep, Scratch
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel, SourceFile
-from kernel_lineage.workloads.host_program import HostProgram, over_dims
+from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.triton.collector import Collector
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of, names_of
 from kernel_lineage.workloads.triton.launch_site import bindings_at, calls_of
 from kernel_lineage.workloads.triton.modules import Modules
-from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped, Unclear
+from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
 from kernel_lineage.workloads.triton.values import Size, Stride, Tensor, Unknown, text_of, value_at
 
 _SHAPES = 16
@@ -93,7 +93,7 @@ class _Change:
         launches = [step for step in before.steps if isinstance(step, LaunchStep)]
         if len(launches) != 1:
             raise Unclear(f"launches {len(launches)} kernels before the change, and the workload is of one")
-        passed = dict(zip(map(_buffer, launches[0].arguments), order, strict=False))
+        passed = dict(zip(map(buffer_of, launches[0].arguments), order, strict=False))
         for value, name in zip(before.handed[0], order, strict=False):
             argument = self.workload.argument(name)
             if isinstance(value, Stride) and argument is not None and argument.kind == "scalar":
@@ -205,7 +205,7 @@ class _Change:
             ):
                 own.setdefault(value.buffer, argument)
         used = {
-            _buffer(word) for step in end.steps if isinstance(step, LaunchStep) for word in step.arguments
+            buffer_of(word) for step in end.steps if isinstance(step, LaunchStep) for word in step.arguments
         }
         for output in outputs:
             buffer = next((b for b, argument in own.items() if argument == output), output)
@@ -234,7 +234,7 @@ class _Change:
         steps: list[LaunchStep | MemsetStep] = []
         for step in end.steps:
             if isinstance(step, LaunchStep):
-                steps.append(replace(step, arguments=tuple(_renamed(word, own) for word in step.arguments)))
+                steps.append(replace(step, arguments=tuple(renamed(word, own) for word in step.arguments)))
             elif step.buffer in used and (adds or own.get(step.buffer, step.buffer) not in cleared):
                 # What the host clears for nothing is timed on neither side.
                 steps.append(replace(step, buffer=own.get(step.buffer, step.buffer)))
@@ -250,16 +250,6 @@ class _Change:
             raise Unclear(f"`{output}` has another shape")
         if tensor.dtype != argument.dtype:
             raise Unclear(f"`{output}` is {tensor.dtype}, the workload's is {argument.dtype}")
-
-
-def _buffer(word: Operand) -> str:
-    return word.buffer if isinstance(word, Pointer) else word if isinstance(word, str) else ""
-
-
-def _renamed(word: Operand, names: Mapping[str, str]) -> Operand:
-    if isinstance(word, Pointer):
-        return replace(word, buffer=names.get(word.buffer, word.buffer))
-    return names.get(word, word) if isinstance(word, str) else word
 
 
 def _parts(value: object, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], object]]:

@@ -124,9 +124,9 @@ def narrowed(tensor: Tensor, axis: int, start: int | Size, extent: int | Size) -
     if inner == shape:
         return tensor
     tensor = sliced_elements(tensor, start, extent)
-    if axis == 0 and tensor.strides is None:
-        return replace(tensor, shape=inner)
     memory = _memory(tensor) - start * strides[axis] if start != 0 else _memory(tensor)
+    if axis == 0 and tensor.strides is None:
+        return replace(tensor, shape=inner, memory=memory if tensor.buffer else None)
     return replace(tensor, shape=inner, strides=strides, memory=memory)
 
 

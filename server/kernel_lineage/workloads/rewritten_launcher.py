@@ -1,0 +1,340 @@
+"""What a change makes of the function that launches a CUDA kernel: its launches in order, with its own buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path
+
+from kernel_gate.expressions import ExpressionError, evaluate
+from kernel_gate.expressions import Number as Plain
+from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
+from kernel_lineage.workloads.following.functions import HostCode, HostParameter
+from kernel_lineage.workloads.following.launch_site import (
+    meanings_of,
+    meanings_of_fields,
+    reached_launch,
+    translated,
+)
+from kernel_lineage.workloads.following.launches import LaunchArgument
+from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.sequence import Unreadable
+from kernel_lineage.workloads.following.types import dtype_of
+from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    NotFollowed,
+    Number,
+    Opaque,
+    Record,
+    Tensor,
+    Value,
+    made,
+    plain,
+)
+from kernel_lineage.workloads.following.values import Pointer as Address
+from kernel_lineage.workloads.host_launchers import STREAM, Reading
+from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
+from kernel_lineage.workloads.host_work import host_code
+
+_MADE = frozenset({"empty", "zeros", "empty_like", "zeros_like", "empty_strided"})
+"""Functions of torch that make memory which holds nothing, or zeros."""
+_SAME = frozenset(
+    {"view", "reshape", "flatten", "view_as", "reshape_as", "contiguous", "detach", "data", "alias"}
+)
+
+
+def rewritten_launcher(
+    kernel: Kernel,
+    former: SourceFile,
+    source: SourceFile,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    root: Path,
+) -> HostProgram:
+    """What the function that launched `kernel` of the file `former` does in `source`, the file after a change.
+
+    `order` names the workload's argument for each of the kernel's parameters. Raises `Unclear` with the reason where
+    the function is no longer there, or does something that is not understood.
+    """
+    before, after = (host_code(path, root, file.data) for file in (former, source))
+    own = unit_of(source.data.decode("utf-8", "replace"))
+    leading = before.leading_to(kernel.name)
+    launchers = [f for fs in before.functions.values() for f in fs if f.of_host and kernel.name in f.words]
+    reasons: list[str] = []
+    for launcher in launchers:
+        changed = [f for f in after.functions.get(launcher.name, ()) if f.of_host]
+        if len(changed) != 1:
+            reasons.append(f"`{launcher.name}`, which launches `{kernel.name}`, is gone")
+            continue
+        bound = _bound(kernel, before, launcher, leading, workload, order)
+        if bound is None:
+            reasons.append(f"`{launcher.name}` launches `{kernel.name}` in a way that is not read")
+            continue
+        try:
+            first = _Change(former, before, before, workload, bound).end(launcher)
+            return _program(
+                first, _Change(source, after, own, workload, bound).end(changed[0]), order, workload
+            )
+        except (Unclear, Unreadable) as error:
+            reasons.append(f"`{launcher.name}`, {error}")
+    raise Unclear("; ".join(reasons) or f"no function launches `{kernel.name}`")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What names of a function are before a change."""
+
+    meanings: Mapping[str, str]
+    """Name → an expression of the workload."""
+    buffers: Mapping[str, str]
+    """Pointer or tensor → the workload's argument."""
+    extents: Mapping[str, tuple[str, ...]]
+    """Tensor → its extents, as expressions of the workload."""
+
+
+def _bound(
+    kernel: Kernel,
+    unit: Unit,
+    launcher: HostCode,
+    leading: frozenset[str],
+    workload: Workload,
+    order: Sequence[str],
+) -> _Bound | None:
+    reached = reached_launch(
+        kernel, unit, launcher, leading, order, {}, {}, compiled=workload.launch.constexpr
+    )
+    if reached is None:
+        return None
+    launch = reached[0]
+    meanings = meanings_of(launch, workload, order, meanings_of_fields(kernel, unit, launch, workload))
+    buffers: dict[str, str] = {}
+    extents: dict[str, tuple[str, ...]] = {}
+    for argued, name in zip(launch.arguments, order, strict=True):
+        argument, value = workload.argument(name), argued.value
+        buffer = (
+            value.buffer
+            if isinstance(value, (Address, Tensor))
+            else value
+            if isinstance(value, Buffer)
+            else None
+        )
+        if argument is None or not argument.is_pointer or buffer is None or not buffer.name:
+            continue
+        if isinstance(value, Address) and value.offset is not None and value.offset.value != 0:
+            continue
+        buffers.setdefault(buffer.name, name)
+        shape = (
+            [translated(extent, meanings) for extent in (buffer.tensor.shape or ())] if buffer.tensor else []
+        )
+        known = [text for text in shape if text is not None]
+        extents[buffer.name] = (
+            tuple(known) if known and len(known) == len(shape) else tuple(map(str, argument.shape or ()))
+        )
+    return _Bound(meanings, buffers, extents)
+
+
+@dataclass(slots=True)
+class _End:
+    """What a function came to."""
+
+    steps: list[LaunchStep | MemsetStep]
+    scratch: list[Scratch]
+    gives: list[str]
+    """The buffers that it returns, "" for what is none."""
+    conditions: list[str] = field(default_factory=list)
+
+
+class _Change(Reading):
+    """Follows a launcher exactly, with what its names were before a change."""
+
+    def __init__(self, source: SourceFile, unit: Unit, file: Unit, workload: Workload, bound: _Bound) -> None:
+        super().__init__(source, unit, file, workload)
+        self._bound, self._conditions = bound, dict[str, None]()
+        # What is timed comes first: where other sizes take another way, it is the one that counts.
+        timed = [{**dims, **workload.scalars(dims)} for dims in workload.profile_dims]
+        self.shapes = [*timed, *self.shapes]
+
+    def end(self, function: HostCode) -> _End:
+        """What a function does. Raises `Unreadable`."""
+        given = self.to_end(function, {**self._outside(), **self._parameters(function)})
+        gives = [self._name_of(part) for part in (given if isinstance(given, list) else [given])]
+        return _End(self.steps, self.scratch, gives, list(self._conditions))
+
+    def _outside(self) -> dict[str, Value]:
+        """Variables outside of functions, which are zero when the program begins."""
+        return {
+            name: Address(None, kind) if stars else plain(0) if self._is_number(kind) else Opaque(f"`{name}`")
+            for name, (kind, stars) in self.unit.globals.items()
+            if name not in self.unit.constants
+        }
+
+    @staticmethod
+    def _is_number(kind: str) -> bool:
+        return kind in (
+            "int",
+            "size_t",
+            "long",
+            "unsigned",
+            "unsigned int",
+            "int64_t",
+            "bool",
+            "float",
+            "double",
+        )
+
+    def _parameters(self, function: HostCode) -> dict[str, Value]:
+        return {p.name: self._parameter(p) for p in function.parameters if p.name}
+
+    def _parameter(self, parameter: HostParameter) -> Value:
+        name, bound = parameter.name, self._bound
+        argument = bound.buffers.get(name)
+        if argument is not None:
+            of_workload = self.workload.argument(argument)
+            dtype = of_workload.dtype if of_workload is not None else ""
+            buffer = Buffer(name, dtype=parameter.type if parameter.stars else "")
+            self.memory[buffer] = argument
+            if parameter.stars:
+                return Address(buffer, parameter.type)
+            extents = tuple(map(self._number, bound.extents[name]))
+            buffer.tensor = Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
+            return buffer.tensor
+        if name in bound.meanings and not parameter.stars:
+            return self._number(bound.meanings[name])
+        if parameter.type == STREAM:
+            return plain(0)
+        fields = self.unit.fields_of(parameter.type) if parameter.stars <= 1 else ()
+        if fields:
+            return Record(parameter.type, {f.name: self._fresh(f) for f in fields})
+        return Opaque(f"`{name}`")
+
+    def _fresh(self, part: HostParameter) -> Value:
+        """A field of a structure as it is made."""
+        try:
+            return self.value(part.initial, Names()) if part.initial is not None else Opaque(f"`{part.name}`")
+        except NotFollowed as error:
+            return Opaque(str(error))
+
+    def _number(self, text: str) -> Number:
+        value = evaluate(text, self.shapes[0])
+        return plain(value) if text.isdigit() else made(value, text)
+
+    def decided(self, number: Number) -> Plain:
+        """A number that a way depends on: where it is not the same at all sizes, it is that of the timed ones, and a
+        condition.
+        """
+        if number.is_constant:
+            return number.value
+        text = self.expression(number)
+        values = [evaluate(text, shape) for shape in self.shapes]
+        if len({*values}) > 1:
+            is_truth = isinstance(values[0], bool)
+            condition = f"{text} == {values[0]}" if not is_truth else text if values[0] else f"not ({text})"
+            self._conditions[condition] = None
+        return values[0]
+
+    def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
+        """A tensor that holds nothing, or zeros; others are worked out by torch. Raises `NotFollowed`."""
+        tensor = super().made_by_torch(name, args)
+        if isinstance(tensor, Tensor) and name not in _MADE:
+            raise NotFollowed(f"`{name}()`, which torch works out,")
+        return tensor
+
+    def of_tensor(self, tensor: Tensor, name: str, args: list[Value], template: str) -> Value:
+        """What a method of a tensor gives. Raises `NotFollowed` for one that works out other values."""
+        value = super().of_tensor(tensor, name, args, template)
+        if name == "zero_":
+            self.steps.append(MemsetStep(self._kept(tensor.buffer, name)))
+        elif (
+            isinstance(value, Tensor)
+            and name not in _SAME
+            and (value is tensor or value.buffer is tensor.buffer)
+        ):
+            is_same = name in ("to", "toType") and value.dtype == tensor.dtype
+            if not is_same:
+                raise NotFollowed(f"`{name}()`, which torch works out,")
+        return value
+
+    def _operand(self, operand: LaunchArgument, parameter: Parameter | None) -> Operand:
+        buffer = buffer_at(operand.value)
+        if buffer is not None and buffer not in self.memory:
+            self._kept(buffer, operand.written)
+        return super()._operand(operand, parameter)
+
+    def _kept(self, buffer: Buffer, written: str) -> str:
+        """The name of a buffer; that of a tensor which is made here is one of the program's own."""
+        if buffer in self.memory:
+            return self.memory[buffer]
+        tensor = buffer.tensor
+        shape, kind = (tensor.shape, dtype_of(tensor.dtype)) if tensor is not None else (None, None)
+        if shape is None or kind is None:
+            raise NotFollowed(f"`{written}`, whose shape and type nothing tells,")
+        name = f"{buffer.name}_{len(self.scratch)}"
+        self.memory[buffer] = name
+        self.scratch.append(Scratch(name, kind, tuple(map(self.expression, shape))))
+        if buffer.cleared:
+            self.steps.append(MemsetStep(name))
+        return name
+
+    def _name_of(self, value: Value | None) -> str:
+        buffer = value.buffer if isinstance(value, Tensor) else None
+        return self.memory.get(buffer, "") if buffer is not None else ""
+
+
+def _program(before: _End, after: _End, order: Sequence[str], workload: Workload) -> HostProgram:
+    """The steps after a change over the workload's arguments: what is returned in the place of a buffer of the workload
+    is that buffer.
+    """
+    launches = [step for step in before.steps if isinstance(step, LaunchStep)]
+    if len(launches) != 1:
+        raise Unclear(f"launches {len(launches)} kernels before the change, and the workload is of one")
+    arguments = dict(zip(map(buffer_of, launches[0].arguments), order, strict=False))
+    made_before = {scratch.name for scratch in before.scratch}
+    own: dict[str, str] = {}
+    for old, new in zip(before.gives, after.gives, strict=False):
+        if old in made_before and old in arguments and new:
+            own.setdefault(new, arguments[old])
+    used = {
+        buffer_of(word) for step in after.steps if isinstance(step, LaunchStep) for word in step.arguments
+    }
+    for argument in workload.args:
+        if argument.kind in ("output", "inout") and argument.name not in used | {
+            own.get(name) for name in used
+        }:
+            raise Unclear(f"nothing gives `{argument.name}`")
+    for one in after.scratch:
+        if one.name in own:
+            _check_same(one, own[one.name], workload)
+    steps = [
+        replace(step, arguments=tuple(renamed(word, own) for word in step.arguments))
+        if isinstance(step, LaunchStep)
+        else replace(step, buffer=own.get(step.buffer, step.buffer))
+        for step in after.steps
+    ]
+    scratch = tuple(one for one in after.scratch if one.name not in own)
+    conditions = over_dims((c for c in after.conditions if c not in before.conditions), workload)
+    return HostProgram(tuple(steps), scratch, conditions)
+
+
+def _check_same(scratch: Scratch, output: str, workload: Workload) -> None:
+    """Raises `Unclear` where a buffer is not as large as the workload's, or of another type."""
+    argument = workload.argument(output)
+    assert argument is not None
+    if scratch.dtype != argument.dtype:
+        raise Unclear(f"`{output}` is {scratch.dtype}, the workload's is {argument.dtype}")
+    for dims in workload.shapes():
+        numbers = workload.numbers(dims)
+        try:
+            lengths = {
+                prod(evaluate(str(e), numbers) for e in shape or ())
+                for shape in (scratch.shape, argument.shape)
+            }
+        except ExpressionError as error:
+            raise Unclear(f"`{output}`: {error}") from error
+        if len(lengths) > 1:
+            raise Unclear(f"`{output}` has another shape")
