@@ -118,11 +118,18 @@ def calls_of(kernel: str, own: HostModule) -> Iterator[tuple[str, ast.Call]]:
 def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
     """What a launch is at the first shape. Raises `ExpressionError` where the workload's language does not take it."""
     for dims in itertools.islice(workload.shapes(), 1):
-        values: dict[str, Number] = {**dims, **workload.scalars(dims)}
-        constants = {name: constant(text, values) for name, text in launch.constexpr.items()}
-        values |= {n: v for n, v in constants.items() if isinstance(v, (int, float))}
-        return tuple(evaluate_int(text, values) for text in launch.grid), constants
+        return launched_at(launch, {**dims, **workload.scalars(dims)})
     return ()
+
+
+def launched_at(
+    launch: LaunchSpec, sizes: Mapping[str, Number]
+) -> tuple[tuple[int, ...], Mapping[str, object]]:
+    """The grid, and what is known when the kernel is compiled, at some sizes. Raises `ExpressionError`."""
+    values = dict(sizes)
+    constants = {name: constant(text, values) for name, text in launch.constexpr.items()}
+    values |= {n: v for n, v in constants.items() if isinstance(v, (int, float))}
+    return tuple(evaluate_int(text, values) for text in launch.grid), constants
 
 
 def own_parameters(kernel: Kernel, workload: Workload) -> list[str]:
@@ -162,6 +169,20 @@ def bindings_at(
             number = size_of(ast.parse(str(fixed[parameter]), mode="eval").body)
             bindings[host.id] = number if isinstance(number, Size) else Size(str(number))
     return bindings
+
+
+def optional_at(
+    kernel: Kernel, call: ast.Call, workload: Workload, order: Sequence[str], views: Mapping[str, View]
+) -> _Bound:
+    """The tensors that a launch passes where there is one, as `bias if bias is not None else x` does."""
+    arguments = dict(zip(own_parameters(kernel, workload), map(workload.argument, order), strict=False))
+    tensors: dict[str, Tensor] = {}
+    for parameter, host in zip((p.name for p in kernel.parameters), call.args, strict=False):
+        argument = arguments.get(parameter)
+        match host:
+            case ast.IfExp(body=ast.Name(id=name)) if argument is not None and argument.is_pointer:
+                tensors[name] = _host_tensor(name, argument, views.get(argument.name))
+    return tensors
 
 
 def _host_tensor(name: str, argument: Argument, view: View | None) -> Tensor:

@@ -9,16 +9,16 @@ from math import prod
 from pathlib import Path
 from types import MappingProxyType
 
-from kernel_gate.expressions import Number, evaluate_int
-from kernel_gate.program import LaunchStep, MemsetStep, Scratch
+from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
+from kernel_gate.program import LaunchStep, MemsetStep, Scratch, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel, SourceFile
 from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.promises import broken
 from kernel_lineage.workloads.triton.collector import Collector
-from kernel_lineage.workloads.triton.host_modules import HostModule, module_of, names_of
-from kernel_lineage.workloads.triton.launch_site import bindings_at, calls_of
+from kernel_lineage.workloads.triton.host_modules import HostModule, defaults_of, module_of, names_of
+from kernel_lineage.workloads.triton.launch_site import bindings_at, calls_of, launched_at, optional_at
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
 from kernel_lineage.workloads.triton.values import Size, Stride, Tensor, Unknown, text_of, value_at
@@ -51,10 +51,14 @@ def rewritten_steps(
             reasons.append(f"`{name}`, which launches `{kernel.name}`, is gone")
             continue
         bound = bindings_at(kernel, own.functions[name], call, workload, order, views)
-        try:
-            return _Change(name, workload, root, bound).read(kernel, own, order, source, changed)
-        except Unclear as unclear:
-            reasons.append(f"`{name}`, {unclear}")
+        optional = optional_at(kernel, call, workload, order, views)
+        for also in (optional, {}) if optional else ({},):
+            try:
+                return _Change(name, workload, root, {**also, **bound}).read(
+                    kernel, own, order, source, changed
+                )
+            except Unclear as unclear:
+                reasons.append(f"`{name}`, {unclear}")
     raise Unclear("; ".join(reasons) or f"nothing launches `{kernel.name}`")
 
 
@@ -93,6 +97,7 @@ class _Change:
         launches = [step for step in before.steps if isinstance(step, LaunchStep)]
         if len(launches) != 1:
             raise Unclear(f"launches {len(launches)} kernels before the change, and the workload is of one")
+        self._check_launch(launches[0], order, base)
         passed = dict(zip(map(buffer_of, launches[0].arguments), order, strict=False))
         for value, name in zip(before.handed[0], order, strict=False):
             argument = self.workload.argument(name)
@@ -116,6 +121,21 @@ class _Change:
             if program(dims)[0] != steps:
                 raise Unclear("takes another way at other sizes, and nothing tells at which")
         return replace(steps, conditions=conditions)
+
+    def _check_launch(self, step: LaunchStep, order: Sequence[str], dims: Mapping[str, int]) -> None:
+        """Raises `Unclear` where the function, as it is read, does not launch what the workload does."""
+        workload = self.workload
+        sizes = workload.numbers(dims)
+        try:
+            same = launched_at(step.launch, sizes) == launched_at(workload.launch.spec(), sizes)
+            for word, name in zip(step.arguments, order, strict=True):
+                same = same and (
+                    not isinstance(word, Value) or evaluate(word.value, sizes) == sizes.get(name)
+                )
+        except (ExpressionError, ValueError) as error:
+            raise Unclear(f"its launch before the change: {error}") from error
+        if not same:
+            raise Unclear("which does not launch what the workload does before the change")
 
     def _shapes(self) -> list[Mapping[str, int]]:
         """The shapes at which the function is read, the timed one first."""
@@ -147,8 +167,12 @@ class _Change:
             learns=learns,
             widest=self._widest(),
         )
+        defaults = defaults_of(function.args)
         names: Names = {
             n: bound.get(n, Size(n) if n in dims else Unknown(n)) for n in names_of(function.args)
+        }
+        names |= {
+            n: reader.read(node, module) for n, node in defaults.items() if isinstance(names[n], Unknown)
         }
         of, _, _ = self.function.rpartition(".")
         first = function.args.args[:1]
