@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.expressions import evaluate, evaluate_int
-from kernel_gate.program import LaunchStep, Program, Value
+from kernel_gate.program import LaunchStep, MemsetStep, Program, Value
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
@@ -238,8 +238,12 @@ def test_a_change_may_take_numbers_from_a_kernel(tmp_path: Path) -> None:
     (step,) = more.steps
     assert isinstance(step, LaunchStep)
     assert step.arguments[::2] == ("x", "y") and isinstance(step.arguments[1], Value)
-    with pytest.raises(ProgramError, match="make them agree"):
-        changed(new.replace("int count, float* y", "int half, float* out"))
+    renamed = changed(new.replace("int count, float* y", "int half, float* out"))
+    (clears, step) = renamed.steps
+    assert isinstance(clears, MemsetStep) and isinstance(step, LaunchStep)
+    assert step.arguments == ("x", "count", "y")
+    with pytest.raises(ProgramError, match=r"make them agree; `run`, line \d+: .*`asked\(\)`"):
+        changed(new.replace("int count, float* y", "int half, float* out").replace("n, y)", "n, asked(y))"))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.program import LaunchStep, Program
 from kernel_gate.workload import parse_workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -86,16 +87,20 @@ WORKLOAD = workload_text(
 
 @pytest.mark.parametrize("name", ["sums", "ours::sums", "::ours::sums", "3"])
 def test_a_kernel_may_be_named_in_any_way(tmp_path: Path, name: str):
-    before, after = (
-        f"namespace ours {{ {text} }}".encode()
-        for text in (CUDA, MERGE + CUDA.replace("(out, x, n); }", "(out, x, n); merge<<<1, 1>>>(out, n); }"))
-    )
-    program = program_from_file(
-        tmp_path / "sums.cu",
-        name,
-        parse_workload(WORKLOAD),
-        data=after,
-        root=tmp_path,
-        changed_from=before,
-    )
-    assert program.beside == ("merge",)
+    def changed(launch: str) -> Program:
+        texts = CUDA, MERGE + CUDA.replace("(out, x, n); }", f"(out, x, n); {launch} }}")
+        before, after = (f"namespace ours {{ {text} }}".encode() for text in texts)
+        return program_from_file(
+            tmp_path / "sums.cu",
+            name,
+            parse_workload(WORKLOAD),
+            data=after,
+            root=tmp_path,
+            changed_from=before,
+        )
+
+    program = changed("merge<<<1, 1>>>(out, n);")
+    assert program.entry == "ours::sums" and not program.beside
+    assert [step.entry for step in program.steps if isinstance(step, LaunchStep)] == ["sums", "merge"]
+    # What is not read to its end is judged without the other kernel, which is named.
+    assert changed("merge<<<1, 1>>>(asked(out), n);").beside == ("merge",)

@@ -90,16 +90,27 @@ def program_from_file(
     )
     if former is None or launch:
         return replace(one_launch(), name=name or path.name)
+    own = kernel_apart(source, kernel_name)
+    whole_of = partial(
+        rewritten_program,
+        source,
+        former,
+        path,
+        kernel_name if own is None else qualified_name(own),
+        workload,
+        root or repository_around(path),
+        views,
+    )
     try:
         program = one_launch()
     except ProgramError as error:
-        whole = rewritten_program(source, former, path, kernel_name, workload, root, views)
+        whole = whole_of()
         if isinstance(whole, str):
             raise type(error)(f"{error}; {whole}") from error
         return replace(whole, name=name or path.name)
-    beside = launched_beside(kernel_name, former, source)
+    beside = launched_beside(program.entry.rpartition("::")[2], former, source)
     if beside:
-        whole = rewritten_program(source, former, path, kernel_name, workload, root, views)
+        whole = whole_of()
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
     return replace(program, name=name or path.name)
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
+from tree_sitter import Node
+
 from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import (
@@ -23,7 +26,7 @@ from kernel_lineage.workloads.following.launches import LaunchArgument
 from kernel_lineage.workloads.following.library import buffer_at
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sequence import Unreadable
-from kernel_lineage.workloads.following.types import dtype_of
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, SCALAR_KINDS, VECTORS, dtype_of
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.following.values import (
     Buffer,
@@ -155,7 +158,7 @@ class _Change(Reading):
 
     def __init__(self, source: SourceFile, unit: Unit, file: Unit, workload: Workload, bound: _Bound) -> None:
         super().__init__(source, unit, file, workload)
-        self._bound, self._conditions = bound, dict[str, None]()
+        self._bound, self._conditions, self._is_static = bound, dict[str, None](), False
         # What is timed comes first: where other sizes take another way, it is the one that counts.
         timed = [{**dims, **workload.scalars(dims)} for dims in workload.profile_dims]
         self.shapes = [*timed, *self.shapes]
@@ -167,26 +170,14 @@ class _Change(Reading):
         return _End(self.steps, self.scratch, gives, list(self._conditions))
 
     def _outside(self) -> dict[str, Value]:
-        """Variables outside of functions, which are zero when the program begins."""
-        return {
-            name: Address(None, kind) if stars else plain(0) if self._is_number(kind) else Opaque(f"`{name}`")
-            for name, (kind, stars) in self.unit.globals.items()
-            if name not in self.unit.constants
+        """Variables outside of functions, as they are when the program begins."""
+        self._is_static = True
+        variables = self.unit.globals.items()
+        values = {
+            n: self.unset(kind, stars, n) for n, (kind, stars) in variables if n not in self.unit.constants
         }
-
-    @staticmethod
-    def _is_number(kind: str) -> bool:
-        return kind in (
-            "int",
-            "size_t",
-            "long",
-            "unsigned",
-            "unsigned int",
-            "int64_t",
-            "bool",
-            "float",
-            "double",
-        )
+        self._is_static = False
+        return values
 
     def _parameters(self, function: HostCode) -> dict[str, Value]:
         return {p.name: self._parameter(p) for p in function.parameters if p.name}
@@ -196,7 +187,14 @@ class _Change(Reading):
         argument = bound.buffers.get(name)
         if argument is not None:
             of_workload = self.workload.argument(argument)
-            dtype = of_workload.dtype if of_workload is not None else ""
+            dtype = next(
+                (
+                    k
+                    for k in SCALAR_KINDS.values()
+                    if of_workload is not None and dtype_of(k) == of_workload.dtype
+                ),
+                "",
+            )
             buffer = Buffer(name, dtype=parameter.type if parameter.stars else "")
             self.memory[buffer] = argument
             if parameter.stars:
@@ -208,15 +206,35 @@ class _Change(Reading):
             return self._number(bound.meanings[name])
         if parameter.type == STREAM:
             return plain(0)
-        fields = self.unit.fields_of(parameter.type) if parameter.stars <= 1 else ()
-        if fields:
-            return Record(parameter.type, {f.name: self._fresh(f) for f in fields})
-        return Opaque(f"`{name}`")
+        return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
 
-    def _fresh(self, part: HostParameter) -> Value:
+    def _do_declaration(self, node: Node, names: Names) -> None:
+        around = self._is_static
+        self._is_static = any(text_of(child) == "static" for child in node.children)
+        super()._do_declaration(node, names)
+        self._is_static = around
+
+    def unset(self, kind: str, stars: int, name: str) -> Value:
+        """A variable that is declared without a value: a static one is zero, a field what its structure says."""
+        if self._is_static and stars:
+            return Address(None, kind)
+        if self._is_static and kind in (*INTEGERS, *FLOATS, "bool"):
+            return plain(0)
+        fields = self.unit.fields_of(kind) if not stars and kind not in VECTORS else ()
+        return (
+            Record(kind, {f.name: self._field(f) for f in fields})
+            if fields
+            else super().unset(kind, stars, name)
+        )
+
+    def _field(self, part: HostParameter) -> Value:
         """A field of a structure as it is made."""
+        if part.initial is None:
+            return (
+                self.unset(part.type, part.stars, part.name) if self._is_static else Opaque(f"`{part.name}`")
+            )
         try:
-            return self.value(part.initial, Names()) if part.initial is not None else Opaque(f"`{part.name}`")
+            return self.value(part.initial, Names())
         except NotFollowed as error:
             return Opaque(str(error))
 

@@ -153,6 +153,7 @@ class Bodies(Macros):
             if parameter.stars and isinstance(inner.values.get(parameter.name), Opaque):
                 kind = self.type_named(parameter.type, inner)
                 inner.values[parameter.name] = self.unset(kind, parameter.stars, parameter.name)
+        handed = inner.get(function.parameters[0].name) if function.parameters else None
         self.frames.append(Frame(function, called, tuple(map(text_of, nodes))))
         try:
             self.entered(function, inner)
@@ -162,7 +163,7 @@ class Bodies(Macros):
         finally:
             self.frames.pop()
         if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:
-            return self._by_its_values(function, self.either(nodes[0], names)) or result
+            return self._by_its_values(function, handed) or result
         return result
 
     def _makes_structure(self, function: HostCode) -> bool:
@@ -178,7 +179,7 @@ class Bodies(Macros):
             return value
         return self.parameter(replace(parameter, default=None), names)
 
-    def _by_its_values(self, function: HostCode, argument: Value) -> Number | None:
+    def _by_its_values(self, function: HostCode, argument: Value | None) -> Number | None:
         """What a function of one whole number gives that no expression says, by what it gives for many numbers."""
         if not isinstance(argument, Number) or not argument.whole or argument.is_constant:
             return None

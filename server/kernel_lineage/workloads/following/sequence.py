@@ -95,7 +95,7 @@ class Sequence(Follower):
     def take_types(self, function: HostCode, names: Names) -> None:
         """A type that no argument tells stays unknown."""
 
-    def _by_its_values(self, function: HostCode, argument: Value) -> Number | None:
+    def _by_its_values(self, function: HostCode, argument: Value | None) -> Number | None:
         """A function that launches is followed once."""
         return None if self._acts(function.body) else super()._by_its_values(function, argument)
 

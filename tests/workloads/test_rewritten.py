@@ -1,0 +1,264 @@
+"""Changes that make several launches of one: what the host function does then, as a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchStep, MemsetStep, Pointer, Program, Scratch, Value
+from kernel_gate.reasons import Reason
+from kernel_gate.workload import parse_workload
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from workload_texts import workload_text
+
+CUDA = workload_text(
+    "mean",
+    "rows = [3, 40]\ncols = [70]",
+    "grid = ['rows']\nblock = [32]",
+    "out: output float32 [rows]",
+    "x: input float32 [rows, cols]",
+    "cols: int32 = cols",
+)
+MEAN = """
+__global__ void mean(float* out, const float* x, int cols) {
+    float sum = 0;
+    for (int i = 0; i < cols; ++i) sum += x[blockIdx.x * cols + i];
+    if (threadIdx.x == 0) out[blockIdx.x] = sum / cols;
+}
+"""
+PARTS = """
+__global__ void parts(float* sums, const float* x, int cols, int per) {
+    float sum = 0;
+    int end = min((blockIdx.x + 1) * per, cols);
+    for (int i = blockIdx.x * per + threadIdx.x; i < end; i += 32) sum += x[blockIdx.y * cols + i];
+    atomicAdd(sums + blockIdx.y, sum);
+}
+__global__ void divided(float* out, const float* sums, int rows, int cols) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) out[row] = sums[row] / cols;
+}
+"""
+RUN = "void run(const float* x, float* out, int rows, int cols) {\n    mean<<<rows, 32>>>(out, x, cols);\n}\n"
+SPLIT = """struct Workspace { float* sums = nullptr; int rows = 0; };
+static void check(cudaError_t code) { if (code != cudaSuccess) exit(1); }
+void run(const float* x, float* out, int rows, int cols) {
+    static Workspace kept;
+    if (kept.rows < rows) {
+        cudaFree(kept.sums);
+        check(cudaMalloc(&kept.sums, rows * sizeof(float)));
+        kept.rows = rows;
+    }
+    CLEAR
+    int pieces = (cols + 63) / 64, per = (cols + pieces - 1) / pieces;
+    parts<<<dim3(pieces, rows), 32>>>(kept.sums, x, cols, per);
+    divided<<<(rows + 31) / 32, 32>>>(out, kept.sums, rows, cols);
+}
+"""
+CLEAR = "check(cudaMemset(kept.sums, 0, rows * sizeof(float)));"
+
+
+def of_cuda(folder: Path, before: str, after: str, workload: str = CUDA) -> Program:
+    return program_from_file(
+        folder / "mean.cu",
+        "mean",
+        parse_workload(workload),
+        data=after.encode(),
+        root=folder,
+        changed_from=before.encode(),
+    )
+
+
+def launched(program: Program) -> list[LaunchStep]:
+    return [step for step in program.steps if isinstance(step, LaunchStep)]
+
+
+@pytest.mark.parametrize(("clear", "code"), [(CLEAR, Reason.NOT_PROFILED), ("", Reason.WRONG_VALUE)])
+def test_parts_in_a_workspace_that_is_kept(tmp_path: Path, clear: str, code: Reason):
+    workload = parse_workload(CUDA)
+    before = program_from_file(
+        tmp_path / "mean.cu", "mean", workload, data=(MEAN + RUN).encode(), root=tmp_path
+    )
+    after = of_cuda(tmp_path, MEAN + RUN, PARTS + SPLIT.replace("CLEAR", clear))
+    (scratch,) = after.scratch
+    assert [step.entry for step in launched(after)] == ["parts", "divided"]
+    assert launched(after)[1].arguments == ("out", scratch.name, Value("rows", "int32"), "cols")
+    verdict = judge(before, after, workload, device="emulated", options=GateOptions(check_seconds=5))
+    assert verdict.code is code, verdict.reason
+
+
+def test_a_way_that_only_some_sizes_take_is_a_condition(tmp_path: Path):
+    wide = SPLIT.replace("CLEAR", CLEAR).replace(
+        "    static W", "    if (rows > 16) { mean<<<rows, 32>>>(out, x, cols); return; }\n    static W"
+    )
+    more = "[[profile_dims]]\nrows = 8\ncols = 4096\n"
+    workload = CUDA.replace("[launch]", f"{more}[launch]")
+    program = of_cuda(tmp_path, MEAN + RUN, MEAN + PARTS + wide, workload)
+    assert [step.entry for step in launched(program)] == ["parts", "divided"]
+    assert program.launched_where == ("not (rows > 16)",)
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (RUN.replace("run(", "other("), "`run`, which launches `mean`, is gone"),
+        (SPLIT.replace("CLEAR", "thrust::fill(kept.sums, kept.sums + rows, 0.f);"), "cannot be followed"),
+        (
+            SPLIT.replace("CLEAR", CLEAR).replace("(out, kept.sums", "(kept.sums, kept.sums"),
+            "nothing gives `out`",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, after: str, why: str):
+    with pytest.raises(ProgramError, match="has no kernel `mean`") as error:
+        of_cuda(tmp_path, MEAN + RUN, PARTS + after)
+    assert why in str(error.value)
+
+
+TORCH = """#include <torch/extension.h>
+torch::Tensor run(torch::Tensor x) {
+    auto out = torch::empty({x.size(0)}, x.options());
+    int cols = x.size(1);
+    mean<<<x.size(0), 32>>>(out.data_ptr<float>(), x.data_ptr<float>(), cols);
+    return out;
+}
+"""
+TORCH_SPLIT = """#include <torch/extension.h>
+torch::Tensor run(torch::Tensor x) {
+    int rows = x.size(0), cols = x.size(1);
+    auto sums = torch::zeros({rows}, x.options().dtype(torch::kFloat32));
+    auto means = torch::empty_like(sums);
+    const int per = 64;
+    parts<<<dim3((cols + per - 1) / per, rows), 32>>>(sums.data_ptr<float>(), x.data_ptr<float>(), cols, per);
+    divided<<<(rows + 31) / 32, 32>>>(means.data_ptr<float>(), sums.data_ptr<float>(), rows, cols);
+    return means;
+}
+"""
+
+
+def test_what_a_torch_extension_returns_is_the_output(tmp_path: Path):
+    program = of_cuda(tmp_path, MEAN + TORCH, PARTS + TORCH_SPLIT)
+    (scratch,) = program.scratch
+    assert (scratch.dtype, scratch.shape) == ("float32", ("rows",))
+    clears, parts, divided = program.steps
+    assert clears == MemsetStep(scratch.name)
+    assert isinstance(parts, LaunchStep) and parts.arguments == (
+        scratch.name,
+        "x",
+        "cols",
+        Value("64", "int32"),
+    )
+    assert isinstance(divided, LaunchStep) and divided.arguments[:2] == ("out", scratch.name)
+    with pytest.raises(ProgramError, match="cannot be followed"):
+        of_cuda(tmp_path, MEAN + TORCH, PARTS + TORCH_SPLIT.replace("torch::zeros", "torch::ones"))
+
+
+TRITON = workload_text(
+    "mean",
+    "rows = [3, 40]\ncols = [70]",
+    'grid = ["rows"]\n[launch.constexpr]\nBLOCK = "next_power_of_2(cols)"',
+    "x: input float32 [rows, cols]",
+    "out: output float32 [rows]",
+    "cols: int32 = cols",
+    "stride: int32 = cols",
+    language="triton",
+)
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n"
+MEAN_TL = """
+@triton.jit
+def mean(x, out, cols, stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    tl.store(out + row, tl.sum(tl.load(x + row * stride + i, mask=i < cols, other=0.0)) / cols)
+
+
+def run(x, out=None):
+    rows, cols = x.shape
+    out = torch.empty(rows, device=x.device, dtype=x.dtype)
+    mean[(rows,)](x, out, cols, x.stride(0), BLOCK=triton.next_power_of_2(cols))
+    return out
+"""
+PARTS_TL = """
+@triton.jit
+def parts(x, sums, cols, stride, pieces, BLOCK: tl.constexpr):
+    row, piece = tl.program_id(0), tl.program_id(1)
+    i = piece * BLOCK + tl.arange(0, BLOCK)
+    tl.store(sums + row * pieces + piece, tl.sum(tl.load(x + row * stride + i, mask=i < cols, other=0.0)))
+
+
+@triton.jit
+def divided(sums, out, pieces, cols, PIECES: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, PIECES)
+    tl.store(out + row, tl.sum(tl.load(sums + row * pieces + i, mask=i < pieces, other=0.0)) / cols)
+
+
+def run(x):
+    rows, cols = x.shape
+    pieces = triton.cdiv(cols, 32)
+    both = torch.empty((2, rows, pieces), device=x.device, dtype=torch.float32)
+    means = torch.empty(rows, device=x.device, dtype=x.dtype)
+    sums = both[1]
+    parts[(rows, pieces)](x, sums, cols, x.stride(0), pieces, BLOCK=32)
+    divided[(rows,)](sums, means, pieces, cols, PIECES=triton.next_power_of_2(pieces))
+    return means
+"""
+
+
+def of_triton(folder: Path, after: str) -> Program:
+    (folder / "mean.py").write_text(HEAD + MEAN_TL)
+    return program_from_file(
+        folder / "mean.py",
+        "mean",
+        parse_workload(TRITON),
+        data=(HEAD + after).encode(),
+        root=folder,
+        changed_from=(HEAD + MEAN_TL).encode(),
+    )
+
+
+def test_launches_of_triton_with_a_part_of_a_tensor_between_them(tmp_path: Path):
+    program = of_triton(tmp_path, PARTS_TL)
+    assert program.scratch == (Scratch("both", "float32", ("2", "rows", "ceil_div(cols, 32)")),)
+    parts, divided = launched(program)
+    assert parts.launch.grid == ("rows", "ceil_div(cols, 32)")
+    assert isinstance(parts.arguments[1], Pointer) and parts.arguments[1].buffer == "both"
+    assert parts.arguments[3] == "stride"
+    assert divided.arguments[1] == "out" and divided.launch.constexpr == {
+        "PIECES": "next_power_of_2(ceil_div(cols, 32))"
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("    return means", "    return means * 2", "worked out by torch"),
+        ("    sums = both[1]", "    sums = both[1]\n    sums += 1", "torch changes `sums`"),
+        ("    sums = both[1]", "    sums = both[1]\n    sums[0] = 1", "torch changes `sums`"),
+        ("    sums = both[1]", "    sums = both.sum(0)", "worked out by torch"),
+        ("    sums = both[1]", "    sums = both[1]\n    asked(sums)", "`asked` may change a tensor"),
+        ("    return means", "    torch.add(means, 1, out=means)\n    return means", "may change a tensor"),
+        (
+            "    return means",
+            "    if asked():\n        means.zero_()\n    return means",
+            "nothing tells `asked()`",
+        ),
+        ("device=x.device, dtype=x.dtype", "device=x.device, dtype=torch.float64", "`out` is float64"),
+    ],
+)
+def test_what_torch_does_between_launches_is_not_passed_over(tmp_path: Path, old: str, new: str, why: str):
+    with pytest.raises(ProgramError, match="has no kernel `mean`") as error:
+        of_triton(tmp_path, PARTS_TL.replace(old, new))
+    assert why in str(error.value), error.value
+
+
+@pytest.mark.parametrize("made", ["torch.zeros", "torch.empty"])
+def test_a_buffer_of_zeros_is_cleared_before_its_first_launch(tmp_path: Path, made: str):
+    cleared = made == "torch.zeros"
+    later = "" if cleared else "    both.zero_()\n"
+    after = PARTS_TL.replace("both = torch.empty", f"both = {made}").replace(
+        "    sums = ", f"{later}    sums = "
+    )
+    assert of_triton(tmp_path, after).steps[0] == MemsetStep("both")
