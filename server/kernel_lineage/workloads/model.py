@@ -32,6 +32,8 @@ MASKED_ON = "; others of the same tile are masked on line "
 """How it goes on where they are; the line follows."""
 UNRECORDED = "not recorded: "
 """How the note begins that says why running the host code tells nothing."""
+ZEROS = "integers(0, 1)"
+"""How a buffer is drawn that is cleared before a launch."""
 WHOLE_RANGES = {"bool": "integers(0, 2)", "int8": "integers", "uint8": "integers"}
 """Types whose values may all come: they are data, and no indices."""
 Role = Literal["input", "output", "inout"]

@@ -311,7 +311,10 @@ def test_the_backward_of_a_function_that_a_test_applies_gets_what_its_forward_sa
         "        ctx.scale = scale\n        ctx.save_for_backward(w, x.new_empty(x.shape[0]))\n        return x\n",
     )
     draft = drafted(tmp_path, code, BACKWARD_TEST, "add_kernel")
-    assert draft.assumed == ("sizes are those of test_add in test_rows.py",)
+    assert draft.assumed == (
+        "sizes are those of test_add in test_rows.py",
+        "dx_ptr is cleared before the launch",
+    )
     workload = draft.workload()
     assert buffers(workload)["mean_ptr"][2] == ("n_rows",)
     assert scalars(workload)["scale"] == "2.0"

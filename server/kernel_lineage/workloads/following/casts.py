@@ -21,6 +21,7 @@ from kernel_lineage.workloads.following.values import (
     Value,
     combined,
     dim,
+    divided,
     made,
     plain,
     times,
@@ -44,7 +45,7 @@ class Casts(Expressions):
             if isinstance(inner, Pointer) and bare not in ("void", "", "auto"):
                 if inner.buffer is not None and not inner.buffer.dtype:
                     inner.buffer.dtype = bare
-                return replace(inner, dtype=bare)
+                return replace(inner, dtype=bare, offset=_rescaled(inner, bare))
             if isinstance(inner, Number) and inner.is_constant and inner.value == 0:
                 return Pointer(None)
             return inner
@@ -133,3 +134,15 @@ def is_written_out(node: Node) -> bool:
         is_computed(n) or (n.type == "identifier" and plain_type(text_of(n)) not in INTEGERS)
         for n in (node, *inside(node))
     )
+
+
+def _rescaled(pointer: Pointer, kind: str) -> Number | None:
+    """A pointer's offset in elements of another type."""
+    sizes = (
+        bytes_of(pointer.dtype or (pointer.buffer.dtype if pointer.buffer is not None else "")),
+        bytes_of(kind),
+    )
+    if pointer.offset is None or None in sizes or sizes[0] == sizes[1]:
+        return pointer.offset
+    old, new = (plain(size or 1) for size in sizes)
+    return divided(times(pointer.offset, old), new)

@@ -50,13 +50,13 @@ from kernel_lineage.workloads.model import (
     UNRANGED,
     UNSHAPED,
     WHOLE_RANGES,
+    ZEROS,
     Draft,
     DraftArgument,
     Role,
     Structure,
 )
 
-_ZEROS = "integers(0, 1)"
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 _WRITTEN = ("output", "inout")
@@ -258,7 +258,7 @@ def _values(name: str, buffer: Buffer | None, role: str, dtype: str | None, fact
     # A program that has nothing to compute with clears what it only reads; zeros tell no kernel from another.
     if buffer is not None and buffer.cleared and not (is_float and role == "input"):
         facts.said.append(f"{name} is cleared before the launch")
-        return _ZEROS
+        return ZEROS
     if is_float:
         return ""
     if buffer is not None and buffer.below is not None:

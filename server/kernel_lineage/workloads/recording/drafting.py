@@ -20,6 +20,7 @@ from kernel_lineage.workloads.model import (
     UNRANGED,
     UNSHAPED,
     WHOLE_RANGES,
+    ZEROS,
     Draft,
     DraftArgument,
     Structure,
@@ -30,8 +31,6 @@ from kernel_lineage.workloads.recording.own_numbers import with_own_numbers
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
 from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
 from kernel_lineage.workloads.row_offsets import row_offsets
-
-_ZEROS = "integers(0, 1)"
 
 
 @dataclass(slots=True)
@@ -236,7 +235,7 @@ def _argument(
 def _values(piece: Piece, dtype: str, held: Held, role: str, facts: _Gathered) -> str:
     if held.how == "cleared" and role != "input":
         facts.said.append(f"{piece.name} is cleared before the launch")
-        return _ZEROS
+        return ZEROS
     elements = held.range_as(dtype) if held.how == "data" and not held.dtype else None
     if ELEMENTS[dtype].is_float:
         return "positive" if elements is not None and elements.low > 0 else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_lineage.kernels.source import Parameter
-from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, UNTYPED, DraftArgument, View
+from kernel_lineage.workloads.model import DESCRIPTOR, UNRANGED, UNSHAPED, UNTYPED, ZEROS, DraftArgument, View
 from kernel_lineage.workloads.triton.objects import TENSOR_DESCRIPTOR, Instance
 from kernel_lineage.workloads.triton.values import (
     Dtype,
@@ -115,8 +115,11 @@ def buffer(
     exact = not dtype.startswith(("float", "bfloat"))
     if role == "input" and exact and not values:
         reading.missing.append(f"{UNRANGED}{name}")
-    if role == "inout" and exact and not values:
-        values = "integers(0, 1)"
+    if role == "inout" and tensor.cleared:
+        values = ZEROS
+        reading.said.append(f"{name} is cleared before the launch")
+    elif role == "inout" and exact and not values:
+        values = ZEROS
         reading.said.append(f"{name} is taken to be zero before")
     view = None
     if tensor.memory is not None or tensor.strides is not None:

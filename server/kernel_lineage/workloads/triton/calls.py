@@ -105,7 +105,7 @@ def _stored(frame: Frame, node: ast.Call, kernel: Function) -> None:
         host = passed[parameter]
         tensor = frame.names.get(host.id) if isinstance(host, ast.Name) else None
         if isinstance(host, ast.Name) and isinstance(tensor, Tensor):
-            frame.names[host.id] = replace(tensor, values="")
+            frame.names[host.id] = replace(tensor, values="", cleared=False)
 
 
 def _name_examples(frame: Frame, node: ast.Call) -> None:
