@@ -22,7 +22,7 @@ from kernel_lineage.kernels.reading import kernels_of, language_of, refusal
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.words import WORD
 from kernel_lineage.learning.reached_files import reached
-from kernel_lineage.learning.same_kernel import Place, moved, replaced
+from kernel_lineage.learning.same_kernel import Place, moved, replaced, taken_over
 from kernel_lineage.workloads.device_code import device_text
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of, taken_whole
@@ -141,13 +141,11 @@ def _paired(
     texts = [old[place].kernel for place in gone], [new[place].kernel for place in arrived]
     pairs += [(gone[i], arrived[j]) for i, j in moved(*texts)]
     free = new.keys() - {place for _, place in pairs}
-    pairs += replaced(
-        {place: seen.kernel for place, seen in old.items()},
-        {place: seen.kernel for place, seen in new.items()},
-        free,
-    )
+    before, after = ({place: seen.kernel for place, seen in seen_at.items()} for seen_at in (old, new))
+    pairs += replaced(before, after, free)
+    pairs += taken_over(before, after, set(gone) - {place for place, _ in pairs})
     went = set(gone) - {place for place, _ in pairs}
-    came = free - {place for _, place in pairs}
+    came = new.keys() - {place for _, place in pairs}
     return (
         [(old[one], new[other]) for one, other in pairs],
         [old[place] for place in sorted(went)],

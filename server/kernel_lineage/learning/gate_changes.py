@@ -209,6 +209,7 @@ def _verdict(
             root=seen.tree.root,
             name=f"{seen.path} ({when})",
             changed_from=changed.before.tree.read(changed.before.path),
+            former_kernel=changed.before.kernel.name,
         )
         for seen, when in ((changed.before, "before"), (changed.after, "after"))
     ]

@@ -36,6 +36,7 @@ from kernel_lineage.learning.changed_kernels import (
 )
 from kernel_lineage.learning.gate_changes import Judge, KernelVerdict, gate_pairs
 from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
+from kernel_lineage.workloads.launched_beside import launched_beside
 
 VERSION = 1
 _MOST = 2000
@@ -192,8 +193,15 @@ def _names(tree: Tree, path: str) -> set[str]:
 
 
 def fingerprint(pair: ChangedKernel) -> str:
-    """A change by what it is: the kernel's name, what it was and what it becomes."""
-    parts = repr((pair.after.kernel.name, essence(pair.before), essence(pair.after)))
+    """A change by what it is: the kernel's name, what it was and what it becomes.
+
+    Where the host code launches others beside it since, or in its place, a verdict is on the whole of the file.
+    """
+    before, after = pair.before.kernel, pair.after.kernel
+    sources = before.source, after.source
+    beside = launched_beside(before.name, *sources) if None not in sources else ()  # type: ignore[arg-type]
+    whole = sources[1].data if sources[1] is not None and (beside or before.name != after.name) else b""
+    parts = repr((after.name, essence(pair.before), essence(pair.after), *([whole] if whole else [])))
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

@@ -57,6 +57,24 @@ def replaced(
     yield from pairs
 
 
+def taken_over(
+    old: Mapping[Place, Kernel], new: Mapping[Place, Kernel], gone: Collection[Place]
+) -> Iterator[tuple[Place, Place]]:
+    """Pairs of a kernel that went, and the first one that a host function which launched it has taken up since.
+
+    Which of several does the work of the old one does not matter: the function is judged with all that it launches.
+    """
+    before, after = _launched(old), _launched(new)
+    pairs: dict[Place, Place] = {}
+    for launcher in sorted(before.keys() & after.keys()):
+        earlier = {old[place].name for place in before[launcher]}
+        won = [place for place in after[launcher] if new[place].name not in earlier]
+        for place in before[launcher] if won else ():
+            if place in gone and new[won[0]].language is old[place].language:
+                pairs.setdefault(place, won[0])
+    yield from pairs.items()
+
+
 def _launched(kernels: Mapping[Place, Kernel]) -> dict[str, list[Place]]:
     """By the host function's name, what it launches."""
     by_launcher: dict[str, dict[Place, None]] = defaultdict(dict)

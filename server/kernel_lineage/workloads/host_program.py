@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kernel_gate.expressions import ExpressionError, names
+from kernel_gate.expressions import ExpressionError, evaluate, names
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch, Value
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.workloads.device_size import CHECKED, NAMES, multiprocessors
+
+_SIZES = (1, 2, 3, 5, 8, 17, 32, 64, 96, 1000, 4096, 65_537, 1 << 24)
+_TRIED = 200
 
 
 class Unclear(Exception):  # noqa: N818
@@ -46,19 +51,32 @@ class HostProgram:
 
 
 def over_dims(conditions: Iterable[str], workload: Workload) -> tuple[str, ...]:
-    """Those conditions that are over dims alone, with scalars as the workload computes them of dims."""
+    """Those conditions that are over dims alone and do not hold at all sizes, with scalars as the workload computes
+    them of dims; one that counts multiprocessors, for as many as it is checked and timed with.
+    """
     scalars = {
         a.name: f"({a.value})" for a in workload.args if a.kind == "scalar" and a.name not in workload.dims
     }
     kept: dict[str, None] = {}
     for condition in conditions:
-        text = WORD.sub(lambda m: scalars.get(m[0], m[0]), condition)
-        try:
-            if text and names(text) <= workload.dims.keys():
-                kept[text] = None
-        except ExpressionError:
-            continue
+        written = WORD.sub(lambda m: scalars.get(m[0], m[0]), condition)
+        for count in (CHECKED, multiprocessors()) if {*WORD.findall(written)} & {*NAMES} else (0,):
+            text = WORD.sub(lambda m, count=count: str(count) if m[0] in NAMES else m[0], written)  # type: ignore[misc]
+            try:
+                if text and names(text) <= workload.dims.keys() and not _always_holds(text):
+                    kept[text] = None
+            except ExpressionError:
+                continue
     return tuple(kept)
+
+
+def _always_holds(condition: str) -> bool:
+    """Whether a condition holds at all sizes that are tried."""
+    dims = sorted(names(condition))
+    draw = random.Random(0)
+    tried = [dict.fromkeys(dims, size) for size in _SIZES]
+    tried += [{name: draw.choice(_SIZES) for name in dims} for _ in range(_TRIED)]
+    return all(evaluate(condition, sizes) for sizes in tried)
 
 
 def buffer_of(operand: Operand) -> str:

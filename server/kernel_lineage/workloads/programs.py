@@ -56,6 +56,7 @@ def program_from_file(
     template_arguments: Sequence[str] = (),
     arguments: Sequence[str] | None = None,
     changed_from: bytes | None = None,
+    former_kernel: str = "",
     views: Mapping[str, View] = MappingProxyType({}),
 ) -> Program:
     """The program of one kernel of a file.
@@ -63,54 +64,50 @@ def program_from_file(
     `data` is the text when it is not what the file holds, `source` the file where it was read before; headers are read
     beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
     launch, as a candidate does: {"block": "[256]"}. `arguments` are the workload's, one for each of the kernel's own;
-    by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate; `views`
-    are the tensors of a Triton kernel's host code that are parts of the workload's buffers. Raises `ProgramError`.
+    by default they go by name, or by position. `changed_from` is the baseline's text, for a candidate, and
+    `former_kernel` the kernel's name there, by default the same; `views` are the tensors of a Triton kernel's host code
+    that are parts of the workload's buffers. Raises `ProgramError`.
     """
     source = source or source_of(path, data)
     language = source.language
     former = read(changed_from, language) if changed_from not in (None, source.data) else None
-    if workload.launches:
-        return _sequence(source, path, kernel_name, workload, root, name, former)
-    if language is Language.CUDA and kernel_apart(source, kernel_name) is None:
+    root = root or repository_around(path)
+    if language is Language.CUDA and not workload.launches and kernel_apart(source, kernel_name) is None:
         unit = unit_of(source.data.decode("utf-8", "replace"))
         if kernel_name in unit.functions:
             return _launched(source, unit, path, kernel_name, workload, root, name or path.name)
-    one_launch = partial(
+    own = partial(
         _one_launch,
         source,
         path,
         kernel_name,
         workload,
         arguments=arguments,
-        root=root or repository_around(path),
+        root=root,
         launch=launch or {},
         template=tuple(template_arguments),
         former=former,
         views=views,
     )
-    if former is None or launch:
-        return replace(one_launch(), name=name or path.name)
-    own = kernel_apart(source, kernel_name)
-    whole_of = partial(
-        rewritten_program,
-        source,
-        former,
-        path,
-        kernel_name if own is None else qualified_name(own),
-        workload,
-        root or repository_around(path),
-        views,
-    )
+    if workload.launches:
+        own = partial(_sequence, source, path, kernel_name, workload, root, former)
+    if former is None:
+        return replace(own(), name=name or path.name)
+    there = kernel_apart(source, kernel_name)
+    before = former_kernel or (kernel_name if there is None else qualified_name(there))
+    whole_of = partial(rewritten_program, source, former, path, before, workload, root, views)
     try:
-        program = one_launch()
+        program = own()
     except ProgramError as error:
-        whole = whole_of()
+        # A candidate that says its launch does not leave it to its host code.
+        whole = whole_of() if not launch else ""
         if isinstance(whole, str):
-            raise type(error)(f"{error}; {whole}") from error
+            raise type(error)("; ".join(filter(None, (str(error), whole)))) from error
         return replace(whole, name=name or path.name)
-    beside = launched_beside(program.entry.rpartition("::")[2], former, source)
+    names = launched_beside(before.rpartition("::")[2], former, source)
+    beside = tuple(k for k in names if there is None or k != there.name)
     if beside:
-        whole = whole_of()
+        whole = whole_of() if not launch else ""
         program = whole if isinstance(whole, Program) else replace(program, beside=beside)
     return replace(program, name=name or path.name)
 
@@ -220,19 +217,16 @@ def _sequence(
     path: Path,
     entry: str,
     workload: Workload,
-    root: Path | None,
-    name: str,
+    root: Path,
     former: SourceFile | None,
 ) -> Program:
     """The program of a workload's `[[launches]]`: the file's kernels of the names that they give."""
     launched = [step for step in workload.steps if isinstance(step, LaunchStep)]
     kernels = tuple(dict.fromkeys(step.entry for step in launched))
-    label = name or path.name
     if source.language is Language.TRITON:
         text, module, siblings = triton_text(source.data, kernels, path)
-        return Program("triton", text, entry, name=label, includes=siblings, module=module)
+        return Program("triton", text, entry, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
-    root = root or repository_around(path)
     steps, where = changed_steps(source, path, workload, root, former)
     template = tuple(
         argument
@@ -242,9 +236,7 @@ def _sequence(
     )
     text, lacking = device_code(source, bare, path, root, template)
     counts = own_dims(workload, (step.launch for step in steps if isinstance(step, LaunchStep)))
-    return Program(
-        "cuda", text, entry, lacking=lacking, name=label, steps=steps, launched_where=where, own_dims=counts
-    )
+    return Program("cuda", text, entry, lacking=lacking, steps=steps, launched_where=where, own_dims=counts)
 
 
 def _launched(
@@ -253,7 +245,7 @@ def _launched(
     path: Path,
     function: str,
     workload: Workload,
-    root: Path | None,
+    root: Path,
     label: str,
 ) -> Program:
     """The program of a host function: what it launches, as its statements say. `own` is the file without headers."""
@@ -261,7 +253,6 @@ def _launched(
     kernels = tuple(k.name for k in source.kernels if k.name in launched)
     if not kernels:
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
-    root = root or repository_around(path)
     text, lacking = device_code(source, kernels, path, root, ())
     unit = host_code(path, root, source.data)
     # A function that the file's own options leave out is one of another build.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchStep, Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_apart, qualified_name
-from kernel_lineage.kernels.source import Language, SourceFile
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.argument_order import order_of
 from kernel_lineage.workloads.device_code import device_code, triton_text
-from kernel_lineage.workloads.host_program import Unclear
+from kernel_lineage.workloads.host_program import Unclear, buffer_of
 from kernel_lineage.workloads.host_work import on_a_device, own_dims
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.program_errors import ProgramError
@@ -37,13 +37,15 @@ def rewritten_program(
         return f"the text before the change has no kernel `{kernel_name}`"
     device = on_a_device(workload)
     try:
-        order = order_of(before, workload, path)
+        launched = _launched(before, former, path, workload)
         if source.language is Language.TRITON:
-            done = rewritten_steps(before, source, path, device, order, root, views)
+            if len(launched) > 1:
+                return "several launches of Triton kernels are not read as one"
+            done = rewritten_steps(*launched[0], source, path, device, root, views)
             text, module, siblings = triton_text(source.data, done.kernels, path)
             program = Program("triton", text, before.name, includes=siblings, module=module)
         else:
-            done = rewritten_launcher(before, former, source, path, device, order, root)
+            done = rewritten_launcher(launched, former, source, path, device, root)
             text, lacking = device_code(source, done.kernels, path, root, done.template_arguments)
             program = Program("cuda", text, qualified_name(before), lacking=lacking)
     except (Unclear, ProgramError) as error:
@@ -55,3 +57,22 @@ def rewritten_program(
         launched_where=done.conditions,
         own_dims=own_dims(workload, done.numbers),
     )
+
+
+def _launched(
+    kernel: Kernel, former: SourceFile, path: Path, workload: Workload
+) -> list[tuple[Kernel, Sequence[str]]]:
+    """The kernels that the workload launches, in order, each with the workload's argument for each of its parameters.
+
+    Raises `Unclear` and `ProgramError`.
+    """
+    if not workload.launches:
+        return [(kernel, order_of(kernel, workload, path))]
+    launched: list[tuple[Kernel, Sequence[str]]] = []
+    for step in workload.steps:
+        if isinstance(step, LaunchStep):
+            before = kernel_apart(former, step.entry)
+            if before is None:
+                raise Unclear(f"the text before the change has no kernel `{step.entry}`")
+            launched.append((before, tuple(map(buffer_of, step.arguments))))
+    return launched

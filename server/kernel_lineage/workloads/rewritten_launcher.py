@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -9,9 +10,11 @@ from pathlib import Path
 
 from tree_sitter import Node
 
+from kernel_gate.expr.syntax import tree_of
 from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.expressions import Number as Plain
 from kernel_gate.program import LaunchStep, MemsetStep, Operand, Scratch
+from kernel_gate.program import Value as Constant
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
@@ -19,6 +22,7 @@ from kernel_lineage.workloads.following.functions import HostCode, HostParameter
 from kernel_lineage.workloads.following.launch_site import (
     meanings_of,
     meanings_of_fields,
+    parts_of,
     reached_launch,
     translated,
 )
@@ -43,6 +47,7 @@ from kernel_lineage.workloads.following.values import Pointer as Address
 from kernel_lineage.workloads.host_launchers import STREAM, Reading
 from kernel_lineage.workloads.host_program import HostProgram, Unclear, buffer_of, over_dims, renamed
 from kernel_lineage.workloads.host_work import host_code
+from kernel_lineage.workloads.promises import says_nothing
 
 _MADE = frozenset({"empty", "zeros", "empty_like", "zeros_like", "empty_strided"})
 """Functions of torch that make memory which holds nothing, or zeros."""
@@ -52,41 +57,44 @@ _SAME = frozenset(
 
 
 def rewritten_launcher(
-    kernel: Kernel,
+    launched: Sequence[tuple[Kernel, Sequence[str]]],
     former: SourceFile,
     source: SourceFile,
     path: Path,
     workload: Workload,
-    order: Sequence[str],
     root: Path,
 ) -> HostProgram:
-    """What the function that launched `kernel` of the file `former` does in `source`, the file after a change.
+    """What the function that launched kernels of the file `former` does in `source`, the file after a change.
 
-    `order` names the workload's argument for each of the kernel's parameters. Raises `Unclear` with the reason where
-    the function is no longer there, or does something that is not understood.
+    `launched` are these kernels in order, each with the workload's argument for each of its parameters. Raises
+    `Unclear` with the reason where the function is no longer there, or does something that is not understood.
     """
     before, after = (host_code(path, root, file.data) for file in (former, source))
     own = unit_of(source.data.decode("utf-8", "replace"))
-    leading = before.leading_to(kernel.name)
-    launchers = [f for fs in before.functions.values() for f in fs if f.of_host and kernel.name in f.words]
+    names = {kernel.name for kernel, _ in launched}
+    launchers = [f for fs in before.functions.values() for f in fs if f.of_host and names <= f.words]
+    what = " and ".join(f"`{name}`" for name in sorted(names))
     reasons: list[str] = []
     for launcher in launchers:
         changed = [f for f in after.functions.get(launcher.name, ()) if f.of_host]
         if len(changed) != 1:
-            reasons.append(f"`{launcher.name}`, which launches `{kernel.name}`, is gone")
+            reasons.append(f"`{launcher.name}`, which launches {what}, is gone")
             continue
-        bound = _bound(kernel, before, launcher, leading, workload, order)
-        if bound is None:
-            reasons.append(f"`{launcher.name}` launches `{kernel.name}` in a way that is not read")
+        parts = [_bound(kernel, before, launcher, workload, order) for kernel, order in launched]
+        bound = _Bound({}, {}, {})
+        for part in parts:
+            if part is not None:
+                bound = bound.with_others(part)
+        if None in parts:
+            reasons.append(f"`{launcher.name}` launches {what} in a way that is not read")
             continue
         try:
             first = _Change(former, before, before, workload, bound).end(launcher)
-            return _program(
-                first, _Change(source, after, own, workload, bound).end(changed[0]), order, workload
-            )
+            then = _Change(source, after, own, workload, bound).end(changed[0])
+            return _program(first, then, launched, workload)
         except (Unclear, Unreadable) as error:
             reasons.append(f"`{launcher.name}`, {error}")
-    raise Unclear("; ".join(reasons) or f"no function launches `{kernel.name}`")
+    raise Unclear("; ".join(reasons) or f"no function launches {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +108,23 @@ class _Bound:
     extents: Mapping[str, tuple[str, ...]]
     """Tensor → its extents, as expressions of the workload."""
 
+    def with_others(self, other: _Bound) -> _Bound:
+        """These names and others, where the others are not among these."""
+        return _Bound(
+            {**other.meanings, **self.meanings},
+            {**other.buffers, **self.buffers},
+            {**other.extents, **self.extents},
+        )
+
 
 def _bound(
     kernel: Kernel,
     unit: Unit,
     launcher: HostCode,
-    leading: frozenset[str],
     workload: Workload,
     order: Sequence[str],
 ) -> _Bound | None:
+    leading = unit.leading_to(kernel.name)
     reached = reached_launch(
         kernel, unit, launcher, leading, order, {}, {}, compiled=workload.launch.constexpr
     )
@@ -160,11 +176,11 @@ class _Change(Reading):
         super().__init__(source, unit, file, workload)
         self._bound, self._conditions, self._is_static = bound, dict[str, None](), False
         # What is timed comes first: where other sizes take another way, it is the one that counts.
-        timed = [{**dims, **workload.scalars(dims)} for dims in workload.profile_dims]
-        self.shapes = [*timed, *self.shapes]
+        self.shapes = [workload.numbers(dims) for dims in (*workload.profile_dims, *workload.shapes())]
 
     def end(self, function: HostCode) -> _End:
         """What a function does. Raises `Unreadable`."""
+        self.function = function.name
         given = self.to_end(function, {**self._outside(), **self._parameters(function)})
         gives = [self._name_of(part) for part in (given if isinstance(given, list) else [given])]
         return _End(self.steps, self.scratch, gives, list(self._conditions))
@@ -195,7 +211,7 @@ class _Change(Reading):
                 ),
                 "",
             )
-            buffer = Buffer(name, dtype=parameter.type if parameter.stars else "")
+            buffer = Buffer(argument, dtype=parameter.type if parameter.stars else "")
             self.memory[buffer] = argument
             if parameter.stars:
                 return Address(buffer, parameter.type)
@@ -206,6 +222,8 @@ class _Change(Reading):
             return self._number(bound.meanings[name])
         if parameter.type == STREAM:
             return plain(0)
+        if isinstance(usual := self._default(parameter, Names()), Number):
+            return usual
         return self.unset(parameter.type, 0, name) if parameter.stars <= 1 else Opaque(f"`{name}`")
 
     def _do_declaration(self, node: Node, names: Names) -> None:
@@ -243,18 +261,18 @@ class _Change(Reading):
         return plain(value) if text.isdigit() else made(value, text)
 
     def decided(self, number: Number) -> Plain:
-        """A number that a way depends on: where it is not the same at all sizes, it is that of the timed ones, and a
-        condition.
-        """
+        """A number that a way depends on: that of the sizes that are timed, and a condition on others."""
         if number.is_constant:
             return number.value
         text = self.expression(number)
-        values = [evaluate(text, shape) for shape in self.shapes]
-        if len({*values}) > 1:
-            is_truth = isinstance(values[0], bool)
-            condition = f"{text} == {values[0]}" if not is_truth else text if values[0] else f"not ({text})"
-            self._conditions[condition] = None
-        return values[0]
+        value = evaluate(text, self.shapes[0])
+        if isinstance(value, bool):
+            tree = tree_of(text if value else f"not ({text})")
+        else:
+            tree = tree_of(f"{text} == {value}")
+        parts = map(ast.unparse, parts_of([tree]))
+        self._conditions |= dict.fromkeys(part for part in parts if not says_nothing(part))
+        return value
 
     def made_by_torch(self, name: str, args: list[Value]) -> Value | None:
         """A tensor that holds nothing, or zeros; others are worked out by torch. Raises `NotFollowed`."""
@@ -304,14 +322,20 @@ class _Change(Reading):
         return self.memory.get(buffer, "") if buffer is not None else ""
 
 
-def _program(before: _End, after: _End, order: Sequence[str], workload: Workload) -> HostProgram:
+def _program(
+    before: _End, after: _End, launched: Sequence[tuple[Kernel, Sequence[str]]], workload: Workload
+) -> HostProgram:
     """The steps after a change over the workload's arguments: what is returned in the place of a buffer of the workload
     is that buffer.
     """
     launches = [step for step in before.steps if isinstance(step, LaunchStep)]
-    if len(launches) != 1:
-        raise Unclear(f"launches {len(launches)} kernels before the change, and the workload is of one")
-    arguments = dict(zip(map(buffer_of, launches[0].arguments), order, strict=False))
+    if [step.entry for step in launches] != [kernel.name for kernel, _ in launched]:
+        names = ", ".join(step.entry for step in launches) or "nothing"
+        raise Unclear(f"launches {names} before the change, and the workload is of other launches")
+    arguments: dict[str, str] = {}
+    for step, (_, order) in zip(launches, launched, strict=True):
+        _check_launch(step, order, workload)
+        arguments |= dict(zip(map(buffer_of, step.arguments), order, strict=False))
     made_before = {scratch.name for scratch in before.scratch}
     own: dict[str, str] = {}
     for old, new in zip(before.gives, after.gives, strict=False):
@@ -337,6 +361,21 @@ def _program(before: _End, after: _End, order: Sequence[str], workload: Workload
     scratch = tuple(one for one in after.scratch if one.name not in own)
     conditions = over_dims((c for c in after.conditions if c not in before.conditions), workload)
     return HostProgram(tuple(steps), scratch, conditions)
+
+
+def _check_launch(step: LaunchStep, order: Sequence[str], workload: Workload) -> None:
+    """Raises `Unclear` where a function, as it is read, passes other numbers than the workload."""
+    dims = next(iter(workload.profile_dims), None) or next(workload.shapes())
+    sizes = workload.numbers(dims)
+    try:
+        same = all(
+            not isinstance(word, Constant) or evaluate(word.value, sizes) == sizes.get(name)
+            for word, name in zip(step.arguments, order, strict=True)
+        )
+    except (ExpressionError, ValueError) as error:
+        raise Unclear(f"its launch before the change: {error}") from error
+    if not same:
+        raise Unclear("which does not launch what the workload does before the change")
 
 
 def _check_same(scratch: Scratch, output: str, workload: Workload) -> None:

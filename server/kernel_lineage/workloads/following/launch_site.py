@@ -315,12 +315,12 @@ def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Work
 
 def _conditions(sizes: Sizes, meanings: Mapping[str, str], workload: Workload) -> tuple[str, ...]:
     """What of the conditions on the way to a launch is over dims of the workload: alignment is judged by itself."""
-    parts = _parts([tree_of(text) for text in sizes.promises])
+    parts = parts_of([tree_of(text) for text in sizes.promises])
     texts = (translated(made(True, ast.unparse(part)), meanings) for part in parts)
     return tuple(dict.fromkeys(map(tidy, over_dims(filter(None, texts), workload))))
 
 
-def _parts(promises: Sequence[ast.expr]) -> Iterator[ast.expr]:
+def parts_of(promises: Sequence[ast.expr]) -> Iterator[ast.expr]:
     """What holds by itself: of `not (a and b)`, where `a` holds, that `b` does not."""
     holding = {ast.unparse(part) for promise in promises for part in _conjuncts(promise)}
     for promise in promises:

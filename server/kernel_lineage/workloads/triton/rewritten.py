@@ -29,10 +29,10 @@ _SHAPES = 16
 
 def rewritten_steps(
     kernel: Kernel,
+    order: Sequence[str],
     source: SourceFile,
     path: Path,
     workload: Workload,
-    order: Sequence[str],
     root: Path,
     views: Mapping[str, View] = MappingProxyType({}),
 ) -> HostProgram:
