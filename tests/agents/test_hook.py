@@ -209,6 +209,35 @@ def test_a_kernel_that_is_renamed_and_changed_is_refused(top):
     assert result.exit_code == REFUSED and "`scaled`" in result.stderr
 
 
+SPLIT = """__global__ void halve(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] *= 0.5f; }
+
+__global__ void spread(float* y, const float* x, int n, int from) {
+    for (int i = from + blockIdx.x * 8; i < min(n, from + (blockIdx.x + 1) * 8); ++i) y[i] = x[i];
+}
+
+void run("""
+
+
+def test_a_kernel_that_its_host_function_launches_several_for_is_refused(top):
+    text = (top / "kernels.cu").read_text()
+    start, end = text.index("__global__ void scale"), text.index("__global__ void shift")
+    launch = text[text.index("scale<<<") : text.index(";", text.index("scale<<<"))]
+    two = "spread<<<1, 1>>>(y, x, n, 0); halve<<<1, 8>>>(y, n)"
+    split = (text[:start] + text[end:]).replace(launch, two).replace("void run(", SPLIT, 1)
+    result = hook(top, "Write", file_path="kernels.cu", content=split)
+    assert result.exit_code == REFUSED and "`halve`" in result.stderr
+
+
+def test_a_verdict_on_several_launches_is_on_all_of_them(top):
+    text = (top / "kernels.cu").read_text()
+    launch = text[text.index("scale<<<") : text.index(";", text.index("scale<<<"))]
+    whole = changed(top, HALVED, ("void run(", SPLIT)).replace(launch, f"{launch}; halve<<<1, 8>>>(y, n)")
+    assert gated(top, whole, ACCEPTED.verdict) == ["scale"]
+    assert hook(top, "Write", file_path="kernels.cu", content=whole).exit_code == 0
+    other = whole.replace("y[threadIdx.x] *= 0.5f", "y[threadIdx.x] *= 0.7f")
+    assert hook(top, "Write", file_path="kernels.cu", content=other).exit_code == REFUSED
+
+
 def test_how_kernels_are_judged_is_not_an_agents_to_edit(top):
     result = edit(top, "n = [200]", "n = [1]", ".klineage/workloads/scale.toml")
     assert result.exit_code == REFUSED and "draft_workload" in result.stderr

@@ -108,21 +108,26 @@ def _elsewhere(request: GateRequest, programs: Sequence[Callable[..., Program]])
         before, after = (program(other) for program in programs)
     except (ProgramError, ValueError):
         return None
-    if _template(after) == _template(own):
+    if _launched(after) == _launched(own):
         return None
     update = {
         "baseline": before,
         "candidate": after,
         "workload": other.only_where(after.launched_where),
     }
-    name = f"{own.entry}<{', '.join(_template(after))}>"
+    name = " and ".join(k for k in _launched(after) if k not in _launched(own)) or after.entry
     return _Elsewhere(name, after.launched_where or promises[-1:], request.model_copy(update=update))
 
 
-def _template(program: Program) -> tuple[str, ...]:
-    """The arguments of a program's templates, in the order of its launches."""
-    launches = (step for step in program.steps if isinstance(step, LaunchStep))
-    return program.template_arguments or tuple(a for step in launches for a in step.template_arguments)
+def _launched(program: Program) -> tuple[str, ...]:
+    """The kernels that a program launches, with the arguments of their templates, in order."""
+    launches = [
+        (step.entry, step.template_arguments) for step in program.steps if isinstance(step, LaunchStep)
+    ]
+    return tuple(
+        f"{entry}<{', '.join(arguments)}>" if arguments else entry
+        for entry, arguments in launches or [(program.entry, program.template_arguments)]
+    )
 
 
 def _no_longer_taken(request: GateRequest) -> Iterator[str]:
