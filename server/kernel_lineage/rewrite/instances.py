@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kernel_gate.program import LaunchStep, Operand, Pointer, Program, Structure, Value
@@ -13,6 +14,7 @@ from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.words import WORD
+from kernel_lineage.rewrite.proving.both import judged_with_proofs
 from kernel_lineage.workloads.instances import other_instances
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.promises import broken, fitted_sizes
@@ -63,9 +65,11 @@ def judged_in_all_types(
         except (ProgramError, ValueError) as error:
             notes.append(f"not judged as {instance.name}: {error}")
             continue
-        workload = instance.workload.only_where(after.launched_where)
-        update = {"baseline": before, "candidate": after, "workload": workload}
-        other = judge(request.model_copy(update=update))
+        whole = instance.workload.only_where(after.launched_where)
+        untimed = whole.model_copy(update={"profile_dims": ()})
+        asked = request.model_copy(update={"baseline": before, "candidate": after, "workload": untimed})
+        # What overflows at the sizes of this launch does so at none of those that fit into the check.
+        other = judged_with_proofs(partial(judge, asked), before, after, path, whole)
         if other.outcome is Outcome.REJECTED:
             return _named(other, instance.name)
         notes.append(_about(instance.name, other))

@@ -29,7 +29,7 @@ from kernel_lineage.workloads.following.draft import drafts_of_all_launches
 from kernel_lineage.workloads.following.types import SCALAR_KINDS, plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.host_work import host_code
-from kernel_lineage.workloads.layouts import other_numbers, untimed_workload
+from kernel_lineage.workloads.layouts import other_numbers, workload_of_launch
 from kernel_lineage.workloads.model import View
 from kernel_lineage.workloads.read_from import repository_around
 from kernel_lineage.workloads.saved import folder_of
@@ -89,7 +89,7 @@ def _laid_out(path: Path, kernel: Kernel, workload: Workload, unit: Unit) -> Ite
             continue
         seen.add(frozenset(numbers))
         name = f"{kernel.name} with {', '.join(f'{n} = {v}' for n, v in numbers.items())}"
-        answer = untimed_workload(draft, kernel, path, state)
+        answer = workload_of_launch(draft, kernel, path, state)
         if isinstance(answer, str):
             yield Instance(name, (), None, answer)
         else:

@@ -35,14 +35,14 @@ def other_numbers(workload: Workload, draft: Draft) -> dict[str, str]:
     return result
 
 
-def untimed_workload(draft: Draft, kernel: Kernel, path: Path, state: State) -> Workload | str:
-    """The workload of a draft, completed, with nothing that is timed; else what is missing."""
+def workload_of_launch(draft: Draft, kernel: Kernel, path: Path, state: State) -> Workload | str:
+    """The workload of a draft, completed; else what is missing."""
     whole = draft_of(kernel, path, state, among=(draft,))
     if whole.missing:
         return "; ".join(whole.missing)
     whole = with_sizes_that_run(whole, kernel, path, state.root) or whole
     try:
-        return whole.workload().model_copy(update={"profile_dims": ()})
+        return whole.workload()
     except WorkloadError as error:
         return str(error)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.layouts import other_numbers, untimed_workload
+from kernel_lineage.workloads.layouts import other_numbers, workload_of_launch
 from kernel_lineage.workloads.model import Draft, View
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
@@ -76,7 +76,7 @@ def other_launches(
             yield name, _typed(workload, form), {}
         else:
             views = {a.name: a.view for a in draft.arguments if a.view is not None}
-            yield name, untimed_workload(draft, kernel, path, state), views
+            yield name, workload_of_launch(draft, kernel, path, state), views
 
 
 def _flags(constexpr: Mapping[str, str]) -> dict[str, str]:
