@@ -614,6 +614,17 @@ WORKLOADS = {
                  "y: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
                  "rows: int32 = N", "width: int32 = C", "eps: float32 = 0.00001"),
     ),
+    "standardised_cells": (
+        workload("standardised_cells", "N = [1, 5, 9]\nC = [1, 33, 300]",
+                 'grid = ["ceil_div(C, 16)", "ceil_div(N, 8)"]\nblock = [16, 8]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "gain: input float32 [C]",
+                 "rows: int32 = N", "width: int32 = C"),
+    ),
+    "shares_of_heads": (
+        workload("shares_of_heads", "B = [1, 3]\nH = [2, 5]", 'grid = ["ceil_div(B * H * 40, 96)"]\nblock = [96]',
+                 "share: output float32 [B, H, 40]", "score: input float32 [B, H, 40]", "bias: input float32 [H]",
+                 "batch: int32 = B", "heads: int32 = H"),
+    ),
     "norms_by_auto": (
         workload("norms_by_auto", "N = [1, 70]\nC = [1, 33, 300]", 'grid = ["N"]\nblock = [64]',
                  "y: output float32 [N]", "x: input float32 [N, C]", "rows: int32 = N", "width: int32 = C"),

@@ -1,4 +1,4 @@
-"""One thread walks along a whole row."""
+"""One thread walks along a whole row: its own, or that of its element."""
 
 from __future__ import annotations
 
@@ -40,6 +40,27 @@ def _rows_of(unit: Unit, loop: Loop, axis: str) -> tuple[str, str]:
     return (text_of(around[-1].bound), around[-1].counter) if around else ("", "")
 
 
+def _in_common(unit: Unit, loop: Loop) -> str:
+    """The pointer of which each thread along x writes an element, where a loop reads the same for all of a row; ""
+    where it does not.
+    """
+    accesses = [a for a in indexing(unit).accesses if a.space == "global"]
+    read = [a.index for a in accesses if innermost_loop(unit, a) == loop]
+    written = [a for a in accesses if a.writes and a.index.get("x") == 1 and not unit.loops_around(a.node)]
+    along = [index for index in read if index.get(loop_axis(loop)) == 1 and index.keys() & {"y", "block"}]
+    return written[0].root if along and written and not any("x" in index for index in read) else ""
+
+
+def _of_elements(unit: Unit, loop: Loop) -> tuple[str, str, str]:
+    """The number of rows, an element's row and what counts a block's elements, where rows are those of elements."""
+    for axis, threads in (("y", "blockDim.x * blockDim.y"), ("x", "blockDim.x")):
+        guard = guard_of(unit, loop.node, axis)
+        if guard is not None:
+            rows = text_of(guard.bound)
+            return rows if axis == "y" else f"({rows}) / {text_of(loop.bound)}", text_of(guard.index), threads
+    return "", "", "blockDim.x"
+
+
 def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
         loop = innermost_loop(unit, access)
@@ -48,18 +69,23 @@ def _find(unit: Unit) -> Iterator[Anchor]:
         axis = _axis_of_own_row(unit, access, loop)
         down = loop.step == "-1"
         last = loop.start if down else loop.bound
-        if not axis or (stride_of(unit, loop) is not Stride.ONE and not down) or integer_of(last) is not None:
+        elements = "" if axis else _in_common(unit, loop)
+        along = stride_of(unit, loop) is Stride.ONE or down
+        if not (axis or elements) or not along or integer_of(last) is not None:
             continue
-        rows, row = _rows_of(unit, loop, axis)
+        of_own = (*_rows_of(unit, loop, axis), f"blockDim.{axis}")
+        rows, row, threads = _of_elements(unit, loop) if elements else of_own
         names = {
             "x": access.root,
             "C": text_of(last),
             "index": loop.counter,
             "N": rows,
             "row": row,
-            "threads": f"blockDim.{axis}",
+            "threads": threads,
+            "y": elements,
         }
-        yield matched(loop.node, f"each thread walks its row of {access.root} up to {names['C']}", names)
+        of = "the row of its element" if elements else "its row"
+        yield matched(loop.node, f"each thread walks {of} of {access.root} up to {names['C']}", names)
         return
 
 
@@ -71,7 +97,8 @@ PATTERN = AnchorPattern(
         "N": "the number of rows",
         "row": "the thread's row",
         "index": "the counter along the row",
-        "threads": "the threads of a block that have a row each",
+        "threads": "the threads of a block that have a row each, or an element",
+        "y": "the pointer to elements of which each thread writes one; none where a thread has the row for itself",
     },
     find=in_entry(_find),
 )

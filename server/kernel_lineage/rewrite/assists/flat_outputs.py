@@ -57,15 +57,19 @@ class FlatOutputs:
 
     def counts(self, kernel: Kernel, launch: Launch) -> dict[str, str]:
         """How many columns (`x`), rows (`y`) and layers (`z`) there are, as a launch can write it."""
-        names = {
-            p.name: a if a.isidentifier() or a.isdigit() else f"({a})"
-            for p, a in zip(kernel.parameters, launch.arguments, strict=False)
-        }
-        counts = {"x": self.columns, "y": self.rows, "z": self.layers}
-        of_file = named_sizes(kernel)
-        if missing := {n for t in counts.values() for n in variables(t)} - names.keys() - of_file:
-            raise Refusal(f"the launch in line {launch.span.first_line} does not tell `{min(missing)}`")
-        return {axis: c_text(term, names) for axis, term in counts.items()}
+        return at_launch(kernel, launch, {"x": self.columns, "y": self.rows, "z": self.layers})
+
+
+def at_launch(kernel: Kernel, launch: Launch, counts: Mapping[str, Term]) -> dict[str, str]:
+    """Terms over a kernel's arguments and named sizes, as a launch can write them. Raises `Refusal`."""
+    names = {
+        p.name: a if a.isidentifier() or a.isdigit() else f"({a})"
+        for p, a in zip(kernel.parameters, launch.arguments, strict=False)
+    }
+    of_file = named_sizes(kernel)
+    if missing := {n for t in counts.values() for n in variables(t)} - names.keys() - of_file:
+        raise Refusal(f"the launch in line {launch.span.first_line} does not tell `{min(missing)}`")
+    return {axis: c_text(term, names) for axis, term in counts.items()}
 
 
 def flat_outputs(

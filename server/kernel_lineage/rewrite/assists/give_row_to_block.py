@@ -5,6 +5,9 @@ After: `row` counts blocks, the loop goes `for (int i = part; i < C; i += blockD
 the sum in every thread, and what is written once for a row is written by one thread. Each launch gets a block for each
 thread that it had.
 
+So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
+and a loop over the columns does the rest (`rows_of_elements`).
+
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running
 maximum, is handed on from warp to warp in shared memory. Refused is a row that carries anything else from element to
 element, and whatever lets one thread see what another has yet to write.

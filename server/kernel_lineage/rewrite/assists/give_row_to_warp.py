@@ -4,6 +4,9 @@ Before: `int row = blockIdx.x * blockDim.x + threadIdx.x;` and `for (int i = 0; 
 After: `row` counts warps, the loop goes `for (int i = lane; i < C; i += 32)`, shuffles leave the sum in
 every lane, and what is written once for a row is written by lane 0. Each launch gets 32 times its blocks.
 
+So it is where each thread has one element and works out something of the whole row for it: that is done once for a row,
+and a loop over the columns does the rest (`rows_of_elements`).
+
 Sums, maxima and minima are combined in another order. What is used on the way, as in a prefix sum or a running maximum,
 is handed on from lane to lane for 32 elements at a time (`running_values`); so is a running product of whole numbers.
 Refused is a row that carries anything else from element to element, and whatever lets one lane see what another has yet

@@ -284,7 +284,7 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str], pitch: str) 
             and len(access.indices) == 1
             and base is not None
             and not identifiers_in(base) & changed
-            and _moves(access.indices[0], loop.counter, changed, pitch)
+            and _moves(_named_value(syntax, loop, access.indices[0]), loop.counter, changed, pitch)
             and (access.index.get(axis) in (1, -1) or pitch)
         )
         if not own:
@@ -306,6 +306,21 @@ def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str], pitch: str) 
                 f"`{text_of(access.node)}` is read while other lanes write `{text_of(other.node)}`, "
                 "and both may lie in one buffer; read it before the loop, or promise by __restrict__ that they do not"
             )
+
+
+def _named_value(syntax: CudaSyntax, loop: Loop, index: Node | None) -> Node | None:
+    """What an index is made of that the loop's body declares and that stays as it is; else the index itself."""
+    name = text_of(bare(index))
+    declared = [v for v in syntax.entry.variables if v.name == name and contains(loop.node, v.node)]
+    if (
+        len(declared) != 1
+        or declared[0].node.parent != loop.body
+        or not counts(syntax.kernel, declared[0].type)
+    ):
+        return index
+    (one,) = declared
+    changed = changed_between(syntax, one.node.end_byte, loop.node.end_byte)
+    return one.value if one.value is not None and not one.sizes and name not in changed else index
 
 
 def _moves(index: Node | None, counter: str, changed: set[str], pitch: str) -> bool:

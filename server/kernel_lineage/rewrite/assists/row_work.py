@@ -52,11 +52,7 @@ def _sorted(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
     text = " ".join(text_of(statement).splitlines()[0].split())
     line = statement.start_point.row + 1
     head = statement.child_by_field_name("condition") if statement.type == "if_statement" else statement
-    if (
-        statement.type in ("declaration", "if_statement")
-        and head is not None
-        and _writes_memory(syntax, head)
-    ):
+    if statement.type in ("declaration", "if_statement") and head is not None and writes_memory(syntax, head):
         raise Refusal(f"line {line} writes memory on the way (`{text}`); write it in a statement of its own")
     match statement.type:
         case (
@@ -75,7 +71,7 @@ def _sorted(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
         case "if_statement":
             _branches(syntax, statement, work)
         case "expression_statement":
-            if _writes_memory(syntax, statement):
+            if writes_memory(syntax, statement):
                 work.once.append(statement)
         case _:
             raise Refusal(f"what line {line} does (`{text}`) is not known to be the same for all lanes")
@@ -100,7 +96,7 @@ def _branches(syntax: CudaSyntax, statement: Node, work: RowWork) -> None:
         _walk(syntax, statements_of(part), work)
 
 
-def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
+def writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
     """Whether a statement does more than give a variable of the thread's own a value."""
     local = {v.name for v in syntax.entry.variables if v.sizes and not v.pointer}
     for node in descendants(statement):

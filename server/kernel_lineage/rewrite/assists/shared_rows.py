@@ -11,7 +11,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.edits import replace_node
+from kernel_lineage.kernels.edits import differing_lines, edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.blocks_at_launch import (
     block_extents,
@@ -37,6 +37,7 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.reductions import Reduction
 from kernel_lineage.rewrite.assists.row_loops import RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
+from kernel_lineage.rewrite.assists.rows_of_elements import with_rows_of_elements
 from kernel_lineage.rewrite.assists.running_values import shared_running_value
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
@@ -68,7 +69,17 @@ class Sharers:
 
 def shared_out(kernel: Kernel, anchor: Anchor, sharers: Sharers) -> list[Edit]:
     """The edits that share each row of a kernel out, its launches with it. Rows along y come to lie along x."""
-    axis = anchor.bindings.get("threads", "blockDim.x").removeprefix("blockDim.")
+    form = with_rows_of_elements(kernel)
+    if isinstance(form, Refusal) and anchor.bindings.get("y"):
+        raise form
+    if isinstance(form, Kernel):
+        edits = _edits(form, "x", sharers)
+        return list(differing_lines(edited(data_of(form), edits).decode(), data_of(kernel).decode()))
+    axis = "y" if anchor.bindings.get("threads") == "blockDim.y" else "x"
+    return _edits(kernel, axis, sharers)
+
+
+def _edits(kernel: Kernel, axis: str, sharers: Sharers) -> list[Edit]:
     shared = thread_work_of(kernel, over_grid=True, axis=axis)
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:

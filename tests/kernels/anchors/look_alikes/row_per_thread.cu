@@ -15,3 +15,12 @@ __global__ void product(float* c, const float* a, const float* b, int M, int N, 
     for (int k = 0; k < K; k++) s += a[row * K + k] * b[k];
     c[row * N + col] = s;
 }
+
+// ---
+__global__ void product(float* c, const float* a, const float* b, int M, int N, int K) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= M || col >= N) return;
+    float s = 0;
+    for (int k = 0; k < K; k++) s += a[row * K + k] * b[k * N + col];
+    c[row * N + col] = s;
+}

@@ -39,3 +39,12 @@ __global__ void k(float* y, const float* x, int n, int m) {
     for (int i = 0; i < m; i++) total += x[r * m + i];
     y[r] = total;
 }
+
+// ---
+__global__ void k(float* y, const float* x, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n * m) return;
+    float total = 0;
+    for (int k = 0; k < m; k++) total += x[i / m * m + k];
+    y[i] = x[i] / total;
+}

@@ -642,3 +642,72 @@ __global__ void suffix_sums(float* out, const float* x, int N, int C) {
     }
 }
 void run(float* out, const float* x, int N, int C) { suffix_sums<<<((N + 127) / 128) * 128, 256>>>(out, x, N, C); }
+// --- standardised_cells applies
+__global__ void standardised_cells(float* out, const float* x, const float* gain, int rows, int width) {
+    int line = blockIdx.y * blockDim.y + threadIdx.y;
+    int cell = blockIdx.x * blockDim.x + threadIdx.x;
+    if (line >= rows || cell >= width) return;
+    const float here = x[line * width + cell];
+    float mean = 0.0f, square = 0.0f;
+    for (int k = 0; k < width; ++k) mean += x[line * width + k];
+    mean /= width;
+    // how far the row is spread
+    for (int k = 0; k < width; ++k) square += (x[line * width + k] - mean) * (x[line * width + k] - mean);
+    const float scale = rsqrtf(square / width + 1e-5f);
+    if (gain[cell] != 0.0f) {
+        out[line * width + cell] = (here - mean) * scale * gain[cell];
+    } else {
+        out[line * width + cell] = 0.0f;
+    }
+}
+void run(float* out, const float* x, const float* gain, int rows, int width) {
+    dim3 block(16, 8);
+    dim3 grid((width + 15) / 16, (rows + 7) / 8);
+    standardised_cells<<<grid, block>>>(out, x, gain, rows, width);
+}
+// --- standardised_cells becomes
+__global__ void standardised_cells(float* out, const float* x, const float* gain, int rows, int width) {
+    int line = blockIdx.x;
+    const int part = threadIdx.x;
+    if (line >= rows) { return; }
+    float mean = 0.0f, square = 0.0f;
+    for (int k = part; k < width; k += blockDim.x) mean += x[line * width + k];
+    for (int offset = 16; offset > 0; offset /= 2) {
+        mean += __shfl_xor_sync(0xffffffffu, mean, offset);
+    }
+    __shared__ float mean_of_warps[32];
+    if (threadIdx.x % 32 == 0) { mean_of_warps[threadIdx.x / 32] = mean; }
+    __syncthreads();
+    mean = mean_of_warps[0];
+    for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+        mean += mean_of_warps[warp];
+    }
+    mean /= width;
+    // how far the row is spread
+    for (int k = part; k < width; k += blockDim.x) square += (x[line * width + k] - mean) * (x[line * width + k] - mean);
+    for (int offset = 16; offset > 0; offset /= 2) {
+        square += __shfl_xor_sync(0xffffffffu, square, offset);
+    }
+    __shared__ float square_of_warps[32];
+    if (threadIdx.x % 32 == 0) { square_of_warps[threadIdx.x / 32] = square; }
+    __syncthreads();
+    square = square_of_warps[0];
+    for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+        square += square_of_warps[warp];
+    }
+    const float scale = rsqrtf(square / width + 1e-5f);
+    __syncthreads();
+    for (int cell = part; cell < width; cell += blockDim.x) {
+        const float here = x[line * width + cell];
+        if (gain[cell] != 0.0f) {
+            out[line * width + cell] = (here - mean) * scale * gain[cell];
+        } else {
+            out[line * width + cell] = 0.0f;
+        }
+    }
+}
+void run(float* out, const float* x, const float* gain, int rows, int width) {
+    dim3 block(128, 1);
+    dim3 grid(((rows + 127) / 128) * 128, 1);
+    standardised_cells<<<grid, block>>>(out, x, gain, rows, width);
+}

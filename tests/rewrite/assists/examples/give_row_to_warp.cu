@@ -1517,3 +1517,50 @@ __global__ void along(int* __restrict__ out, const int* __restrict__ x, int N, i
     for (int i = 0; i < C; i++) { int next = sum + x[row * C + i]; next *= 2; out[row * C + i] = sum; sum = next; }
 }
 void run(int* out, const int* x, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+// --- shares_of_heads applies
+#define WIDTH 40
+__global__ void shares_of_heads(float* __restrict__ share, const float* score, const float* bias, int batch,
+                                int heads) {
+    const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < (long long)batch * heads * WIDTH) {
+        const long long place = at % WIDTH;
+        const int head = at / WIDTH % heads;
+        const float* mine = score + (at - place);
+        float most = mine[0] + bias[head], total = 0.0f;
+        for (int k = 1; k < WIDTH; k++) { most = fmaxf(most, mine[k] + bias[head]); }
+        for (int k = 0; k < WIDTH; k++) { total += expf(mine[k] + bias[head] - most); }
+        share[at] = expf(mine[place] + bias[head] - most) / total;
+    }
+}
+void run(float* share, const float* score, const float* bias, int batch, int heads) {
+    long long n = (long long)batch * heads * WIDTH;
+    shares_of_heads<<<(n + 95) / 96, 96>>>(share, score, bias, batch, heads);
+}
+// --- shares_of_heads becomes
+#define WIDTH 40
+__global__ void shares_of_heads(float* __restrict__ share, const float* score, const float* bias, int batch,
+                                int heads) {
+    long long row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= (long long)batch * heads) { return; }
+    const int head = row % heads;
+    const float* mine = score + (WIDTH * row);
+    float most = mine[0] + bias[head], total = 0.0f;
+    for (int k = 1 + lane; k < WIDTH; k += 32) { most = fmaxf(most, mine[k] + bias[head]); }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));
+    }
+    for (int k = lane; k < WIDTH; k += 32) { total += expf(mine[k] + bias[head] - most); }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        total += __shfl_xor_sync(0xffffffffu, total, offset);
+    }
+    __syncwarp();
+    for (long long place = lane; place < WIDTH; place += 32) {
+        const long long at = row * WIDTH + place;
+        share[at] = expf(mine[place] + bias[head] - most) / total;
+    }
+}
+void run(float* share, const float* score, const float* bias, int batch, int heads) {
+    long long n = (long long)batch * heads * WIDTH;
+    shares_of_heads<<<(((batch * heads) + 95) / 96) * 32, 96>>>(share, score, bias, batch, heads);
+}
