@@ -520,6 +520,16 @@ WORKLOADS = {
                  "spread: output float32 [C]", "total: output float32 [C]", "rows: int32 = R", "columns: int32 = C",
                  language="triton"),
     ),
+    "column_powers": (
+        workload("column_powers", "R = [1, 300]\nC = [5, 70]", 'grid = ["C"]\nconstexpr = { ROWS = 128 }',
+                 "x: input float32 [R, C + 3]", "power: output float32 [C]", "largest: output float32 [C]",
+                 "rows: int32 = R", "columns: int32 = C", "pitch: int32 = C + 3", language="triton"),
+    ),
+    "fading_sums": (
+        workload("fading_sums", "R = [1, 70]\nC = [5, 70]", 'grid = ["C"]\nconstexpr = { ROWS = 32 }',
+                 "x: input float32 [R, C]", "out: output float32 [C]", "rows: int32 = R", "columns: int32 = C",
+                 language="triton"),
+    ),
     "group_scales": (
         workload("group_scales", "G = [1, 70]", 'grid = ["G"]\nconstexpr = { GROUP = 64 }',
                  "x: input float16 [G, 64]", "q: output float32 [G, 64]", "scales: output float32 [G]",

@@ -19,13 +19,15 @@ Refused where the loop uses what it has combined so far, and where the shape of 
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
+from kernel_lineage.rewrite.assists.triton_block_choices import kernel_after
 from kernel_lineage.rewrite.assists.triton_lanes import Walk
-from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names
+from kernel_lineage.rewrite.assists.triton_places import called, function_of, span_of, stored_names
 from kernel_lineage.rewrite.assists.triton_tiles import Tiles
 from kernel_lineage.rewrite.assists.triton_totals import Total, can_begin, kept_apart, loop_at
 from kernel_lineage.rewrite.assists.triton_values import Unfollowed, Value, combined_in
@@ -35,6 +37,30 @@ from kernel_lineage.rewrite.candidate import Candidate
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
     loop = loop_at(kernel, function, anchor)
+    totals = _totals(function, loop)
+    names = " and ".join(f"`{total.name}`" for total in totals)
+    return ASSIST.candidate(
+        kernel,
+        kept_apart(kernel, loop, totals, names_in(function)),
+        explanation=f"The lanes of {names} are combined once behind the loop; a sum is rounded in another order.",
+    )
+
+
+def with_totals_behind(kernel: Kernel) -> Kernel:
+    """A kernel of which each loop that can combines its tiles behind it; the kernel itself where none can."""
+    made = kernel
+    for place in range(sum(isinstance(s, ast.For) for s in function_of(kernel).body)):
+        function = function_of(made)
+        here = Anchor(span_of(made, [s for s in function.body if isinstance(s, ast.For)][place]), "")
+        loop = attempt(partial(loop_at, made, function, here))
+        totals = attempt(partial(_totals, function, loop)) if not isinstance(loop, Refusal) else loop
+        if not isinstance(loop, Refusal) and not isinstance(totals, Refusal):
+            made = kernel_after(made, kept_apart(made, loop, totals, names_in(function)))
+    return made
+
+
+def _totals(function: ast.FunctionDef, loop: ast.For) -> list[Total]:
+    """What a loop combines from all lanes of a tile in each round. Refused where that is nothing."""
     walk, position = Walk(Tiles(), function), function.body.index(loop)
     try:
         walk.block(function.body[:position])
@@ -48,13 +74,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         raise Refusal(
             f"the loop in line {loop.lineno} combines no tile in each round that it could combine once"
         )
-    taken = names_in(function)
-    names = " and ".join(f"`{total.name}`" for total in totals)
-    return ASSIST.candidate(
-        kernel,
-        kept_apart(kernel, loop, totals, taken),
-        explanation=f"The lanes of {names} are combined once behind the loop; a sum is rounded in another order.",
-    )
+    return totals
 
 
 def _carried(loop: ast.For) -> list[str]:

@@ -24,12 +24,14 @@ from functools import partial
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.python_text import names_in
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.combine_behind_loop import with_totals_behind
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.triton_counts import program_counts
 from kernel_lineage.rewrite.assists.triton_digits import COUNT, digits_of
 from kernel_lineage.rewrite.assists.triton_lanes import narrow
 from kernel_lineage.rewrite.assists.triton_many import axis_of
+from kernel_lineage.rewrite.assists.triton_passes import of_original
 from kernel_lineage.rewrite.assists.triton_places import (
     assignments,
     calls_of,
@@ -59,6 +61,8 @@ _DEPTH, _DEEPEST = 32, 64
 """How many products of each output are added up at a time, and how many at most: both operands lie in shared memory."""
 _BLOCK = 4096
 """Elements of several programs' blocks together."""
+_KEPT = (2 * _BLOCK, _BLOCK, _BLOCK // 4)
+"""The same where a loop keeps that many sums, and combines them behind its last round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,25 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     candidates = [m for m in made if isinstance(m, Candidate)]
     if isinstance(made[0], Refusal) and not candidates:
         raise made[0]
-    return replace(candidates[0], alternatives=tuple(candidates[1:]))
+    behind = _with_totals_behind(kernel, counts, axes[0]) if len(axes) == 1 else []
+    listed = [*behind, *candidates[: 1 if behind else None]]
+    return replace(listed[0], alternatives=tuple(listed[1:]))
+
+
+def _with_totals_behind(kernel: Kernel, counts: list[tuple[str, ...]], axis: int) -> list[Candidate]:
+    """Several programs whose tiles are combined behind the loop, once for all rounds; none where no loop allows it."""
+    summed = with_totals_behind(kernel)
+    lanes = _most_lanes(kernel, function_of(kernel))
+    if summed is kernel or not lanes:
+        return []
+    spans = dict.fromkeys(max(2, min(128, elements // lanes)) for elements in _KEPT)
+    choices = [_Choice({axis: span}, 8 if span * lanes > _BLOCK else 4) for span in spans]
+    made = [attempt(partial(_together, summed, function_of(summed), choice, counts)) for choice in choices]
+    return [
+        replace(m, edits=tuple(of_original(kernel, summed, list(m.edits))))
+        for m in made
+        if isinstance(m, Candidate)
+    ]
 
 
 def _products(kernel: Kernel, function: ast.FunctionDef, counts: list[tuple[str, ...]]) -> Candidate:
@@ -153,9 +175,7 @@ def _loads_again(function: ast.FunctionDef, axis: int) -> bool:
 
 def _choices(kernel: Kernel, function: ast.FunctionDef, axes: list[int]) -> list[_Choice]:
     """What is tried, the likeliest first: along the last axis places usually lie side by side."""
-    blocks = [c.args[1] for c in calls_of(function, "arange") if len(c.args) == 2]
-    if blocks:
-        lanes = max(_lanes(kernel, ast.unparse(b)) for b in blocks)
+    if lanes := _most_lanes(kernel, function):
         most = min(128, max(2, _BLOCK // lanes))
         spans = list(dict.fromkeys((most, max(2, most // 4), min(128, most * 4))))
         return [
@@ -176,6 +196,12 @@ def _bounds(loop: ast.For) -> set[str]:
     """The names that tell how often a loop goes round."""
     arguments = loop.iter.args if isinstance(loop.iter, ast.Call) else [loop.iter]
     return set().union(*map(names_in, arguments))
+
+
+def _most_lanes(kernel: Kernel, function: ast.FunctionDef) -> int:
+    """The elements of a program's longest block; 0 where it has none."""
+    blocks = [c.args[1] for c in calls_of(function, "arange") if len(c.args) == 2]
+    return max((_lanes(kernel, ast.unparse(b)) for b in blocks), default=0)
 
 
 def _lanes(kernel: Kernel, extent: str) -> int:
